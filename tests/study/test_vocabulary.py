@@ -13,7 +13,6 @@ from netstudy.analysis.nodes.formulas import FORMULAS
 from netstudy.analysis.nodes.places import Kind
 from netstudy.analysis.workloads import METRICS, VOCABULARY, WORKLOADS
 from netstudy.analysis.workloads.probe import FURTHER
-from netstudy.analysis.workloads.transactions import RESPONSE_STATISTICS
 from netstudy.study import load
 from netstudy.study.checks.metrics import metric_problems
 from netstudy.study.outcome import Bound, Condition
@@ -158,12 +157,6 @@ def test_a_metric_of_another_workload_is_told_with_what_measures_it(asked: str, 
     (problem,) = metric_problems(study, ("compare", "on"), asked)
     start = f'"{asked}" is not measured by the workload transfer of this study, '
     assert problem.message.startswith(start + told)
-
-
-def test_the_study_knows_which_metrics_transactions_have() -> None:
-    found, words = VOCABULARY["transactions"], WORDS["transactions"]
-    assert measured((*found, *RESPONSE_STATISTICS)) == promised(words)
-    assert [metric.figure for metric in found] == list(words.figures)
 
 
 def test_the_study_knows_what_probes_and_samplers_measure() -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
+from netstudy.analysis.bases import bases_of
 from netstudy.analysis.intervals import Estimate
 from netstudy.analysis.metrics import Metric, Percentile
 from netstudy.analysis.named import metric_named
@@ -109,6 +110,30 @@ class CellTable:
         return tuple((row, problem) for row in self.rows for problem in row.problems)
 
 
+def relate(study: Study, table: CellTable) -> CellTable:
+    """The cells with the bases of their relative metrics. A cell of several test cases is one for
+    each where their bases differ."""
+    if not table.workload.relatives:
+        return table
+    found = {case: bases_of(study, case, table) for case in table.cases}
+    rows: list[CellRow] = []
+    for row in table.rows:
+        by_bases: dict[tuple[tuple[str, float], ...], list[str]] = {}
+        for case in row.cases:
+            own = found[case].get(id(row), {})
+            by_bases.setdefault(tuple(sorted(own.items())), []).append(case)
+        rows += [
+            replace(
+                row,
+                cases=tuple(cases),
+                runs=tuple(replace(run, bases=dict(bases)) for run in row.runs),
+                _known={},
+            )
+            for bases, cases in by_bases.items()
+        ]
+    return replace(table, rows=tuple(rows))
+
+
 def cell_table(folder: Folder) -> CellTable:
     """The cells of a results folder, finished or not; named levels in the order of its study."""
     study, plan, records = folder.study(), folder.plan(), folder.records()
@@ -126,7 +151,7 @@ def pool_study(
     """The cells of a study that was carried out, named levels in its order. `with_nodes` adds the
     metrics of all nodes; exports of version 1 folders stay without them."""
     order = {name: factor.names for name, factor in study.factors.items()}
-    table = pool(plan, records, order, series, asked=study.named_metrics)
+    table = relate(study, pool(plan, records, order, series, asked=study.named_metrics))
     return table if with_nodes else replace(table, of_nodes=())
 
 

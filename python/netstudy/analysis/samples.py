@@ -59,6 +59,8 @@ class RunSample:
     record: RunRecord
     read_series: SeriesReader | None = field(default=None, repr=False)
     """Reads the samples of a run; None: the record contains them."""
+    bases: Mapping[str, float] = field(default_factory=dict)
+    """Metric in percent of a base row -> what is 100 % of it in the test case that reads it."""
     _columns: dict[tuple[str, str], Floats | None] = field(default_factory=dict, repr=False)
     _sampled: dict[InstrumentKind, tuple[Sampled, ...]] = field(default_factory=dict, repr=False)
 

@@ -110,6 +110,9 @@ class CaseSection:
     effects: tuple[Table, ...]
     """The effects of its factors; empty where the verdicts tell all of it."""
     effect_figures: tuple[Figure, ...]
+    own_tables: tuple[Table, ...]
+    """Tables of the workload itself, below `own_heading`."""
+    own_heading: str
     drawn: FigureSet
     """The metrics against x, in all of its panels, and the curves of its runs."""
     reference_figures: tuple[Figure, ...]
@@ -295,6 +298,7 @@ def _case(case: CaseResult, index: int, result: StudyResult) -> CaseSection:
     many = len(result.cases) > 1
     prefix = f"case{index + 1}" if many else "results"
     tables = tuple(asked_tables(result, case, prefix))
+    page = page_of(result.cells.workload)
     whole = result.effects[case.name]
     section = effects_section(case, whole, prefix) if whole else None
     return CaseSection(
@@ -305,6 +309,10 @@ def _case(case: CaseResult, index: int, result: StudyResult) -> CaseSection:
         growth=_growth(case, prefix, result.margin_pct) if case.loops else None,
         effects=section.tables if section else (),
         effect_figures=tuple(effect_figures(section, prefix)),
+        own_tables=tuple(page.tables(result.cells.of_case(case.name), prefix))
+        if page.tables
+        else (),
+        own_heading=page.tables_heading,
         drawn=case_figures(case, result, prefix),
         reference_figures=tuple(reference_figures(case, prefix)),
         panels=tuple(

@@ -92,7 +92,7 @@ def test_repetitions_that_round_to_the_same_digit_may_still_differ() -> None:
         ("response_ms_p99", "99th percentile of the response time", "ms", "lower"),
         ("etr_pct", "Relative ETR", "%", "higher"),
         ("itr_per_s", "Internal throughput rate (ITR)", "1/s", "higher"),
-        ("errors", "Failed requests", "", "lower"),
+        ("errors", "Failed submissions", "", "lower"),
         ("app.cpu_pct", "CPU of app", "%", "neutral"),
     ],
 )

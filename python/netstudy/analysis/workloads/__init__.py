@@ -17,7 +17,7 @@ from netstudy.analysis.workloads.probe import (
 )
 from netstudy.analysis.workloads.published import published
 from netstudy.analysis.workloads.request import REQUESTS
-from netstudy.analysis.workloads.transactions import RESPONSE_STATISTICS, TRANSACTION_METRICS
+from netstudy.analysis.workloads.transactions import TRANSACTIONS
 from netstudy.analysis.workloads.transfer import TRANSFERS
 from netstudy.wire import Plan, Published
 
@@ -34,13 +34,12 @@ __all__ = [
 ]
 
 WORKLOADS: Final[dict[str, WorkloadAnalysis]] = {
-    one.kind: one for one in (INCAST, TRANSFERS, REQUESTS)
+    one.kind: one for one in (INCAST, TRANSFERS, REQUESTS, TRANSACTIONS)
 }
 """Kind -> what analysis knows of it; those that some testbed carries out."""
 
 VOCABULARY: Final[dict[str, tuple[Metric, ...]]] = {
     **{kind: one.metrics for kind, one in WORKLOADS.items()},
-    "transactions": TRANSACTION_METRICS,
     "probe": PROBE_METRICS,
     "tcp": TCP_METRICS,
 }
@@ -49,8 +48,12 @@ VOCABULARY: Final[dict[str, tuple[Metric, ...]]] = {
 METRICS: Final[tuple[Metric, ...]] = tuple(
     metric for metrics in VOCABULARY.values() for metric in metrics
 )
-NAMED: Final[tuple[Metric, ...]] = (*METRICS, *RESPONSE_STATISTICS, *FURTHER)
-"""Those, and the other statistics of response times, probes and sampled connections."""
+NAMED: Final[tuple[Metric, ...]] = (
+    *METRICS,
+    *(metric for one in WORKLOADS.values() for metric in one.further),
+    *FURTHER,
+)
+"""Those, and the other statistics of what is sampled."""
 
 
 def workload_of(plan: Plan) -> WorkloadAnalysis:

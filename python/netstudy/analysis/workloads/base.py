@@ -62,6 +62,15 @@ class Step:
         return self.cause.direction == self.effect.direction if self.rises is None else self.rises
 
 
+@dataclass(frozen=True)
+class Relative:
+    """A metric that is another one in percent of a base row: which row that is depends on the table
+    of the study, and so on the test case."""
+
+    metric: Metric
+    of: Metric
+
+
 @dataclass(frozen=True, eq=False)
 class Course:
     """How a run went on: a value a sample, in order of time."""
@@ -169,6 +178,8 @@ class WorkloadAnalysis:
     offered: Callable[[Run], Sequence[int | None]] | None = None
     """Bytes that each connection of a plan has to send at once, at most; None for one that always
     has more."""
+    relatives: tuple[Relative, ...] = ()
+    """Metrics in percent of a base row, and what they are of."""
     signals: tuple[Step, ...] = ()
     """Links that are looked at only where their cause occurs: marks, PAUSE, ring drops, probes."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from netstudy.analysis.metrics import SENDER_TCP, SWITCH_PORTS, Metric, RatioOfSums
 from netstudy.analysis.samples import RunSample, Terms, dropped_at_ports, one
@@ -28,8 +29,30 @@ def timed_out(run: RunSample) -> float | None:
     return None if timeouts is None else float(timeouts.sum())
 
 
+@dataclass(frozen=True)
+class LossCounts:
+    """Who counts losses, where that is not the ports of switches and the connections."""
+
+    dropped: Counts
+    dropped_text: str
+    sent_again: Counts
+    timed_out: Counts
+    instrument: str
+
+
+_BY_CONNECTION = LossCounts(
+    dropped, "packets dropped at all switches", sent_again, timed_out, SENDER_TCP
+)
+
+
 def loss_metrics(
-    suffix: str, per: str, amount: Counts, formula: str, *, figures: bool
+    suffix: str,
+    per: str,
+    amount: Counts,
+    formula: str,
+    *,
+    figures: bool,
+    by: LossCounts = _BY_CONNECTION,
 ) -> tuple[Metric, Metric, Metric]:
     """Drops, retransmissions and timeouts by an amount of work: a ratio of sums over runs.
 
@@ -44,7 +67,7 @@ def loss_metrics(
             unit=unit,
             formula=f"{what} {formula}",
             direction="lower",
-            instruments=(SWITCH_PORTS,) if counts is dropped else (SENDER_TCP,),
+            instruments=(SWITCH_PORTS,) if counts is by.dropped else (by.instrument,),
             decimals=1,
             title=f"{title} {per}",
             figure=name if figures else f"{name}_{suffix}",
@@ -53,24 +76,30 @@ def loss_metrics(
         )
 
     return (
-        metric("drops", dropped, "packets dropped at all switches", "packets", "Dropped packets"),
+        metric("drops", by.dropped, by.dropped_text, "packets", "Dropped packets"),
         metric(
             "retransmissions",
-            sent_again,
+            by.sent_again,
             "segments that were sent again",
             "segments",
             "TCP retransmissions",
         ),
         metric(
-            "timeouts", timed_out, "expiries of retransmission timers", "timeouts", "TCP timeouts"
+            "timeouts",
+            by.timed_out,
+            "expiries of retransmission timers",
+            "timeouts",
+            "TCP timeouts",
         ),
     )
 
 
-def losses_per_run(*, figures: bool) -> tuple[Metric, Metric, Metric]:
+def losses_per_run(
+    *, figures: bool, by: LossCounts = _BY_CONNECTION
+) -> tuple[Metric, Metric, Metric]:
     """Losses of the whole measuring phase."""
     formula = "in the measuring phase; mean over the runs"
-    return loss_metrics("per_run", "a run", lambda _: 1.0, formula, figures=figures)
+    return loss_metrics("per_run", "a run", lambda _: 1.0, formula, figures=figures, by=by)
 
 
 def _terms(run: RunSample, counts: Counts, amount: Counts) -> Terms | None:

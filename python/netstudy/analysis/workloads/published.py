@@ -68,8 +68,12 @@ def published(
         metrics = tuple(sorted(metrics, key=lambda one: "." in one.name))
     given = {metric.name: metric for metric in metrics}
 
+    instead = {} if base is None else {one.of.name: one.metric.name for one in base.relatives}
+
     def of(wanted: Sequence[Metric]) -> tuple[Metric, ...]:
-        return tuple(given[metric.name] for metric in wanted if metric.name in given)
+        """Those that are given; in place of one that is not, the same in percent of a base row."""
+        names = (name if (name := one.name) in given else instead.get(name) for one in wanted)
+        return tuple(given[name] for name in names if name in given)
 
     rising = tuple(metric for metric in metrics if metric.direction == "higher")
     drops, again, timeouts = (

@@ -1,20 +1,268 @@
-"""Transactions: how long an answer takes, and how much the application serves.
+"""Transactions: how much an application serves, how long its answers take, and what they cost.
 
-This version carries no transactions out: their values are those that others published.
+A transaction is one operation; a page element is one answer of HTTP. Response times count from when
+something was due, service times from when its request was sent. The external throughput rate (ETR)
+is in page elements, and so is the response time, so that in a closed loop users = rate × response
+time (the interactive response time law; Jain, The Art of Computer Systems Performance Analysis,
+33.5).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
 
-from netstudy.analysis.metrics import Direction, Metric
-from netstudy.analysis.statistics import STATISTICS
-from netstudy.analysis.workloads.published import INSTRUMENT, AsPublished
+import numpy as np
+
+from netstudy.analysis.distribution import Histogram, SampledQuantity, latencies, merged
+from netstudy.analysis.metrics import (
+    CLIENT_CLOCK,
+    CLIENT_SOCKETS,
+    HOSTS,
+    Direction,
+    Metric,
+    Percentile,
+    RatioOfSums,
+    Share,
+)
+from netstudy.analysis.nodes.growth import over_phase
+from netstudy.analysis.nodes.places import Place
+from netstudy.analysis.samples import (
+    NS_PER_MS,
+    NS_PER_S,
+    Floats,
+    RunSample,
+    Terms,
+    dropped_at_ports,
+    one,
+)
+from netstudy.analysis.statistics import further
+from netstudy.analysis.workloads.base import Counted, Course, Relative, Step, WorkloadAnalysis
+from netstudy.analysis.workloads.losses import Counts, LossCounts, losses_per_run
+from netstudy.analysis.workloads.signals import of_hosts, signals_of
+from netstudy.study.workloads.transactions import OPERATIONS
+from netstudy.wire import ClosedLoad, Run, RunRecord, Transactions
+
+PAGE_ELEMENT: Final = "page element"
+TRANSACTION: Final = "transaction"
+Latency = Literal["response", "service", "first-byte"]
+BYTES_PER_MB: Final = 1e6
+CPU_TIME: Final = "CPU time of the host"
 
 
-def _metric(
-    name: str, label: str, unit: str, formula: str, figure: str, direction: Direction = "higher"
+def work_of(run: Run) -> Transactions:
+    """The workload of a run of transactions."""
+    assert isinstance(run.workload, Transactions), "these are metrics of transactions"
+    return run.workload
+
+
+def operations_of(run: RunSample) -> tuple[str, ...]:
+    """The operations that a run submitted, in the order of its mix, then others such as a login
+    that follows a logout."""
+    table = run.record.samples.transaction
+    found = () if table is None else table.operation
+    mix = [operation.name for operation in work_of(run.planned).mix]
+    return tuple(dict.fromkeys([*(name for name in mix if name in found), *found]))
+
+
+# ---- samples
+
+
+def latency_histogram(
+    runs: Sequence[RunSample], operation: str, latency: Latency
+) -> Histogram | None:
+    """The times of what was due in the measuring phase, of all generators and runs."""
+    return merged(
+        part
+        for run in runs
+        for part in run.record.samples.request
+        if (part.operation, part.latency, part.phase) == (operation, latency, "measure")
+    )
+
+
+def total(run: RunSample, column: str, operation: str | None = None) -> float | None:
+    """Sum of a column of the table of transactions, over all generators."""
+    values = run.column("transaction", column)
+    table = run.record.samples.transaction
+    if values is None or table is None:
+        return None
+    if operation is None:
+        return float(values.sum())
+    return float(values[np.array([name == operation for name in table.operation])].sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Intervals:
+    """What all generators together did between two blocks of statistics."""
+
+    seconds: Floats
+    elements: Floats
+    response_ns: Floats
+    """Response times of these page elements together."""
+
+
+def intervals_of(run: RunSample) -> Intervals | None:
+    """The blocks of all generators side by side; None where they have different numbers of them, or
+    do not add up to the totals of the run."""
+    table = run.record.samples.statistics
+    at, elements = run.column("statistics", "at_ns"), run.column("statistics", "page_elements")
+    response = run.column("statistics", "response_sum_ns")
+    if table is None or at is None or elements is None or response is None:
+        return None
+    clients = list(dict.fromkeys(table.client))
+    rows = [np.flatnonzero(np.array(table.client) == client) for client in clients]
+    if len({row.size for row in rows}) != 1:
+        return None
+    ends = np.mean([at[row] for row in rows], axis=0)
+    counted = np.sum([elements[row] for row in rows], axis=0)
+    times = np.sum([response[row] for row in rows], axis=0)
+    seconds = np.diff(ends, prepend=0.0) / NS_PER_S
+    if (seconds <= 0).any() or counted[-1] != total(run, "page_elements"):
+        return None
+    return Intervals(seconds, np.diff(counted, prepend=0.0), np.diff(times, prepend=0.0))
+
+
+# ---- formulas
+
+
+def _etr(run: RunSample) -> Terms | None:
+    """By blocks of statistics where they add up to the whole, so that one run shows how steady it
+    is."""
+    elements, window = total(run, "page_elements"), run.measure_s
+    if elements is None or not window:
+        return None
+    found = intervals_of(run)
+    whole = found is not None and abs(float(found.seconds.sum()) - window) <= 0.01 * window
+    return (found.elements, found.seconds) if found and whole else one(elements, window)
+
+
+def _per_second(column: str) -> Callable[[RunSample], Terms | None]:
+    def of(run: RunSample) -> Terms | None:
+        count, window = total(run, column), run.measure_s
+        return None if count is None or not window else one(count, window)
+
+    return of
+
+
+def _count(*columns: str, scale: float = 1.0) -> Callable[[RunSample], Terms | None]:
+    def of(run: RunSample) -> Terms | None:
+        counts = [total(run, column) for column in columns]
+        known = [count for count in counts if count is not None]
+        return one(sum(known) * scale) if len(known) == len(counts) else None
+
+    return of
+
+
+def _ratio(above: str, below: str) -> Callable[[RunSample], Terms | None]:
+    def of(run: RunSample) -> Terms | None:
+        numerator, denominator = total(run, above), total(run, below)
+        return None if numerator is None or not denominator else one(numerator, denominator)
+
+    return of
+
+
+def _response(run: RunSample) -> Terms | None:
+    """By blocks of statistics where they hold the times of the same page elements."""
+    found = latency_histogram([run], PAGE_ELEMENT, "response")
+    if found is None or not found.count:
+        return None
+    parts = intervals_of(run)
+    if (
+        parts is not None
+        and (parts.elements > 0).all()
+        and parts.elements.sum() == found.count
+        and parts.response_ns.sum() == found.sum_ns
+    ):
+        return parts.response_ns / NS_PER_MS, parts.elements
+    return one(found.sum_ns / NS_PER_MS, found.count)
+
+
+def _mean(operation: str, latency: Latency) -> Callable[[RunSample], Terms | None]:
+    def of(run: RunSample) -> Terms | None:
+        found = latency_histogram([run], operation, latency)
+        if found is None or not found.count:
+            return None
+        return one(found.sum_ns / NS_PER_MS, found.count)
+
+    return of
+
+
+def _response_law(run: RunSample) -> Terms | None:
+    """Users ÷ page elements a second, less the think time that each page element has a part in."""
+    load = work_of(run.planned).load
+    elements, transactions = total(run, "page_elements"), total(run, "completed")
+    if not isinstance(load, ClosedLoad) or not elements or transactions is None:
+        return None
+    window = run.measure_s
+    if not window:
+        return None
+    thinking = transactions * load.think_ns / NS_PER_MS
+    return one(load.users * window * 1e3 - thinking, elements)
+
+
+@dataclass(frozen=True)
+class TierCpu:
+    """CPU time of the host of a tier in the measuring phase."""
+
+    busy_s: float
+    share: float | None
+    """Of what the host may use; None: that is not known."""
+
+
+def tier_cpu(run: RunSample, tier: Literal["server", "database"]) -> TierCpu | None:
+    """The CPU time of the host of the application or of its database; None: not measured, or there
+    is no such host."""
+    hosts = getattr(work_of(run.planned).roles, tier)
+    if not hosts:
+        return None
+    grown = over_phase(run, Place(hosts[0].partition("@")[0], (), are_all=True), "measure")
+    busy = None if grown is None else grown.node("host_cpu_ns")
+    if grown is None or busy is None:
+        return None
+    busy_s = float(busy[0]) / NS_PER_S
+    usable = None if grown.cpus is None else float(grown.seconds[0]) * grown.cpus
+    return TierCpu(busy_s, busy_s / usable if usable else None)
+
+
+def _itr(run: RunSample) -> Terms | None:
+    elements, window, cpu = total(run, "page_elements"), run.measure_s, tier_cpu(run, "server")
+    if elements is None or not window or cpu is None or not cpu.share:
+        return None
+    return one(elements, window * cpu.share)
+
+
+def _cpu_by(
+    tier: Literal["server", "database"], column: str
+) -> Callable[[RunSample], Terms | None]:
+    def of(run: RunSample) -> Terms | None:
+        cpu, count = tier_cpu(run, tier), total(run, column)
+        return None if cpu is None or not count else one(cpu.busy_s * 1e3, count)
+
+    return of
+
+
+def _not_met(run: RunSample) -> Terms | None:
+    offered, missed = total(run, "offered"), total(run, "not_met")
+    return one(100.0 * missed, offered) if offered and missed is not None else None
+
+
+# ---- metrics
+
+
+def _metric(  # one argument for each field that differs
+    name: str,
+    label: str,
+    unit: str,
+    formula: str,
+    figure: str,
+    reading: RatioOfSums | Percentile,
+    direction: Direction = "higher",
+    instruments: tuple[str, ...] = (CLIENT_SOCKETS,),
+    decimals: int = 1,
+    sampled: SampledQuantity | None = None,
+    *,
+    exported: bool = True,
 ) -> Metric:
     return Metric(
         name=name,
@@ -22,25 +270,106 @@ def _metric(
         unit=unit,
         formula=formula,
         direction=direction,
-        instruments=(INSTRUMENT,),
-        decimals=2 if unit == "%" else 1,
-        title=_title(label),
+        instruments=instruments,
+        decimals=decimals,
+        title=f"{label[:1].upper()}{label[1:]}",
         figure=figure,
-        reading=AsPublished(name),
+        reading=reading,
+        exported=exported,
+        sampled=sampled,
     )
 
 
-def _title(label: str) -> str:
-    return f"{label[:1].upper()}{label[1:]}"
+def _sampled(operation: str, latency: Latency) -> SampledQuantity:
+    return latencies(operation, lambda runs: latency_histogram(runs, operation, latency), NS_PER_MS)
 
 
-RESPONSE = _metric(
-    "response_ms_mean",
-    "response time",
-    "ms",
-    "sum of the times from each submission to its answer ÷ answered submissions",
+def _time(  # one argument for each field that differs
+    name: str,
+    label: str,
+    what: str,
+    operation: str,
+    latency: Latency,
+    figure: str,
+    of: Callable[[RunSample], Terms | None] | None = None,
+    *,
+    exported: bool = True,
+) -> Metric:
+    """The mean of times in ms, whose other statistics are `further`."""
+    return _metric(
+        f"{name}_ms_mean",
+        label,
+        "ms",
+        f"sum of the times {what} ÷ their number",
+        figure,
+        RatioOfSums(of or _mean(operation, latency)),
+        "lower",
+        (CLIENT_CLOCK,),
+        2,
+        _sampled(operation, latency),
+        exported=exported,
+    )
+
+
+RESPONSE = _time(
     "response",
+    "response time",
+    "from when each page element was due to its last byte",
+    PAGE_ELEMENT,
+    "response",
+    "response",
+    _response,
+)
+RESPONSE_P50, RESPONSE_P99 = (
+    _metric(
+        f"response_ms_{ending}",
+        f"{word} response time",
+        "ms",
+        f"{100 * q:g}th percentile of the merged histograms of all generators and runs, where "
+        "there are enough page elements to show it",
+        f"response_{ending}",
+        Percentile(q, _sampled(PAGE_ELEMENT, "response")),
+        "lower",
+        (CLIENT_CLOCK,),
+        2,
+    )
+    for ending, q, word in (("p50", 0.5, "median"), ("p99", 0.99, "99th percentile of the"))
+)
+RESPONSE_LAW = _metric(
+    "response_law_ms",
+    "response time by N/X",
+    "ms",
+    "users ÷ page elements a second − think time × transactions ÷ page elements, of a closed loop "
+    "(interactive response time law)",
+    "response_law",
+    RatioOfSums(_response_law),
     "lower",
+    (CLIENT_SOCKETS, CLIENT_CLOCK),
+    2,
+)
+SERVICE = _time(
+    "service",
+    "service time",
+    "from when the request for each page element was sent to its last byte",
+    PAGE_ELEMENT,
+    "service",
+    "service",
+)
+FIRST_BYTE = _time(
+    "first_byte",
+    "time to the first byte",
+    "from when the request for each page element was sent to its first byte",
+    PAGE_ELEMENT,
+    "first-byte",
+    "first_byte",
+)
+TRANSACTION_TIME = _time(
+    "transaction",
+    "transaction time",
+    "from when each transaction was due to the last byte of its last page element",
+    TRANSACTION,
+    "response",
+    "transaction",
 )
 ETR = _metric(
     "etr_per_s",
@@ -48,44 +377,300 @@ ETR = _metric(
     "1/s",
     "page elements of the measuring phase ÷ its length",
     "etr",
+    RatioOfSums(_etr),
+    instruments=(CLIENT_SOCKETS, CLIENT_CLOCK),
 )
 ITR = _metric(
     "itr_per_s",
     "internal throughput rate (ITR)",
     "1/s",
-    "ETR ÷ CPU of the application in % × 100: the rate at which its processors would be full",
+    "ETR ÷ CPU of the application in % × 100, both over the measuring phase: the rate at which its "
+    "CPUs would be full",
     "itr",
+    RatioOfSums(_itr),
+    instruments=(CLIENT_SOCKETS, CLIENT_CLOCK, CPU_TIME),
 )
-ETR_RELATIVE = _metric(
-    "etr_pct", "relative ETR", "%", "ETR ÷ ETR of a base row × 100", "etr_relative"
+
+
+def _relative(name: str, of: Metric, short: str, *, scaling: bool = False) -> Metric:
+    """A metric by its value in a base row, which the cells know (`RunSample.bases`)."""
+    scale = 1.0 if scaling else 100.0
+
+    def terms(run: RunSample) -> Terms | None:
+        base = run.bases.get(f"{short.lower()}_pct")
+        found = of.reading.terms(run)
+        return None if found is None or not base else (found[0] * scale, found[1] * base)
+
+    ending = "" if scaling else " × 100"
+    return _metric(
+        f"{name}_{'scaling' if scaling else 'pct'}",
+        f"scaling factor of the {short}" if scaling else f"relative {short}",
+        "" if scaling else "%",
+        f"{short} ÷ {'that' if short == 'ETR' else 'ITR'} of the base row of its table{ending}; "
+        "the base row is taken as exact"
+        + ("" if short == "ETR" else ", or ÷ its ETR where the table compares the two"),
+        f"{name}_{'scaling' if scaling else 'relative'}",
+        RatioOfSums(terms),
+        instruments=of.instruments,
+        decimals=2,
+    )
+
+
+ETR_RELATIVE = _relative("etr", ETR, "ETR")
+ETR_SCALING = _relative("etr", ETR, "ETR", scaling=True)
+ITR_RELATIVE = _relative("itr", ITR, "ITR")
+ITR_SCALING = _relative("itr", ITR, "ITR", scaling=True)
+TRANSACTIONS_RATE = _metric(
+    "transactions_per_s",
+    "transactions a second",
+    "1/s",
+    "transactions of the measuring phase that ended without an error ÷ its length",
+    "transactions",
+    RatioOfSums(_per_second("completed")),
+    instruments=(CLIENT_SOCKETS, CLIENT_CLOCK),
 )
-ITR_RELATIVE = _metric(
-    "itr_pct",
-    "relative ITR",
+ELEMENTS = _metric(
+    "elements_per_transaction",
+    "page elements a transaction",
+    "",
+    "page elements ÷ transactions that ended without an error",
+    "elements",
+    RatioOfSums(_ratio("page_elements", "completed")),
+    "neutral",
+    decimals=3,
+)
+OFFERED = _metric(
+    "offered_per_s",
+    "offered rate",
+    "1/s",
+    "submissions that were due in the measuring phase ÷ its length",
+    "offered",
+    RatioOfSums(_per_second("offered")),
+    "neutral",
+    (CLIENT_CLOCK,),
+)
+NOT_MET = _metric(
+    "not_met_pct",
+    "share of submissions that were not met",
     "%",
-    "ITR ÷ ITR of a base row × 100, or ÷ its ETR where the two are to be compared",
-    "itr_relative",
+    "submissions that were due and not begun, since too many were under way or the phase was over "
+    "÷ all that were due × 100",
+    "not_met",
+    Share(_not_met),
+    "lower",
+    (CLIENT_CLOCK,),
+    2,
 )
-ERRORS = replace(
-    _metric("errors", "failed requests", "", "requests that failed", "errors", "lower"), decimals=0
+
+
+def _errors(name: str, label: str, formula: str, *columns: str) -> Metric:
+    reading = RatioOfSums(_count(*columns))
+    text = f"{formula}; mean over the runs"
+    return _metric(name, label, "", text, name, reading, "lower", decimals=0)
+
+
+ERRORS = _errors(
+    "errors",
+    "failed submissions",
+    "submissions that failed in the measuring phase",
+    "network_errors",
+    "server_errors",
+)
+NETWORK_ERRORS = _errors(
+    "network_errors",
+    "network errors",
+    "submissions that failed on their connection: refused, cut, timed out",
+    "network_errors",
+)
+SERVER_ERRORS = _errors(
+    "server_errors",
+    "server errors",
+    "submissions that the application refused or failed at: 4xx, 5xx, or another page",
+    "server_errors",
 )
 
-TRANSACTION_METRICS = (RESPONSE, ETR, ITR, ETR_RELATIVE, ITR_RELATIVE, ERRORS)
+
+def _megabytes(name: str, label: str, what: str, column: str, figure: str) -> Metric:
+    return _metric(
+        name,
+        label,
+        "MB",
+        f"{what}, headers of HTTP included; mean over the runs",
+        figure,
+        RatioOfSums(_count(column, scale=1 / BYTES_PER_MB)),
+        "neutral",
+    )
 
 
-def _further() -> Iterator[Metric]:
-    for one in STATISTICS.values():
-        name, label = f"response_ms_{one.ending}", f"{one.word} response time"
-        yield replace(
-            RESPONSE,
-            name=name,
-            label=label,
-            formula=f"{one.word.removesuffix(' of the')} of the times of all submissions",
-            title=_title(label),
-            figure=f"response_{one.ending}",
-            reading=AsPublished(name),
-        )
+READ = _megabytes(
+    "read_mb_per_run", "data read a run", "bytes that generators received", "bytes_read", "read"
+)
+WRITTEN = _megabytes(
+    "written_mb_per_run", "data written a run", "bytes that generators sent", "bytes_written",
+    "written",
+)  # fmt: skip
+ELEMENT_BYTES = _metric(
+    "element_bytes_mean",
+    "size of a page element",
+    "B",
+    "bytes that generators received, headers of HTTP included ÷ page elements",
+    "element_bytes",
+    RatioOfSums(_ratio("bytes_read", "page_elements")),
+    "neutral",
+    decimals=0,
+)
 
 
-RESPONSE_STATISTICS = tuple(_further())
-"""Other statistics of the response times, for a study that names them."""
+def _cpu(name: str, label: str, formula: str, figure: str, reading: RatioOfSums) -> Metric:
+    return _metric(name, label, "ms", formula, figure, reading, "lower", (CPU_TIME,), 3)
+
+
+APP_CPU = _cpu(
+    "app_cpu_ms_per_transaction",
+    "CPU of the application a transaction",
+    "CPU time of the application's host ÷ transactions that ended without an error",
+    "app_cpu",
+    RatioOfSums(_cpu_by("server", "completed")),
+)
+DB_CPU = _cpu(
+    "db_cpu_ms_per_transaction",
+    "CPU of the database a transaction",
+    "CPU time of the database's host ÷ transactions that ended without an error",
+    "db_cpu",
+    RatioOfSums(_cpu_by("database", "completed")),
+)
+DB_CPU_ELEMENT = _cpu(
+    "db_cpu_ms_per_element",
+    "CPU of the database a page element",
+    "CPU time of the database's host ÷ page elements",
+    "db_cpu_element",
+    RatioOfSums(_cpu_by("database", "page_elements")),
+)
+
+
+def _dropped(run: RunSample) -> float | None:
+    """Frames dropped before they were sent: by ports of switches, and by queues of hosts."""
+    queued = of_hosts("nic_queue_drops")(run.record)
+    if not run.planned.network.switches:
+        return queued
+    ports = dropped_at_ports(run.record)
+    return None if queued is None or ports is None else queued + ports
+
+
+def _of_hosts(counter: str) -> Counts:
+    count = of_hosts(counter)
+    return lambda run: count(run.record)
+
+
+DROPS, RETRANSMISSIONS, TIMEOUTS = losses_per_run(
+    figures=False,
+    by=LossCounts(
+        _dropped,
+        "packets dropped at switches and by the queues of hosts",
+        _of_hosts("segments_retransmitted"),
+        _of_hosts("timeouts"),
+        HOSTS,
+    ),
+)
+SIGNALS = signals_of(
+    "per_run", "a run", lambda _: 1.0, "in the measuring phase; mean over the runs"
+)
+
+BY_OPERATION = tuple(
+    _time(
+        f"response_{name}",
+        f"response time of {name}",
+        f"from when each operation {name} was due to the last byte of its last page element",
+        name,
+        "response",
+        f"response_{name}",
+        exported=False,
+    )
+    for name in OPERATIONS
+)
+"""Times of single operations of the brokerage, for a study that names them."""
+
+TRANSACTION_METRICS = (
+    RESPONSE,
+    RESPONSE_P50,
+    RESPONSE_P99,
+    RESPONSE_LAW,
+    SERVICE,
+    FIRST_BYTE,
+    TRANSACTION_TIME,
+    ETR,
+    ETR_RELATIVE,
+    ETR_SCALING,
+    ITR,
+    ITR_RELATIVE,
+    ITR_SCALING,
+    TRANSACTIONS_RATE,
+    ELEMENTS,
+    OFFERED,
+    NOT_MET,
+    ERRORS,
+    NETWORK_ERRORS,
+    SERVER_ERRORS,
+    READ,
+    WRITTEN,
+    ELEMENT_BYTES,
+    APP_CPU,
+    DB_CPU,
+    DB_CPU_ELEMENT,
+    DROPS,
+    RETRANSMISSIONS,
+    TIMEOUTS,
+)
+FURTHER_STATISTICS = (
+    *further(RESPONSE, ("p50", "p99")),
+    *(metric for like in (SERVICE, FIRST_BYTE, TRANSACTION_TIME) for metric in further(like)),
+    *(metric for like in BY_OPERATION for metric in (like, *further(like))),
+)
+"""Other statistics of the times, for a study that names them."""
+
+
+def _is_sampled(record: RunRecord) -> bool:
+    return record.samples.transaction is not None and record.measure is not None
+
+
+def _transactions(run: RunSample) -> int:
+    return int(total(run, "completed") or 0)
+
+
+def _course(run: RunSample) -> Course | None:
+    """The rate of page elements between two blocks of statistics."""
+    found = intervals_of(run)
+    if found is None or found.seconds.size < 2:
+        return None
+    return Course(found.elements / found.seconds, "interval")
+
+
+TRANSACTIONS = WorkloadAnalysis(
+    kind="transactions",
+    metrics=TRANSACTION_METRICS,
+    headline=(ETR, RESPONSE, RESPONSE_P99, ITR, ERRORS),
+    figures=(ETR, RESPONSE, ITR),
+    observed=(ETR, RESPONSE, ITR, RETRANSMISSIONS),
+    compared_on=(ETR, RESPONSE, ITR),
+    throughput=ETR,
+    chain=(
+        Step(DROPS, RETRANSMISSIONS),
+        Step(RETRANSMISSIONS, RESPONSE),
+        Step(TIMEOUTS, RESPONSE),
+        Step(RETRANSMISSIONS, ETR),
+    ),
+    counted=Counted("transaction", _transactions),
+    is_sampled=_is_sampled,
+    drops=DROPS,
+    retransmissions=RETRANSMISSIONS,
+    timeouts=TIMEOUTS,
+    dropped=dropped_at_ports,
+    sent_again=_of_hosts("segments_retransmitted"),
+    course=_course,
+    bound=lambda _: None,
+    further=FURTHER_STATISTICS,
+    latencies=lambda runs: latency_histogram(runs, PAGE_ELEMENT, "response"),
+    tail=(RESPONSE_P50, RESPONSE_P99),
+    signals=SIGNALS.steps(RESPONSE, DROPS, RETRANSMISSIONS),
+    relatives=(Relative(ETR_RELATIVE, ETR), Relative(ITR_RELATIVE, ITR)),
+)

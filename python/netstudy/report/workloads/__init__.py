@@ -8,6 +8,7 @@ from netstudy.report.workloads.base import WorkloadPage
 from netstudy.report.workloads.incast import INCAST
 from netstudy.report.workloads.published import PUBLISHED
 from netstudy.report.workloads.request import REQUESTS
+from netstudy.report.workloads.transactions import TRANSACTIONS
 from netstudy.report.workloads.transfer import TRANSFERS
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ PAGES: Final[dict[str, WorkloadPage]] = {
     "incast": INCAST,
     "transfer": TRANSFERS,
     "request": REQUESTS,
+    "transactions": TRANSACTIONS,
     "published": PUBLISHED,
 }
 """Kind -> its words and its picture."""

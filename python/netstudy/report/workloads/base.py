@@ -12,7 +12,9 @@ from netstudy.report.refs import Number, Sentence, say
 from netstudy.wire import Host, PhaseKind, Run, UntilCount, UntilTime, Zone
 
 if TYPE_CHECKING:
+    from netstudy.analysis.cells import CellRow
     from netstudy.analysis.study_result import StudyResult
+    from netstudy.report.tables import Table
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,10 @@ class WorkloadPage:
     """Where its values come from, where that is no testbed."""
     single: Callable[[int, int], Sentence] | None = None
     """That so many cells of so many have one value, where that is no run."""
+    tables: Callable[[Sequence[CellRow], str], list[Table]] | None = None
+    """Tables of its own for the cells of a test case, by the start of their ids."""
+    tables_heading: str = ""
+    """What stands above them."""
     one_observation: Sentence | None = None
     """That two metrics are one observation, where their product is fixed."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Final
 
 from pydantic import Field, model_validator
 
@@ -18,10 +18,30 @@ from netstudy.documents.fields import (
 )
 from netstudy.documents.shapes import Word
 from netstudy.documents.validation import Model, fault
-from netstudy.study.workloads.base import STATISTICS, MetricWords, Spec, WorkloadMetric
+from netstudy.study.workloads.base import (
+    LOSSES_PER_RUN,
+    STATISTICS,
+    MetricWords,
+    Spec,
+    WorkloadMetric,
+)
 
 Arrivals = Annotated[str | Ref, Typed(Choice(("poisson", "uniform"), "a process of arrivals"))]
 Application = Annotated[str | Ref, Typed(Choice(("brokerage",), "an application"))]
+
+OPERATIONS: Final = (
+    "home",
+    "quotes",
+    "logout",
+    "login",
+    "register",
+    "account",
+    "portfolio",
+    "buy",
+    "sell",
+    "update",
+)
+"""The operations of the brokerage, of which response times have names."""
 
 
 class OpenLoop(Model):
@@ -96,22 +116,94 @@ class Transactions(Spec):
 
     words: ClassVar[MetricWords] = MetricWords(
         metrics={
-            "response_ms": WorkloadMetric("time from a submission to its answer", STATISTICS),
+            "response_ms": WorkloadMetric(
+                "time of a page element, from when its operation or its own request was due",
+                STATISTICS,
+                samples="histogram",
+            ),
+            "response_law_ms": WorkloadMetric(
+                "response time that users and throughput imply, of a closed loop"
+            ),
+            "service_ms": WorkloadMetric(
+                "time of a page element, from when its request was sent",
+                STATISTICS,
+                samples="histogram",
+            ),
+            "first_byte_ms": WorkloadMetric(
+                "time from a request to the first byte of its page element",
+                STATISTICS,
+                samples="histogram",
+            ),
+            "transaction_ms": WorkloadMetric(
+                "time of a transaction, from when it was due", STATISTICS, samples="histogram"
+            ),
             "etr_per_s": WorkloadMetric("external throughput rate: page elements a second"),
+            "etr_pct": WorkloadMetric("ETR relative to a base row"),
+            "etr_scaling": WorkloadMetric("ETR by that of a base row"),
             "itr_per_s": WorkloadMetric(
                 "internal throughput rate: ETR at 100 % of the application's CPU"
             ),
-            "etr_pct": WorkloadMetric("ETR relative to a base row"),
             "itr_pct": WorkloadMetric("ITR relative to a base row"),
-            "errors": WorkloadMetric("requests that failed"),
+            "itr_scaling": WorkloadMetric("ITR by that of a base row"),
+            "transactions_per_s": WorkloadMetric("transactions a second"),
+            "elements_per_transaction": WorkloadMetric("page elements by transactions"),
+            "offered_per_s": WorkloadMetric("submissions that were due, a second"),
+            "not_met_pct": WorkloadMetric("share of submissions that were due and not begun"),
+            "errors": WorkloadMetric("submissions that failed"),
+            "network_errors": WorkloadMetric("submissions that failed on their connection"),
+            "server_errors": WorkloadMetric("submissions that the application failed at"),
+            "read_mb_per_run": WorkloadMetric("bytes that the generators received"),
+            "written_mb_per_run": WorkloadMetric("bytes that the generators sent"),
+            "element_bytes_mean": WorkloadMetric("bytes received by page elements"),
+            "app_cpu_ms_per_transaction": WorkloadMetric(
+                "CPU time of the application's host by transactions"
+            ),
+            "db_cpu_ms_per_transaction": WorkloadMetric(
+                "CPU time of the database's host by transactions"
+            ),
+            "db_cpu_ms_per_element": WorkloadMetric(
+                "CPU time of the database's host by page elements"
+            ),
+            **LOSSES_PER_RUN,
+            **{
+                f"response_{name}_ms": WorkloadMetric(
+                    f"time of the operation {name}, from when it was due",
+                    STATISTICS,
+                    samples="histogram",
+                )
+                for name in OPERATIONS
+            },
         },
         figures={
-            "response": "mean response time",
+            "response": "mean response time of a page element",
+            "response_p50": "median response time of a page element",
+            "response_p99": "99th percentile of the response time of a page element",
+            "response_law": "response time that users and throughput imply",
+            "service": "mean service time of a page element",
+            "first_byte": "mean time to the first byte of a page element",
+            "transaction": "mean time of a transaction",
             "etr": "external throughput rate",
-            "itr": "internal throughput rate",
             "etr_relative": "external throughput rate, in percent of a base row",
+            "etr_scaling": "external throughput rate by that of a base row",
+            "itr": "internal throughput rate",
             "itr_relative": "internal throughput rate, in percent of a base row",
-            "errors": "requests that failed",
+            "itr_scaling": "internal throughput rate by that of a base row",
+            "transactions": "transactions a second",
+            "elements": "page elements by transactions",
+            "offered": "submissions that were due, a second",
+            "not_met": "share of submissions that were due and not begun",
+            "errors": "submissions that failed",
+            "network_errors": "submissions that failed on their connection",
+            "server_errors": "submissions that the application failed at",
+            "read": "bytes that the generators received in a run",
+            "written": "bytes that the generators sent in a run",
+            "element_bytes": "bytes received by page elements",
+            "app_cpu": "CPU time of the application's host by transactions",
+            "db_cpu": "CPU time of the database's host by transactions",
+            "db_cpu_element": "CPU time of the database's host by page elements",
+            "drops_per_run": "dropped packets in a run",
+            "retransmissions_per_run": "retransmissions in a run",
+            "timeouts_per_run": "timeouts in a run",
         },
     )
     timed: ClassVar[bool] = True

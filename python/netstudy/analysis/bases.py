@@ -1,0 +1,108 @@
+"""The value that is 100 % of metrics in percent of a base row: that of a table of the test case.
+
+The base row is the one that the table's `normalise` names, among the cells that the table holds
+together; of a growing factor, the level with the best value. Without such a table it is the first
+cell of the test case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from netstudy.analysis.metrics import Metric
+from netstudy.study.levels import level_text
+from netstudy.study.outcome import Normal, Table
+from netstudy.wire import Level, Treatment
+
+if TYPE_CHECKING:
+    from netstudy.analysis.cells import CellRow, CellTable
+    from netstudy.analysis.workloads.base import Relative
+    from netstudy.study import Study
+
+
+def bases_of(study: Study, case: str, cells: CellTable) -> dict[int, dict[str, float]]:
+    """Cell of a test case, by its identity -> relative metric -> the value that is 100 % of it."""
+    rows, relatives = cells.of_case(case), cells.workload.relatives
+    found: dict[int, dict[str, float]] = {}
+    for relative in relatives:
+        table, normal = _asked(study, case, relative.metric.name)
+        of = _base_metric(normal, relative, relatives)
+        for together in _held_together(study, case, rows, table):
+            base = _base(_by_place(together, table, cells), normal, of)
+            if base is not None:
+                for row in together:
+                    found.setdefault(id(row), {})[relative.metric.name] = base
+    return found
+
+
+def _asked(study: Study, case: str, name: str) -> tuple[Table | None, Normal]:
+    """The first table of a test case that says what the metric is in percent of."""
+    for table in study.report.tables:
+        if table.case in (None, case) and name in table.normalise:
+            return table, table.normalise[name]
+    shown = (one for one in study.report.tables if one.case in (None, case) and name in one.columns)
+    return next(shown, None), Normal()
+
+
+def _base_metric(normal: Normal, relative: Relative, relatives: Sequence[Relative]) -> Metric:
+    """The metric whose value in the base row is 100 %: the metric's own, or that of `by`."""
+    named = {name: one.of for one in relatives for name in (one.metric.name, one.of.name)}
+    return named.get(normal.by or "", relative.of)
+
+
+def _held_together(
+    study: Study, case: str, rows: Sequence[CellRow], table: Table | None
+) -> Iterator[list[CellRow]]:
+    """The cells of each table: those that agree in the factors that it holds."""
+    if table is None:
+        yield list(rows)
+        return
+    placed = {*table.rows, *(name for name in table.columns if name in study.factors)}
+    placed |= _growing(study, case)
+    groups: dict[tuple[tuple[str, object], ...], list[CellRow]] = {}
+    for row in rows:
+        held = tuple((name, row.treatment[name]) for name in row.treatment if name not in placed)
+        groups.setdefault(tuple(sorted(held, key=lambda one: one[0])), []).append(row)
+    yield from groups.values()
+
+
+def _growing(study: Study, case: str) -> set[str]:
+    factors = (one.growing for one in study.cases if one.name == case)
+    return {factor.name for factor in factors if factor is not None}
+
+
+def _by_place(
+    rows: Sequence[CellRow], table: Table | None, cells: CellTable
+) -> list[list[CellRow]]:
+    """The cells of each row of a table, in its order; without a table each cell is a row."""
+    names = tuple(cells.factors) if table is None else table.rows
+    places: dict[tuple[int, ...], list[CellRow]] = {}
+    for row in rows:
+        place = tuple(
+            cells.factors[name].index(row.treatment[name])
+            for name in names
+            if name in row.treatment
+        )
+        places.setdefault(place, []).append(row)
+    return [places[place] for place in sorted(places)]
+
+
+def _base(places: Sequence[Sequence[CellRow]], normal: Normal, of: Metric) -> float | None:
+    """The value of the base row: the best of the cells that stand in it; without a name the first
+    row that has a value."""
+    best = min if of.direction == "lower" else max
+    for rows in places:
+        meant = [row for row in rows if _is_meant(row.treatment, normal.row)]
+        values = [value for row in meant if (value := row.value(of)) is not None]
+        if values:
+            return best(values)
+    return None
+
+
+def _is_meant(treatment: Treatment, wanted: Mapping[str, Level]) -> bool:
+    return all(
+        level_text(treatment[name]) == level_text(level)
+        for name, level in wanted.items()
+        if name in treatment
+    )

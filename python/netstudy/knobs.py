@@ -154,7 +154,11 @@ def model_with(base: type[Model], *fields: Mapping[str, Any]) -> Any:
     """A base class with these fields besides its own."""
     made = {name: field for part in fields for name, field in part.items()}
     own = {name: field for name, field in made.items() if name not in base.model_fields}
-    return create_model(base.__name__, __base__=base, **own)
+    # Docstrings are looked for in source text, which takes long; these fields have none there.
+    config = {"use_attribute_docstrings": False}
+    found = create_model(base.__name__, __base__=base, __cls_kwargs__=config, **own)
+    found.model_config = base.model_config
+    return found
 
 
 @dataclass(frozen=True)

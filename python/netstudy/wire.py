@@ -1310,6 +1310,20 @@ MAXIMA: Final = ("queue_bytes_max",)
 
 Readings = dict[str, tuple[int | None, ...]]
 """Counter -> a value an edge; None: it was not read there."""
+Edges = tuple[int | None, int | None]
+"""The places of the edges that a phase starts and ends with; None: counters were not read there."""
+
+
+def growth_between(name: str, values: tuple[int | None, ...], edges: Edges) -> int | None:
+    """How a counter grew between two edges; a maximum is that of the run so far. None: it was not
+    read at one of them."""
+    first, last = edges
+    if first is None or last is None:
+        return None
+    start, end = values[first], values[last]
+    if start is None or end is None:
+        return None
+    return end if name in MAXIMA else end - start
 
 
 class Series(Wire):
@@ -1415,7 +1429,7 @@ class RunRecord(Wire):
         """A phase of that kind; None: the run had none, or did not get there."""
         return next((phase for phase in self.phases if phase.kind == kind), None)
 
-    def edges_of(self, kind: PhaseKind) -> tuple[int | None, int | None]:
+    def edges_of(self, kind: PhaseKind) -> Edges:
         """Which edges a phase of that kind starts and ends with, by their place in `edges`; where
         one phase follows another, a single edge is both. None: counters were not read there."""
         names = {edge.name: place for place, edge in enumerate(self.edges)}
@@ -1438,15 +1452,9 @@ class RunRecord(Wire):
 
         A counter that was not read at one of the edges is not there: missing is not zero.
         """
-        first, last = self.edges_of(phase)
-        if first is None or last is None:
-            return {}
-        pairs = {name: (values[first], values[last]) for name, values in readings.items()}
-        return {
-            name: end if name in MAXIMA else end - start
-            for name, (start, end) in pairs.items()
-            if start is not None and end is not None
-        }
+        edges = self.edges_of(phase)
+        grown = {name: growth_between(name, values, edges) for name, values in readings.items()}
+        return {name: growth for name, growth in grown.items() if growth is not None}
 
 
 class EndRecord(Wire):

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from netstudy.wire import InstrumentKind, Run, RunRecord, Series
 
+T = TypeVar("T")
 Floats = NDArray[np.float64]
 Terms = tuple[Floats, Floats]
 """Numerators and denominators of a ratio of sums, one entry for each sample."""
@@ -63,6 +65,14 @@ class RunSample:
     """Metric in percent of a base row -> what is 100 % of it in the test case that reads it."""
     _columns: dict[tuple[str, str], Floats | None] = field(default_factory=dict, repr=False)
     _sampled: dict[InstrumentKind, tuple[Sampled, ...]] = field(default_factory=dict, repr=False)
+    _kept: dict[Hashable, Any] = field(default_factory=dict, repr=False)
+
+    def kept(self, key: Hashable, find: Callable[[], T]) -> T:
+        """What is found from the run, found once for each key."""
+        if key not in self._kept:
+            self._kept[key] = find()
+        found: T = self._kept[key]
+        return found
 
     @property
     def run(self) -> str:

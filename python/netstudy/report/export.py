@@ -29,13 +29,10 @@ def to_csv(table: CellTable) -> str:
     """One header line, then one line for each cell, in the order of the levels."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(_columns(table))
-    writer.writerows(_csv_row(row, table) for row in table.rows)
+    metrics = exported(table)
+    writer.writerow([*_cases(table), *table.factors, *(metric.name for metric in metrics)])
+    writer.writerows(_csv_row(row, table, metrics) for row in table.rows)
     return out.getvalue()
-
-
-def _columns(table: CellTable) -> list[str]:
-    return [*_cases(table), *table.factors, *(metric.name for metric in exported(table))]
 
 
 def exported(table: CellTable) -> tuple[Metric, ...]:
@@ -57,10 +54,10 @@ def _cases(table: CellTable) -> list[str]:
     return [CASES] if len(table.cases) > 1 else []
 
 
-def _csv_row(row: CellRow, table: CellTable) -> list[str]:
+def _csv_row(row: CellRow, table: CellTable, metrics: Sequence[Metric]) -> list[str]:
     cases = [" ".join(row.cases)] if _cases(table) else []
     levels = [level_text(row.treatment[f]) if f in row.treatment else "" for f in table.factors]
-    return [*cases, *levels, *(_exact(row, metric) for metric in exported(table))]
+    return [*cases, *levels, *(_exact(row, metric) for metric in metrics)]
 
 
 def _exact(row: CellRow, metric: Metric) -> str:
@@ -76,10 +73,11 @@ def to_json(table: CellTable) -> str:
 
 def as_data(table: CellTable) -> dict[str, Any]:
     """The data of `to_json`."""
+    metrics = _all(table)
     return {
         "study": table.study,
         "factors": {name: list(levels) for name, levels in table.factors.items()},
-        "cells": [_cell(row, _all(table)) for row in table.rows],
+        "cells": [_cell(row, metrics) for row in table.rows],
     }
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import lru_cache, partial, reduce
 from typing import Final
 
 import numpy as np
@@ -18,7 +18,7 @@ from netstudy.analysis.distribution import raw
 from netstudy.analysis.metrics import SOCKETS, Metric, RatioOfSums, Reading
 from netstudy.analysis.nodes.formulas import FORMULAS, Formula, Fraction, Rule
 from netstudy.analysis.nodes.goodput import goodput, goodput_by_second
-from netstudy.analysis.nodes.growth import between_samples, over_phase
+from netstudy.analysis.nodes.growth import Growth, between_samples, over_phase
 from netstudy.analysis.nodes.places import Kind, Place, neighbours, places
 from netstudy.analysis.samples import Floats, RunSample, Terms
 from netstudy.analysis.statistics import STATISTICS, Statistic, reading_of
@@ -143,12 +143,21 @@ def _reading(name: MetricName, formula: Formula) -> Reading:
 
 def _terms(name: MetricName, formula: Formula, run: RunSample) -> Terms | None:
     assert name.scope is not None, f"{name.text} is measured at no node"
-    found = _places(run, name.scope, name.base)
     if name.base == GOODPUT:
+        found = _places(run, name.scope, name.base)
         return goodput(run, found) if found and name.phase == "measure" else None
-    grown = [over_phase(run, place, name.phase) for place in found]
+    grown = _grown(run, name.scope, name)
     fractions = [None if one is None else formula.of(one) for one in grown]
     return _together(fractions, formula.rule)
+
+
+def _grown(run: RunSample, scope: Scope, name: MetricName) -> list[Growth | None]:
+    """The growth at each place over a phase, which the metrics of a scope share."""
+
+    def find() -> list[Growth | None]:
+        return [over_phase(run, place, name.phase) for place in _places(run, scope, name.base)]
+
+    return run.kept((scope, name.phase, name.base == WATCHED), find)
 
 
 def _together(fractions: Sequence[Fraction | None], rule: Rule) -> Fraction | None:
@@ -158,7 +167,7 @@ def _together(fractions: Sequence[Fraction | None], rule: Rule) -> Fraction | No
     if not known or len(known) < len(fractions):
         return None
     if rule == "ratio":
-        parts = np.sum([one[0] for one in known], axis=0), np.sum([one[1] for one in known], axis=0)
+        parts = reduce(np.add, (one[0] for one in known)), reduce(np.add, (one[1] for one in known))
         return parts if parts[1].all() else None
     if not all(one[1].all() for one in known):
         return None

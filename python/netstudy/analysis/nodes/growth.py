@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
 from netstudy.analysis.clocks import Booleans, inside, placed
 from netstudy.analysis.nodes.places import Line, Place
 from netstudy.analysis.samples import NS_PER_S, Floats, RunSample, Sampled
-from netstudy.wire import InstrumentKind, PhaseKind, Readings
+from netstudy.wire import InstrumentKind, PhaseKind, Readings, growth_between
 
 DISCONTINUITIES = "discontinuities"
 """A column of a series: how often its counters had begun anew."""
@@ -53,7 +54,7 @@ class Growth:
         known = [one for one in found if one is not None]
         if not known or len(known) < len(found):
             return None
-        return np.asarray(np.sum(known, axis=0), dtype=np.float64)
+        return reduce(np.add, known)
 
 
 def over_phase(run: RunSample, place: Place, phase: PhaseKind) -> Growth | None:
@@ -63,6 +64,7 @@ def over_phase(run: RunSample, place: Place, phase: PhaseKind) -> Growth | None:
     if not seconds:
         return None
     record = run.record
+    edges = record.edges_of(phase)
 
     def read(port: str | None, counter: str) -> Floats | None:
         counted: Readings = (
@@ -70,8 +72,8 @@ def over_phase(run: RunSample, place: Place, phase: PhaseKind) -> Growth | None:
             if port is None
             else record.ports.get(place.node, {}).get(port, {})
         )
-        grown = record.growth({counter: counted[counter]}, phase) if counter in counted else {}
-        return np.array([float(grown[counter])]) if counter in grown else None
+        grown = growth_between(counter, counted[counter], edges) if counter in counted else None
+        return None if grown is None else np.array([float(grown)])
 
     length = np.array([seconds])
     return Growth(place, length, length, read, _cpus(run, place.node))

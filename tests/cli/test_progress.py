@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from netstudy.cli._terminal import Meter, meter, phases
+from netstudy.cli._terminal import Meter, Reached, meter, phases
 from netstudy.wire import ProgressRecord, RunUnderWay
 from tests.cli.conftest import start
 
@@ -87,21 +87,62 @@ def test_without_a_terminal_there_are_some_lines_and_nothing_on_standard_output(
     assert out == ""
 
 
+class Spy:
+    """A display that keeps what it is shown."""
+
+    def __init__(self) -> None:
+        self.seen: list[Reached] = []
+
+    def show(self, reached: Reached) -> None:
+        self.seen.append(reached)
+
+    def begin(self, done: int, runs: int, title: str) -> None:
+        raise AssertionError("no further round begins")
+
+
+def reached(record: ProgressRecord, done_before: int = 0, after_s: float = 10.0) -> Reached:
+    """What is shown of a progress record so many seconds after the start."""
+    spy = Spy()
+    meter = Meter(spy, done_before)
+    meter.start_s -= after_s
+    meter.on_progress(record)
+    (found,) = spy.seen
+    return found
+
+
 def test_runs_that_were_there_before_are_counted_as_done() -> None:
-    seen: list[tuple[int, int, int]] = []
+    record = ProgressRecord(runs_done=2, runs=16, packets=50, packets_planned=400)
+    found = reached(record, done_before=30)
+    assert found.done == 32
+    assert found.under_way == ""
 
-    class Spy:
-        def show(self, done: int, packets: int, planned: int, rate: float, under_way: str) -> None:
-            assert rate > 0
-            assert under_way == ""
-            seen.append((done, packets, planned))
 
-        def begin(self, done: int, runs: int, title: str) -> None:
-            raise AssertionError("no further round begins")
+def test_the_share_is_that_of_the_packets_where_they_are_known() -> None:
+    record = ProgressRecord(runs_done=1, runs=2, packets=100, packets_planned=400)
+    found = reached(record)
+    assert found.share == 0.25
+    assert found.packets_per_s == pytest.approx(10, rel=0.01)
+    assert found.left_s == pytest.approx(30, rel=0.01)
 
-    meter = Meter(Spy(), done_before=30)
-    meter.on_progress(ProgressRecord(runs_done=2, runs=16, packets=50, packets_planned=400))
-    assert seen == [(32, 50, 400)]
+
+def test_the_share_is_that_of_the_runs_where_packets_are_not_known() -> None:
+    """Runs that last for a time: nobody knows their packets before they have been made."""
+    run = RunUnderWay(done=5_000, of=10_000)
+    record = ProgressRecord(runs_done=1, runs=4, packets=0, packets_planned=0, under_way=run)
+    found = reached(record)
+    assert found.share == 0.375
+    assert found.left_s == pytest.approx(10 / 0.375 * 0.625, rel=0.01)
+    assert found.under_way == "50 % of this run"
+
+
+def test_nothing_done_yet_tells_no_remaining_time(capsys: pytest.CaptureFixture[str]) -> None:
+    record = ProgressRecord(runs_done=0, runs=4, packets=0, packets_planned=0)
+    assert reached(record).left_s is None
+    with meter(runs=4, done_before=0) as shown:
+        shown.on_progress(record)
+        shown.on_progress(record.model_copy(update={"runs_done": 1}))
+    (line,) = capsys.readouterr().err.splitlines()
+    assert re.fullmatch(r"1/4 runs, [\w ]+ elapsed, [\w ]+ left", line), "no speed without packets"
 
 
 def test_elapsed_and_remaining_time_are_told_apart(study: Path) -> None:

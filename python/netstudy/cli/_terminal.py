@@ -126,12 +126,13 @@ class Meter:
         self._shown = shown
         self._before = done_before
         self._there = done_before
-        self._start_s = time.monotonic()
+        self.start_s = time.monotonic()
+        """When this round began."""
 
     def on_round(self, number: int, runs: int) -> None:
         """A further round begins, with this many runs to do."""
         self._before = self._there
-        self._start_s = time.monotonic()
+        self.start_s = time.monotonic()
         say(f"round {number}: {runs_left(runs, self._there)}")
         self._shown.begin(self._there, self._there + runs, f"round {number}")
 
@@ -145,7 +146,7 @@ class Meter:
             say(f"run {record.run} ({treatment(record)}) {record.status}: {explain(record)}")
 
     def _reached(self, record: ProgressRecord) -> Reached:
-        elapsed_s = max(time.monotonic() - self._start_s, 1e-3)
+        elapsed_s = max(time.monotonic() - self.start_s, 1e-3)
         share = _share(record)
         return Reached(
             done=self._before + record.runs_done,

@@ -4,6 +4,7 @@ seen without a script, on paper and on a phone."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from playwright.sync_api import Browser, Locator, Page, ViewportSize, sync_playw
 from netstudy.analysis.study_result import analyse
 from netstudy.report.pages import write_report
 from tests.browser.test_report_in_browser import ARGUMENTS, CHROMIUM
+from tests.report import test_distributions as humps
 from tests.report.results import from_text
 from tests.report.test_answer import RTO, planted, records
 
@@ -35,6 +37,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     static.mkdir()
     write_report(made, analyse(made), static, is_static=True)
     return made.path
+
+
+@pytest.fixture(scope="module")
+def timeouts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of a study in which a third of the iterations of one switch has a timeout."""
+    made = from_text(tmp_path_factory.mktemp("timeouts"), humps.study(panels=True), humps.planted)
+    return write_report(made, analyse(made)).html
 
 
 @pytest.fixture(scope="module")
@@ -95,6 +104,57 @@ def test_the_boxes_of_a_distribution_tell_their_quartiles_and_switch_off(opened:
         ".length < n",
         arg=before,
     )
+
+
+MARKS = ".live .role-mark:is(.mark-symbol, .mark-rect) path"
+
+
+def tells(figure: Locator) -> bool:
+    """Whether one of its marks has a tooltip; others are shades, or lie below another."""
+    tip = figure.page.locator(".tip")
+    for mark in figure.locator(MARKS).all()[:60]:
+        mark.hover(force=True)
+        figure.page.wait_for_timeout(20)
+        if tip.is_visible():
+            return bool(tip.inner_text())
+    return False
+
+
+def changes(figure: Locator, act: Callable[[], object]) -> None:
+    """Waits until a figure is drawn anew after an action; fails if it is not."""
+    drawing = figure.locator(".live svg").first.element_handle()
+    before = drawing.inner_html()
+    act()
+    figure.page.wait_for_function("([e, t]) => e.innerHTML !== t", arg=[drawing, before])
+
+
+KINDS = {
+    "two factors in panels": ("key-figure-completion", "heat", "winners-buffer", "-box", "-ecdf"),
+    "timeouts": ("figure-goodput", "-histogram", "-samples-over-time"),
+}
+
+
+@pytest.mark.parametrize("report", list(KINDS))
+def test_every_figure_answers_to_all_of_its_tools(
+    opened: Open, timeouts: Path, report: str
+) -> None:
+    page = opened() if report == "two factors in panels" else opened(str(timeouts))
+    names = page.locator("figure[data-chart]").evaluate_all("(all) => all.map((f) => `#${f.id}`)")
+    missing = [kind for kind in KINDS[report] if not any(name.endswith(kind) for name in names)]
+    assert not missing, names
+    for name in names:
+        figure = live(page, name)
+        assert tells(figure), name
+        for button in figure.locator("button.series").all():
+            changes(figure, button.click)
+            changes(figure, button.click)
+        for choice in figure.locator("select").all():
+            last = choice.locator("option").count() - 1  # the first level may be drawn already
+            changes(figure, partial(choice.select_option, index=last))
+            changes(figure, partial(choice.select_option, index=0))
+        if figure.get_by_role("button", name="zoom in").count():
+            changes(figure, figure.get_by_role("button", name="zoom in").click)
+            changes(figure, figure.get_by_role("button", name="Reset").click)
 
 
 def test_a_figure_is_still_until_it_is_looked_at(opened: Open) -> None:

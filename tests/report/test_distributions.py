@@ -190,8 +190,7 @@ def test_a_box_has_the_quartiles_of_all_samples(tmp_path: Path) -> None:
 def test_a_histogram_stacks_both_humps_to_all_samples(tmp_path: Path) -> None:
     rows = histogram_chart(distribution(result_of(tmp_path))).rows
     heights = {
-        mark: sum(row["y2"] - row["y"] for row in rows if row["mark"] == mark)
-        for mark in (WAITED, OTHER)
+        mark: sum(row["share"] for row in rows if row["series"] == mark) for mark in (WAITED, OTHER)
     }
     assert heights[WAITED] == pytest.approx(38, abs=0.1)
     assert heights[OTHER] == pytest.approx(62, abs=0.1)
@@ -222,8 +221,13 @@ def test_every_figure_can_be_looked_into(tmp_path: Path) -> None:
     names = ["arista-7124s", "nexus-5010"]
     assert [one["name"] for one in looked["ecdf_chart"]["series"]] == names
     assert [one["name"] for one in looked["box_chart"]["series"]] == names
-    assert looked["ecdf_chart"]["axes"] == looked["course_chart"]["axes"] == ["x", "y"]
-    assert looked["box_chart"]["axes"] == []
+    for name in ("histogram_chart", "course_chart"):
+        assert [one["name"] for one in looked[name]["series"]] == [WAITED, OTHER]
+    axes = {name: one["axes"] for name, one in looked.items()}
+    assert axes.pop("box_chart") == []
+    assert all(one == ["x", "y"] for one in axes.values())
+    (choice,) = looked["course_chart"]["filters"]
+    assert (choice["factor"], choice["levels"]) == ("switch", names)
 
 
 def test_every_figure_is_light_in_both_sizes(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from netstudy.report.charts.style import (
     Size,
     Spec,
     Style,
+    by_series,
     only,
     titles,
     whole,
@@ -47,8 +48,7 @@ WHISKERS = (0.05, 0.95)
 TAIL = 0.99
 """Drawn as a point beyond the whiskers, where the samples carry it."""
 WAITED, OTHER = "with a retransmission timeout", "without a timeout"
-_HUMP_COLOURS = {WAITED: "#D55E00", OTHER: "#56B4E9"}
-_HUMP_SHAPES = {WAITED: "triangle-up", OTHER: "circle"}
+_HUMPS = {WAITED: Style(1, 0, 2), OTHER: Style(5, 0, 0)}
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,13 @@ class Plot:
     """The axes that can be zoomed."""
     columns: int = 3
     """Panels beside each other on a wide page."""
+    along: str = ""
+    """What its panels are the levels of, to choose one of them."""
+
+    @property
+    def is_chosen(self) -> bool:
+        """Whether a reader can choose one of the panels."""
+        return bool(self.along) and len(self.panels) > 1
 
     def spec(self, size: Size, *, live: bool = False) -> Spec:
         """The Vega-Lite specification; `live`: to be looked into."""
@@ -94,6 +101,9 @@ class Plot:
             "columns": columns,
             "spec": {"width": width, "height": height, **body},
         }
+        if live and self.is_chosen:
+            panels["params"] = [{"name": CHOSEN, "value": ""}]
+            panels["transform"] = [{"filter": f"{CHOSEN} == '' || datum.panel == {CHOSEN}"}]
         return whole(panels, self.rows, size)
 
     def _live(self, layer: Spec) -> Spec:
@@ -124,6 +134,8 @@ class Plot:
 
 
 _TOLD = ("tooltip", "clip")
+CHOSEN = "panel_chosen"
+"""The parameter of the page that holds the chosen panel; empty: all."""
 
 
 def ecdf_chart(found: PanelDistribution, title: str | None = None) -> Plot:
@@ -161,6 +173,7 @@ def ecdf_chart(found: PanelDistribution, title: str | None = None) -> Plot:
         decimals=1,
         series=_styles(names.values()),
         axes=("x", "y"),
+        along=panel.x or "",
     )
 
 
@@ -263,15 +276,15 @@ def histogram_chart(found: PanelDistribution, title: str | None = None) -> Plot:
     edges = _edges([value for one in cells for value in _ends(one.found)])
     rows = [row for one in cells for row in _bars(found, one, edges)]
     nouns = f"{found.quantity.noun}s"
-    ink = _marks(_HUMP_COLOURS, "mark") if _is_marked(rows) else {"value": COLOURS[0]}
     bar = {
+        "transform": [*only("bar"), _STACKED],
         "mark": {"type": "bar", "strokeWidth": 0.4, "stroke": INK, "binSpacing": 0},
         "encoding": {
             "x": _quantitative("x", f"{found.mean.label}, {found.mean.unit}", _scale(edges)),
             "x2": {"field": "x2"},
             "y": _quantitative("y", f"% of {nouns}", {"domainMin": 0}),
             "y2": {"field": "y2"},
-            "fill": ink,
+            "fill": _by_hump(rows, "fill"),
         },
     }
     usual = f"{nouns.capitalize()} with and without a timeout"
@@ -286,8 +299,20 @@ def histogram_chart(found: PanelDistribution, title: str | None = None) -> Plot:
         x=f"{found.mean.label}, {found.mean.unit}",
         y=f"% of {nouns}",
         decimals=1,
+        series=_HUMPS if _is_marked(rows) else {},
+        axes=("x", "y"),
         columns=2 if len(cells) in (2, 4) else 3,
+        along="cell",
     )
+
+
+_STACKED = {
+    "stack": "share",
+    "groupby": ["panel", "x"],
+    "sort": [{"field": "order"}],
+    "as": ["y", "y2"],
+}
+"""Bars of the same bin on each other, of those series that are switched on."""
 
 
 def _ends(found: Distribution) -> tuple[float, float]:
@@ -307,21 +332,18 @@ def _edges(values: Sequence[float]) -> list[float]:
 def _bars(
     found: PanelDistribution, one: CellSamples, edges: Sequence[float]
 ) -> Iterator[dict[str, Any]]:
-    base = np.zeros(len(edges) - 1)
-    for name, samples in _parts(one):
+    for order, (name, samples) in enumerate(_parts(one)):
         counts, _ = np.histogram(samples.ascending, bins=edges)
-        heights = 100 * counts / one.found.count
         for k in map(int, np.flatnonzero(counts)):
             yield {
                 "kind": "bar",
                 "panel": _cell_name(found, one),
-                "mark": name,
+                "series": name,
+                "order": order,
                 "x": edges[k],
                 "x2": edges[k + 1],
-                "y": round(float(base[k]), 4),
-                "y2": round(float(base[k] + heights[k]), 4),
+                "share": round(100 * float(counts[k]) / one.found.count, 4),
             }
-        base += heights
 
 
 def _parts(one: CellSamples) -> Iterator[tuple[str, Values]]:
@@ -348,19 +370,19 @@ def course_chart(found: PanelDistribution, title: str | None = None) -> Plot:
     x = _quantitative("x", f"{noun} of the run", {"domainMin": 0})
     y = _quantitative("y", f"{found.mean.label}, {found.mean.unit}", scale)
     shade = {
-        "transform": [{"filter": "datum.kind == 'warm-up'"}],
+        "transform": only("warm-up"),
         "mark": {"type": "rect", "color": FAINT, "opacity": 0.25},
         "encoding": {"x": x, "x2": {"field": "x2"}},
     }
     points = {
-        "transform": [{"filter": "datum.kind == 'sample'"}],
+        "transform": only("sample"),
         "mark": {"type": "point", "size": 14, "opacity": 0.85, "strokeWidth": 1},
         "encoding": {
             "x": x,
             "y": y,
-            "stroke": _marks(_HUMP_COLOURS, "mark") if _is_marked(rows) else {"value": COLOURS[0]},
-            "fill": _marks(_HUMP_COLOURS, "mark") if _is_marked(rows) else {"value": COLOURS[0]},
-            "shape": _marks(_HUMP_SHAPES, "mark") if _is_marked(rows) else {"value": "circle"},
+            "stroke": _by_hump(rows, "ink"),
+            "fill": _by_hump(rows, "fill"),
+            "shape": _by_hump(rows, "symbol"),
         },
     }
     cut = f"; grey: {warm} of warm-up, not measured" if warm else ""
@@ -376,13 +398,22 @@ def course_chart(found: PanelDistribution, title: str | None = None) -> Plot:
         x=f"{noun} of the run",
         y=f"{found.mean.label}, {found.mean.unit}",
         decimals=found.mean.decimals,
+        series=_HUMPS if _is_marked(rows) else {},
         axes=("x", "y"),
         columns=2,
+        along=found.panel.series or "",
     )
 
 
 def _is_marked(rows: Iterable[Mapping[str, Any]]) -> bool:
-    return any(row.get("mark") == WAITED for row in rows)
+    return any(row.get("series") == WAITED for row in rows)
+
+
+def _by_hump(rows: Iterable[Mapping[str, Any]], look: str) -> Spec:
+    """A channel in which samples with a timeout differ from others, where there are both."""
+    if not _is_marked(rows):
+        return {"value": "circle" if look == "symbol" else COLOURS[0]}
+    return by_series(_HUMPS, look, {"title": None})
 
 
 def _values(found: PanelDistribution, one: CellSamples) -> Floats:
@@ -405,7 +436,7 @@ def _course(found: PanelDistribution, one: CellSamples, step: int) -> Iterator[d
             "panel": panel,
             "x": warm + k + 1,
             "y": _short(float(values[k])),
-            "mark": WAITED if waited else OTHER,
+            "series": WAITED if waited else OTHER,
         }
 
 
@@ -495,12 +526,3 @@ def _dash(names: Iterable[str]) -> Spec:
     found = list(names)
     dashes = [DASHES[k % len(DASHES)] for k in range(len(found))]
     return {**_colour(found), "scale": {"domain": found, "range": dashes}}
-
-
-def _marks(looks: Mapping[str, str], field: str) -> Spec:
-    return {
-        "field": field,
-        "type": "nominal",
-        "scale": {"domain": list(looks), "range": list(looks.values())},
-        "legend": {"title": None},
-    }

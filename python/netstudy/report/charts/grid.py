@@ -75,7 +75,7 @@ class Grid:
             "layer": [
                 {"mark": rect, "encoding": {"x": x, "y": y, "color": fill}},
                 {
-                    "mark": {"type": "text", "fontSize": size.font - 2},
+                    "mark": {"type": "text", "fontSize": size.font - 2, **tip},
                     "encoding": {"x": x, "y": y, "text": {"field": "text"}, "color": ink},
                 },
             ],

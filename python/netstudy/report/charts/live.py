@@ -14,7 +14,7 @@ from importlib.resources import files
 from typing import Any
 
 from netstudy.report.charts.curves import Lines
-from netstudy.report.charts.distributions import Plot
+from netstudy.report.charts.distributions import CHOSEN, Plot
 from netstudy.report.charts.facets import Facets
 from netstudy.report.charts.grid import Grid
 from netstudy.report.charts.plot import Drawn
@@ -39,13 +39,12 @@ def payload(drawn: Drawn | Lines | Grid | Plot) -> str:
     rows = wide.pop("datasets")[DATA["name"]]
     del narrow["datasets"]
     series = {} if isinstance(drawn, Grid) else drawn.series
-    facets = None if isinstance(drawn, Grid | Plot) else drawn.facets
     found = {
         "wide": wide,
         "narrow": narrow,
         "rows": [dict(_brief(row)) for row in rows],
         "series": [_look(name, style) for name, style in series.items()],
-        "filters": [] if facets is None else list(_filters(facets)),
+        "filters": list(_filters(drawn)),
         "axes": _axes(drawn),
         "x": drawn.x,
         "y": drawn.y,
@@ -79,7 +78,17 @@ def _look(name: str, style: Style) -> Mapping[str, Any]:
     return {"name": name, **looks, "dash": style.dashes}
 
 
-def _filters(facets: Facets) -> Iterator[Mapping[str, Any]]:
+def _filters(drawn: Drawn | Lines | Grid | Plot) -> Iterator[Mapping[str, Any]]:
+    """A choice for each factor of the panels, or of one of them."""
+    if isinstance(drawn, Plot):
+        if drawn.is_chosen:
+            levels = list(drawn.panels)
+            yield {"factor": drawn.along, "signal": CHOSEN, "levels": levels, "first": "all"}
+    elif not isinstance(drawn, Grid) and drawn.facets is not None:
+        yield from _of_factors(drawn.facets)
+
+
+def _of_factors(facets: Facets) -> Iterator[Mapping[str, Any]]:
     """A choice for each factor; a grid of panels is left where nothing is chosen."""
     every = len(facets.shown) == len(facets.panels)
     for number, factor in enumerate(facets.factors):

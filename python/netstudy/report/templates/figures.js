@@ -50,12 +50,10 @@
       return lines;
     }
     if (row.kind === "bar") {
-      add("", row.mark);
       add(chart.x, `${text(row.x, 3)} to ${text(row.x2, 3)}`);
       add(chart.y, text(row.y2 - row.y, decimals));
       return lines;
     }
-    add("", row.mark);
     add(chart.x, row.level ?? (row.x === undefined ? row.x : text(row.x, Number.isInteger(row.x) ? 0 : 3)));
     if (row.text !== undefined && row.y === undefined) add("", row.text);
     else if (row.kind === undefined || row.facet !== undefined) { add(chart.y, row.y); add("", row.text); }

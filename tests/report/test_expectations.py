@@ -45,7 +45,7 @@ def test_the_summary_tells_what_is_refuted_first(result: StudyResult) -> None:
     assert [str(sentence).replace("\u00a0", " ") for sentence in point.sentences] == [
         "Refuted: completion_ms_mean < 30 ms; not so in 1 of 2 settings (servers=4).",
         "Confirmed: completion time is lower with servers 2 than with servers 4.",
-        "Undecided: completion_ms_mean < 43 ms at servers 4.",
+        "Undecided: completion_ms_mean < 43 ms at 4 servers.",
     ]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.requirements import CheckedRequirement
 from netstudy.report.cellrefs import cell_number, treatment_text
-from netstudy.report.numbers import level_text, listed, number_text, with_unit
+from netstudy.report.numbers import counted, level_text, listed, number_text, with_unit
 from netstudy.report.prose.change import told_apart
 from netstudy.report.refs import Name, Number, say
 from netstudy.report.tables import Group, Table, Value, bare_interval, lacking_text
@@ -84,8 +84,16 @@ def where_text(one: CheckedRequirement) -> str:
 
 
 def at_text(at: Mapping[str, Sequence[Level]]) -> str:
-    """Levels at which a condition must hold, as the study writes them; empty for all."""
-    return "; ".join(f"{name} {listed([*map(level_text, levels)])}" for name, levels in at.items())
+    """Levels at which a condition must hold, such as "2 to 4 servers"; empty for all."""
+    return "; ".join(
+        counted(name, listed([_span_text(level) for level in levels]))
+        for name, levels in at.items()
+    )
+
+
+def _span_text(level: Level) -> str:
+    """A level, or the two ends of what a study writes as 2..4."""
+    return level_text(level).replace("..", " to ")
 
 
 def requirement_text(one: CheckedRequirement) -> str:

@@ -72,7 +72,8 @@ def texts(found: Iterable[str]) -> str:
 def span(values: Iterable[int]) -> str:
     """One number, or the lowest and the highest."""
     found = sorted(set(values))
-    return str(found[0]) if len(found) == 1 else f"{found[0]} to {found[-1]}"
+    low, high = f"{found[0]:,}", f"{found[-1]:,}"
+    return low if low == high else f"{low} to {high}"
 
 
 def role_name(run: Run, role: str) -> str:

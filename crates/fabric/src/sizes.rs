@@ -24,6 +24,12 @@ impl FrameSizes {
         self
     }
 
+    /// All frames.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
+    }
+
     /// Frames of each class, the shortest frames first.
     #[must_use]
     pub const fn frames(&self) -> [u64; Self::CLASSES] {
@@ -57,6 +63,7 @@ mod tests {
                 let mut expected = [0; FrameSizes::CLASSES];
                 expected[class] = 1;
                 assert_eq!(sizes.frames(), expected, "{frame_bytes} bytes");
+                assert_eq!(sizes.total(), 1);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! The interface of a host, in closed form.
 
-use netstudy_fabric::{CUT_THROUGH_BYTES, Link, Transmitter, ethernet};
+use netstudy_fabric::{CUT_THROUGH_BYTES, FrameSizes, Link, Transmitter, ethernet};
 use netstudy_ring::Ring;
 use netstudy_tcp::Segment;
 use netstudy_units::{Duration, Serializer, Time};
@@ -33,12 +33,16 @@ pub(crate) struct Nic<L = Unlimited> {
     /// way; frames that have arrived are dropped when there are `look_at` of them.
     ahead: Ring<(Time, u32)>,
     look_at: usize,
-    counters: NicCounters,
-    ring_dropped_bytes: u64,
+    /// Of the frames accepted by the transmit queue. Their number is not counted beside it.
+    sent_sizes: FrameSizes,
+    sent_bytes: u64,
+    queue_drops: u64,
+    ring_dropped: Carried,
 }
 
-/// Fewer frames ahead than this are not searched for frames that have left.
-const LOOK_AT_MIN: usize = 64;
+/// Fewer frames ahead than this are not searched for frames that have left. A larger number costs cache: each
+/// interface goes through as many places of its list.
+const LOOK_AT_MIN: usize = 16;
 
 /// When a switch can judge a frame whose last bit leaves the other end of `link` at `departs`, without
 /// the delay.
@@ -71,8 +75,10 @@ impl<L: Limits> Nic<L> {
             cuts_through,
             ahead: Ring::new(),
             look_at: kind.transmit_queue_frames.min(LOOK_AT_MIN),
-            counters: NicCounters::default(),
-            ring_dropped_bytes: 0,
+            sent_sizes: FrameSizes::default(),
+            sent_bytes: 0,
+            queue_drops: 0,
+            ring_dropped: Carried::default(),
         }
     }
 
@@ -89,8 +95,18 @@ impl<L: Limits> Nic<L> {
 
     /// Counters with all frames accepted so far. The network counts received frames: those forwarded to
     /// the interface less [`Self::ring_dropped`].
-    pub(crate) const fn counters(&self) -> &NicCounters {
-        &self.counters
+    pub(crate) fn counters(&self) -> NicCounters {
+        NicCounters {
+            sent: Carried { frames: self.sent_sizes.total(), bytes: self.sent_bytes },
+            received: Carried::default(),
+            queue_drops: self.queue_drops,
+            ring_drops: self.ring_dropped.frames,
+        }
+    }
+
+    /// Sizes of all frames accepted so far.
+    pub(crate) const fn sent_sizes(&self) -> FrameSizes {
+        self.sent_sizes
     }
 
     /// Sizes of the frames that were judged at once and are at the switch later than `time`.
@@ -127,13 +143,12 @@ impl<L: Limits> Nic<L> {
 
     #[cold]
     fn drop_at_ring(&mut self, frame_bytes: u32) {
-        self.counters.ring_drops += 1;
-        self.ring_dropped_bytes += u64::from(frame_bytes);
+        self.ring_dropped.count(frame_bytes);
     }
 
     /// Frames that the ring had no room for.
     pub(crate) const fn ring_dropped(&self) -> Carried {
-        Carried { frames: self.counters.ring_drops, bytes: self.ring_dropped_bytes }
+        self.ring_dropped
     }
 
     /// Sends `segment` at `now`, behind the frames `on_the_way` to the switch. None if too many of
@@ -147,7 +162,7 @@ impl<L: Limits> Nic<L> {
         on_the_way: &Ring<Frame>,
     ) -> Option<Frame> {
         if on_the_way.len() >= self.queue_frames && self.is_queue_full(now, on_the_way) {
-            self.counters.queue_drops += 1;
+            self.queue_drops += 1;
             return None;
         }
         Some(self.transmit(now, to, segment))
@@ -172,7 +187,7 @@ impl<L: Limits> Nic<L> {
         if self.transmitter.free_at() + self.delay <= now {
             self.ahead.clear();
         } else if self.ahead.len() >= self.look_at && self.is_queue_ahead_full(now) {
-            self.counters.queue_drops += 1;
+            self.queue_drops += 1;
             return None;
         }
         let arrival = self.transmit_bytes(now, frame_bytes);
@@ -189,7 +204,8 @@ impl<L: Limits> Nic<L> {
 
     #[inline(always)]
     fn transmit_bytes(&mut self, now: Time, frame_bytes: u32) -> Time {
-        self.counters.sent.count(frame_bytes);
+        self.sent_sizes.count(frame_bytes);
+        self.sent_bytes += u64::from(frame_bytes);
         let ready = self.limits.starts(now + self.send_latency, self.transmitter.free_at());
         let sent = self.transmitter.transmit(ready, frame_bytes);
         judged(self.transmitter.link(), self.cuts_through, sent, frame_bytes) + self.delay

@@ -51,8 +51,6 @@ struct Destination {
 /// A switch with the buffer architecture `B`.
 struct Switch<B, O> {
     buffer: B,
-    /// By ingress port: frames that were judged.
-    sizes: Box<[FrameSizes]>,
     latency: Duration,
     tracer: O,
 }
@@ -94,7 +92,6 @@ impl<B: SwitchBuffer<Frame>, O: Tracer> Switch<B, O> {
             frame_bytes: frame.frame_bytes,
         };
         self.tracer.note(TracePoint::Arrived(ingress), frame.arrival, frame);
-        self.sizes[ingress].count(frame.frame_bytes);
         let verdict = self.buffer.offer(&arrival, frame);
         if verdict == Verdict::Dropped {
             line.port.frames_dropped += 1;
@@ -160,12 +157,7 @@ impl<B: SwitchBuffer<Frame>, L: Limits, O: Tracer> Star<B, L, O> {
         Self {
             arrivals: EventQueue::new(stream("arrivals").bits()),
             host_of: connections.iter().flatten().map(|&host| host as u32).collect(),
-            switch: Switch {
-                buffer,
-                sizes: vec![FrameSizes::default(); star.lines.len()].into(),
-                latency: switch.latency,
-                tracer,
-            },
+            switch: Switch { buffer, latency: switch.latency, tracer },
             arbitration: stream("arbitration"),
             cable_ends: star.cable_ends,
             limits: PhantomData,
@@ -323,7 +315,7 @@ impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Tracer> Counted<T> for St
             let end = &mut ends[line.at.far().number()];
             end.port = line.port;
             end.port_received = line.judged().without(&Carried::of(line.nic.ahead_of(now)));
-            end.port_received_sizes = self.switch.sizes[port].without(line.nic.ahead_of(now));
+            end.port_received_sizes = line.judged_sizes().without(line.nic.ahead_of(now));
             end.queue_bytes_max = self.switch.buffer.queue_bytes_max(port as u32);
             end.queue_bytes = self.switch.buffer.queue_bytes(port as u32, now);
         }
@@ -348,7 +340,7 @@ impl<L: Limits> Line<L> {
         let leaves = now + self.nic.delay();
         let later = self.to_switch.iter().rev().take_while(|frame| frame.arrival > leaves);
         let waiting = Carried::of(later.map(|frame| frame.frame_bytes));
-        let counters = *self.nic.counters();
+        let counters = self.nic.counters();
         let sent = counters.sent.without(&waiting).without(&Carried::of(self.nic.ahead_of(leaves)));
         let PortCounters { frames_forwarded: frames, bytes_forwarded: bytes, .. } = self.port;
         let forwarded = Carried { frames, bytes };
@@ -358,8 +350,17 @@ impl<L: Limits> Line<L> {
 
     /// Frames of the interface that the switch has judged.
     fn judged(&self) -> Carried {
-        let on_the_way = self.to_switch.iter().map(|frame| frame.frame_bytes);
-        self.nic.counters().sent.without(&Carried::of(on_the_way))
+        self.nic.counters().sent.without(&Carried::of(self.on_the_way()))
+    }
+
+    /// Sizes of these frames.
+    fn judged_sizes(&self) -> FrameSizes {
+        self.nic.sent_sizes().without(self.on_the_way())
+    }
+
+    /// Sizes of the frames that are to be judged yet.
+    fn on_the_way(&self) -> impl Iterator<Item = u32> {
+        self.to_switch.iter().map(|frame| frame.frame_bytes)
     }
 
     /// The lines of all hosts. With `sends_ahead`, hosts that may send ahead do.

@@ -70,7 +70,7 @@ impl<L: Limits> Closed<L> {
     /// The counters of the interface at `now`.
     fn counters(&self, now: Time) -> NicCounters {
         let Self { nic, delivered, ring_drops_ahead, taken_in, .. } = self;
-        let counters = *nic.counters();
+        let counters = nic.counters();
         let dropped_later = ring_drops_ahead.iter().filter(|&&at| at > now).count() as u64;
         let dealt_with = now + nic.receive_latency();
         let later = delivered.iter().rev().take_while(|&&(at, _)| at > dealt_with);

@@ -10,7 +10,7 @@ mod transfer;
 use netstudy_records as records;
 use netstudy_records::{Check, Roles, Samples};
 use netstudy_tcp::Segment;
-use netstudy_workload::{ClientOrServer, Phases, Traffic, Until};
+use netstudy_workload::{Application, ClientOrServer, Phases, Traffic, Until};
 
 use crate::applications::Cast;
 use crate::laws;
@@ -110,6 +110,12 @@ fn clients_and_servers<C, S>(
         .map(|member| client(member, cast.connections_of(member)).map(ClientOrServer::Client));
     let servers = (clients..all).map(|member| server(member).map(ClientOrServer::Server));
     clients_first.chain(servers).collect()
+}
+
+/// The applications behind pointers, as those of a probed workload are: the path of a packet is then compiled
+/// once for all such workloads. For those of small messages, whose cost is not the packets'.
+fn boxed<T: Traffic + 'static>(applications: Vec<T>) -> Vec<Box<dyn Application>> {
+    applications.into_iter().map(|one| Box::new(one) as Box<dyn Application>).collect()
 }
 
 /// The phases of each client.

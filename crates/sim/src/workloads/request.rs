@@ -5,7 +5,7 @@ use netstudy_records::{Request, Samples};
 use netstudy_units::Duration;
 use netstudy_workload::{RequestClient, RequestConfig, RequestServer, RequestShape, Schedule};
 
-use super::{Applications, Stage, Workload, clients_and_servers, packets_of, phases};
+use super::{Applications, Stage, Workload, boxed, clients_and_servers, packets_of, phases};
 use crate::applications::Cast;
 use crate::measure::Sampled;
 use crate::wiring::Wiring;
@@ -49,6 +49,6 @@ impl Applications for Request {
             Ok(RequestClient::new(&config))
         };
         let server = |_| Ok(RequestServer::new(shape));
-        stage.perform(clients_and_servers(&self.roles, cast, client, server)?)
+        stage.perform(boxed(clients_and_servers(&self.roles, cast, client, server)?))
     }
 }

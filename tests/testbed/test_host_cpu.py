@@ -55,6 +55,12 @@ def test_it_is_the_sum_of_its_agents_at_each_edge() -> None:
     assert found["client"] == {"host_cpu_ns": (0, 50)}
 
 
+def test_it_is_that_of_all_processes_where_an_agent_counts_them() -> None:
+    run = a_run(star(2), wire.Transfer(roles=roles("client", "server-1"), size_bytes=1), counts(1))
+    grown = {"server-1": {"process_cpu_ns": 5, "namespace_cpu_ns": 700}}
+    assert readings(evidence(run, {}, grown))["server-1"] == {"host_cpu_ns": (0, 700)}
+
+
 def test_what_one_agent_does_not_tell_is_missing_and_not_nothing() -> None:
     run = a_run(star(2), wire.Transfer(roles=roles("client", "server-1"), size_bytes=1), counts(1))
     found = readings(evidence(run, {}, {"client": {"process_cpu_ns": 5}}))

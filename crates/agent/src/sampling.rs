@@ -5,7 +5,7 @@ use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
-use netstudy_probe::{Probe, Sampler, Samples, Sources};
+use netstudy_probe::{Probe, Sampler, Samples, Source, Sources};
 use netstudy_records::{AgentPlan, AgentRecord, InstrumentPlan, Snapshot};
 use nix::sys::resource::{UsageWho, getrusage};
 
@@ -14,7 +14,8 @@ use crate::tallies::Tallies;
 
 /// Sampled sources: all of the kernel's, with only the plan's interfaces.
 fn sources(plan: &InstrumentPlan) -> Sources {
-    Sources::all().with_interfaces(plan.interfaces.clone())
+    let sources = Sources::all().with_interfaces(plan.interfaces.clone());
+    if plan.namespace_cpu { sources.with(Source::Processes) } else { sources }
 }
 
 /// Takes snapshots on request.

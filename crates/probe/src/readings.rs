@@ -92,7 +92,7 @@ pub(crate) fn of_text(
     Ok(match source {
         Source::Snmp | Source::Netstat => collector.whole(&mib::parse(text)?),
         Source::Process => collector.whole(&process::parse(text)?),
-        Source::ProcessClock => {
+        Source::ProcessClock | Source::Processes => {
             collector.whole(&Columns::of_words(&["nanoseconds"], text.split_ascii_whitespace())?)
         }
         Source::Pressure => collector.whole(&pressure::parse(text)?),

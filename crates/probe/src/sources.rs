@@ -23,6 +23,8 @@ pub enum Source {
     Process,
     /// CPU time of this process: `CLOCK_PROCESS_CPUTIME_ID` of `clock_gettime(2)`.
     ProcessClock,
+    /// CPU time of all processes in this network namespace: `/proc/<pid>/stat` and the clock of each.
+    Processes,
     /// Waiting for a CPU: `/proc/pressure/cpu`.
     Pressure,
     /// Memory: `/proc/meminfo`.
@@ -35,7 +37,7 @@ pub enum Source {
 
 impl Source {
     /// All there are.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Flows,
         Self::Snmp,
         Self::Netstat,
@@ -45,6 +47,7 @@ impl Source {
         Self::Cpus,
         Self::Process,
         Self::ProcessClock,
+        Self::Processes,
         Self::Pressure,
         Self::Memory,
         Self::Paging,
@@ -64,6 +67,7 @@ impl Source {
             Self::Cpus => "/proc/stat",
             Self::Process => "/proc/<pid>/stat",
             Self::ProcessClock => "CLOCK_PROCESS_CPUTIME_ID",
+            Self::Processes => "/proc/*/stat",
             Self::Pressure => "/proc/pressure/cpu",
             Self::Memory => "/proc/meminfo",
             Self::Paging => "/proc/vmstat",
@@ -104,10 +108,18 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// All sources, all interfaces and disks, this process.
+    /// All sources, all interfaces and disks, this process. [`Source::Processes`] is left out: it takes
+    /// some microseconds for each process of the machine.
     #[must_use]
     pub fn all() -> Self {
-        Self::of(Source::ALL)
+        Self::of(Source::ALL.into_iter().filter(|source| *source != Source::Processes))
+    }
+
+    /// These and one more.
+    #[must_use]
+    pub fn with(mut self, source: Source) -> Self {
+        self.chosen.insert(source);
+        self
     }
 
     /// These sources, all interfaces and disks, this process.

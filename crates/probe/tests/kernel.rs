@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::process::Command;
 use std::time::Duration;
 
 use netstudy_probe::parse::Fields;
@@ -138,6 +139,24 @@ fn the_clock_of_the_process_goes_on_with_its_work_and_holds_all_its_threads() {
     let took = read(&mut probe) - before;
     // Two million additions, of which no CPU does a hundred in a nanosecond.
     assert!(took > 20_000, "{took} ns");
+}
+
+#[test]
+fn the_time_of_the_namespace_holds_processes_beside_this_one_and_those_that_have_ended() {
+    let mut probe = Probe::open(Sources::of([Source::ProcessClock, Source::Processes]));
+    let mut others_ns = || {
+        let counters = probe.take().counters();
+        counters["namespace_cpu_ns"] - counters["process_cpu_ns"]
+    };
+    let before_ns = others_ns();
+    let mut child = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+    while others_ns() < before_ns + 100_000_000 {
+        std::thread::yield_now();
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // User and system time of a process that has ended are whole ticks.
+    assert!(others_ns() > before_ns + 100_000_000 - 2 * 10_000_000);
 }
 
 #[test]

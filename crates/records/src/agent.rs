@@ -137,6 +137,10 @@ pub struct InstrumentPlan {
     pub connections_interval_ms: Option<u64>,
     /// Network interfaces of the host.
     pub interfaces: Vec<String>,
+    /// The CPU time of all processes in the host's network namespace is counted too: its applications run
+    /// beside the agent.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub namespace_cpu: bool,
 }
 
 /// A connection of an agent.

@@ -3,6 +3,7 @@
 mod file;
 mod netlink;
 mod probe;
+mod processes;
 
 pub use netlink::FlowReader;
 pub use probe::Probe;

@@ -4,6 +4,7 @@ use std::{fs, io};
 
 use super::file::ProcFile;
 use super::netlink::RouteReader;
+use super::processes::Processes;
 use crate::clock::{monotonic_ns, process_cpu_ns, thread_cpu_ns};
 use crate::parse::ParseError;
 use crate::parse::link::Link;
@@ -21,6 +22,7 @@ pub struct Probe {
     flows: io::Result<FlowReader>,
     route: io::Result<RouteReader>,
     files: BTreeMap<Source, io::Result<ProcFile>>,
+    processes: Option<io::Result<Processes>>,
     totals: Totals,
 }
 
@@ -38,6 +40,7 @@ impl Probe {
             flows: FlowReader::open(),
             route: RouteReader::open(),
             files: sources.chosen.iter().filter_map(file).collect(),
+            processes: sources.chosen.contains(&Source::Processes).then(Processes::here),
             totals: Totals::default(),
             sources,
         }
@@ -108,6 +111,12 @@ impl Probe {
                 keep_json(snapshot, source, keep, |_| text.clone());
                 of_text(source, &text, &self.disks).map_err(invalid)
             }
+            Source::Processes => {
+                let processes = self.processes.as_mut().ok_or(io::ErrorKind::NotFound)?;
+                let text = opened(processes)?.cpu_ns()?.to_string();
+                keep_json(snapshot, source, keep, |_| text.clone());
+                of_text(source, &text, &self.disks).map_err(invalid)
+            }
             _ => self.read_text(source, snapshot, keep),
         }
     }
@@ -156,7 +165,11 @@ fn invalid(error: ParseError) -> io::Error {
 /// the process' first thread.
 fn path(source: Source, process: Option<u32>) -> Option<String> {
     match source {
-        Source::Flows | Source::Links | Source::Qdiscs | Source::ProcessClock => None,
+        Source::Flows
+        | Source::Links
+        | Source::Qdiscs
+        | Source::ProcessClock
+        | Source::Processes => None,
         Source::Snmp | Source::Netstat | Source::Softnet => {
             Some(source.place().replace("/proc/net", "/proc/thread-self/net"))
         }

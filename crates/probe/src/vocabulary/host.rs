@@ -57,6 +57,13 @@ pub(super) const PROCESS_CLOCK: &[Counter] = &[c64(
     "Time of all its threads, in the kernel and outside, not in ticks of the clock.",
 )];
 
+pub(super) const PROCESSES: &[Counter] = &[c64(
+    "namespace_cpu_ns",
+    "nanoseconds",
+    "Time of all processes that share this network namespace, in the kernel and outside, those that have \
+     ended included if a process there has waited for them.",
+)];
+
 pub(super) const PRESSURE: &[Counter] =
     &[c64("cpu_waited_us", "some", "Time in which at least one task waited for a CPU.")];
 

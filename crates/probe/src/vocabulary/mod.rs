@@ -121,6 +121,7 @@ impl Source {
             Self::Cpus => host::CPUS,
             Self::Process => host::PROCESS,
             Self::ProcessClock => host::PROCESS_CLOCK,
+            Self::Processes => host::PROCESSES,
             Self::Pressure => host::PRESSURE,
             Self::Memory => host::MEMORY,
             Self::Paging => host::PAGING,

@@ -33,10 +33,14 @@ _OF_THE_MACHINE = (
 """Names or prefixes of counters that do not belong to a namespace."""
 PROCESS_CPU: Final = "process_cpu_ns"
 """An agent's counter of its own CPU time; summed over the agents of a host it is `host_cpu_ns`."""
+NAMESPACE_CPU: Final = "namespace_cpu_ns"
+"""CPU time of all processes of a host with an application, agents included: it is `host_cpu_ns`
+there."""
 HOST_CPU: Final = "host_cpu_ns"
-"""CPU time of all processes of a host: the agents, which carry the traffic and read the counters.
-Kernel time on behalf of a process is included; the time of soft interrupts that the kernel accounts
-separately is not (`cpu_softirq_ms` of the machine)."""
+"""CPU time of all processes of a host: the agents, which carry the traffic and read the counters,
+and those of an application and its database. Kernel time on behalf of a process is included; the
+time of soft interrupts that the kernel accounts separately is not (`cpu_softirq_ms` of the
+machine)."""
 _OF_AN_INTERFACE = ("interface_", "qdisc_")
 
 
@@ -91,6 +95,8 @@ def _of_host(host: str, evidence: Evidence) -> wire.Readings:
     """The host's counters as its first agent reads them, and the CPU time of all its agents."""
     own = dict(_at_edges(evidence.hosts[host], "host", evidence))
     own.pop(PROCESS_CPU, None)
+    if (of_all := own.pop(NAMESPACE_CPU, None)) is not None:
+        return own | {HOST_CPU: of_all}
     agents = evidence.agents_of(host)
     spent = [_spent(agents, edge) for edge in evidence.edges]
     return own if None in spent else own | {HOST_CPU: tuple(spent)}

@@ -7,7 +7,7 @@ from bisect import bisect
 from collections.abc import Iterator, Sequence
 
 from netstudy import wire
-from netstudy.testbed.real.counters import HOST_CPU, PROCESS_CPU, Owner, owner
+from netstudy.testbed.real.counters import HOST_CPU, NAMESPACE_CPU, PROCESS_CPU, Owner, owner
 from netstudy.testbed.real.evidence import AgentEvidence, Evidence
 from netstudy.testbed.real.wire import ConnectionSeriesRecord, SamplesRecord
 
@@ -45,6 +45,8 @@ def _own_series(record: SamplesRecord, agents: list[AgentEvidence]) -> wire.Seri
     """Counters of a host as its first agent read them, and the CPU time of all its agents."""
     series = _host_series(record, "host", agents[0].host, None)
     values = {name: column for name, column in series.values.items() if name != PROCESS_CPU}
+    if (of_all := values.pop(NAMESPACE_CPU, None)) is not None:
+        return series.model_copy(update={"values": values | {HOST_CPU: of_all}})
     sampled = [agent.all_of(SamplesRecord) for agent in agents]
     if all(sampled):
         each = [_nearest(record.at_ns, one[0]) for one in sampled]

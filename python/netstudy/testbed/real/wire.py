@@ -47,6 +47,9 @@ class InstrumentPlan(Wire):
     """Between two samples of TCP_INFO of each connection; None: no series."""
     interfaces: tuple[str, ...] = ()
     """Names of the host's interfaces to read."""
+    namespace_cpu: bool = Field(default=False, exclude_if=lambda asked: not asked)
+    """Whether the CPU time of all processes in the host's network namespace is counted too: its
+    applications run beside the agent."""
 
 
 class Endpoint(Wire):

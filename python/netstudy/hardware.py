@@ -1,4 +1,4 @@
-"""Profiles of switches, hosts, network interfaces and TCPs: every figure with its source.
+"""Profiles of switches, hosts, interfaces, TCPs and applications: every figure with its source.
 
 A profile is one YAML file in a `hardware/` folder, or in a folder inside. Each figure gives its
 value, its kind of source (documented, fitted to data, measured or assumed) and the source itself;
@@ -34,7 +34,7 @@ from netstudy.knobs import disorder, figures, knobs, model_with
 T = TypeVar("T")
 FiguresT = TypeVar("FiguresT", bound=Model)
 
-Kind = Literal["switch", "host", "nic", "tcp"]
+Kind = Literal["switch", "host", "nic", "tcp", "application"]
 Architecture = Literal["output-queued", "shared-memory", "ingress-queued"]
 SourceKind = Literal["documented", "fitted", "measured", "assumed"]
 
@@ -172,6 +172,10 @@ class DiskFigures(model_with(Model, figures(wire.Disk, Figure))):  # type: ignor
     """The disk and the page cache of a host; for the simulator."""
 
 
+class ApplicationFigures(model_with(Model, figures(wire.Costs, Figure))):  # type: ignore[misc]
+    """What a page element of an application costs; for the simulator."""
+
+
 class HostFigures(Model):
     """Known figures of a host apart from its TCP and its interface."""
 
@@ -248,12 +252,26 @@ class TcpProfile(Profile):
     figures: TcpFigures
 
 
-AnyProfile = SwitchProfile | HostProfile | NicProfile | TcpProfile
+class ApplicationProfile(Profile):
+    """An application: what its page elements cost at its tiers."""
+
+    kind: Literal["application"]
+    figures: ApplicationFigures
+
+    @model_validator(mode="after")
+    def _has_a_cost(self) -> ApplicationProfile:
+        if self.figures.app_cpu is None:
+            raise fault("an application needs app_cpu", "figures")
+        return self
+
+
+AnyProfile = SwitchProfile | HostProfile | NicProfile | TcpProfile | ApplicationProfile
 _MODELS: dict[str, type[AnyProfile]] = {
     "switch": SwitchProfile,
     "host": HostProfile,
     "nic": NicProfile,
     "tcp": TcpProfile,
+    "application": ApplicationProfile,
 }
 
 
@@ -320,6 +338,12 @@ class HardwareLibrary:
         """A complete TCP by name. Raises StudyError with the nearest name."""
         profile = self._get("tcp", name)
         assert isinstance(profile, TcpProfile)
+        return profile
+
+    def application(self, name: str) -> ApplicationProfile:
+        """An application by name. Raises StudyError with the nearest name."""
+        profile = self._get("application", name)
+        assert isinstance(profile, ApplicationProfile)
         return profile
 
     def profile(self, kind: Kind, name: str) -> AnyProfile:

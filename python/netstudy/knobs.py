@@ -32,6 +32,7 @@ from netstudy.documents.validation import Model
 from netstudy.units import (
     BYTE_COST,
     DURATION,
+    FINE_PERCENT,
     PACKET_RATE,
     PERCENT,
     RATE,
@@ -40,6 +41,7 @@ from netstudy.units import (
     parse_byte_cost,
     parse_duration,
     parse_packet_rate,
+    parse_ppm,
     parse_rate,
     parse_size,
     parse_whole_percent,
@@ -53,6 +55,7 @@ _DIMENSIONS: Mapping[str, tuple[Dimension, Callable[[object], int]]] = {
     "_bps": (RATE, parse_rate),
     "_pps": (PACKET_RATE, parse_packet_rate),
     "_pct": (PERCENT, parse_whole_percent),
+    "_ppm": (FINE_PERCENT, parse_ppm),
 }
 """Suffix of a name on the wire -> the dimension that studies write with a unit, and its parser."""
 _COUNTS = ("_segments", "_frames")

@@ -134,6 +134,9 @@ DURATION = Dimension(
 
 PERCENT = Dimension("percentage", {"%": 1}, "2 %", aliases={"percent": "%", "pct": "%"})
 
+FINE_PERCENT = Dimension("percentage", {"%": 10**4}, "2.5 %", aliases=PERCENT.aliases)
+"""In millionths, for values of less than a percent."""
+
 PACKET_RATE = Dimension(
     "packet rate",
     {"packets/s": 1},
@@ -218,6 +221,11 @@ def parse_processor_share(text: object) -> float:
 def parse_whole_percent(text: object) -> int:
     """Read a percentage without a fraction such as "20 %" into 20. Raises UnitError."""
     return _whole(text, PERCENT, "percent")
+
+
+def parse_ppm(text: object) -> int:
+    """Read a percentage in millionths: "2.5 %" is 25,000. Raises UnitError."""
+    return _whole(text, FINE_PERCENT, "millionths")
 
 
 def quantity(text: str) -> tuple[str, Fraction] | None:

@@ -191,6 +191,9 @@ class Nic(Wire):
     """The pause ends when no more are in use; without it half of `pause_high`."""
     pause_quanta: int = Field(default=65_535, ge=2, le=65_535)
     """How long a pause is asked for, in 512 bit times; asked for again after half of it."""
+    checksum_offload: bool | None = None
+    """Whether the interface makes and checks the checksums of TCP; without it as the machine has
+    it. The simulator states it and does not model it: say what packets cost under `cpu`."""
 
 
 class LocalPath(Wire):
@@ -316,6 +319,8 @@ class Group(Wire):
     cpu_quota_pct: float | None = Field(default=None, ge=1)
     """Processor time that each host's processes may take, in percent of one processor, as whole
     thousandths; None: all there is. Only testbeds of real hosts can impose it."""
+    memory_bytes: int | None = Field(default=None, ge=1)
+    """Main memory of each host; None: not said. The simulator states it and does not model it."""
     local_path: LocalPath | None = None
     """Of simulated hosts; None: with the latencies and the processor time of their first
     interface."""

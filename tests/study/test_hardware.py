@@ -34,12 +34,12 @@ def library(tmp_path: Path) -> HardwareLibrary:
 def test_every_profile_of_the_repository_can_be_read() -> None:
     library = HardwareLibrary.default()
     files = sorted(path.stem for path in (ROOT / "hardware").rglob("*.yaml"))
-    kinds: list[Kind] = ["switch", "host", "nic", "tcp"]
+    kinds: list[Kind] = ["switch", "host", "nic", "tcp", "application"]
     named = [name for kind in kinds for name in library.names(kind)]
     assert sorted(named) == files
 
 
-@pytest.mark.parametrize("kind", ["switch", "host", "nic", "tcp"])
+@pytest.mark.parametrize("kind", ["switch", "host", "nic", "tcp", "application"])
 def test_every_figure_says_where_it_comes_from(kind: str) -> None:
     library = HardwareLibrary.default()
     for name in library.names(kind):  # type: ignore[arg-type]
@@ -120,7 +120,7 @@ def test_an_unknown_name_gives_the_nearest_and_the_list(library: HardwareLibrary
          "9:15: figures.port_buffer.interval: must hold the value, as [lowest, highest]"),
         ("value: 4,", "value: 0,", "6:18: figures.ports.value: must be at least 1, not 0"),
         ("kind: switch", "kind: router",
-         '2:7: kind: must be one of switch, host, nic, tcp, not "router"'),
+         '2:7: kind: must be one of switch, host, nic, tcp, application, not "router"'),
         ("profile: plain", "profile: plane",
          '1:10: profile: the file is called "plain", so the profile must be too'),
         ("port_buffer:", "pool:", "6:3: figures: a switch that is output-queued needs port_buffer"),

@@ -14,7 +14,7 @@ import pytest
 from netstudy import testbed, wire
 from netstudy.errors import StudyError
 from netstudy.hardware import HardwareLibrary
-from netstudy.plan import Estimate, PlannedStudy, make_plan, run_id, run_seed, unsupported
+from netstudy.plan import Estimate, PlannedStudy, make_plan, run_id, run_seed, stated, unsupported
 from netstudy.study import Study, apply_overrides, load, parse_only
 from netstudy.study.vocabulary import TESTBEDS
 
@@ -378,26 +378,13 @@ def test_every_testbed_that_studies_can_name_is_there() -> None:
     assert [testbed.named(name).name for name in TESTBEDS] == list(TESTBEDS)
 
 
-@pytest.mark.parametrize(
-    ("name", "part"),
-    [
-        ("ethernet", "The workload transactions is not carried out yet; incast, transfer and "
-                     "request are."),
-        ("trade", "The nic.buffers of a link is not simulated yet."),
-    ],
-)  # fmt: skip
-def test_what_this_version_cannot_carry_out_is_named(name: str, part: str) -> None:
-    study = load(ROOT / "studies" / name)
-    assert part in unsupported(study, "sim")
-
-
 @pytest.mark.parametrize("name", ["ethernet", "trade"])
-def test_a_study_that_cannot_run_can_be_laid_out(name: str) -> None:
-    planned = make_plan(load(ROOT / "studies" / name))
-    assert planned.cells
-    assert planned.estimate.packets is None
-    with pytest.raises(StudyError, match=f"this version cannot carry out {name}: "):
-        planned.plan  # noqa: B018 - reading it is what is refused
+def test_the_simulator_carries_transactions_out(name: str) -> None:
+    study = load(ROOT / "studies" / name)
+    assert not any("not carried out" in part for part in unsupported(study, "sim"))
+    planned = make_plan(study)
+    assert planned.estimate.packets
+    assert all(run.workload.kind == "transactions" for run in planned.plan.runs)
 
 
 @pytest.mark.parametrize(
@@ -445,16 +432,31 @@ def test_a_growing_factor_is_planned_up_to_its_first_level(small: Small) -> None
     assert [loop.held["switch"] for loop in planned.loops] == ["generic-shallow", "generic-deep"]
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (("link: {", "link: {nic: {buffers: 16}, "),
-         "The nic.buffers of a link is not simulated yet."),
-        (("link: {", "link: {kind: hipersocket, "),
-         "The kind of a link is not simulated yet."),
-    ],
-)  # fmt: skip
-def test_a_part_that_would_have_no_effect_is_not_passed_over(
-    change: tuple[str, str], said: str, small: Small
-) -> None:
-    assert unsupported(small(change), "sim") == [said]
+def test_a_link_inside_a_machine_has_larger_packets_and_no_line_rate(small: Small) -> None:
+    study = small(
+        ("link: {rate: 10 Gbit/s", "link: {kind: hipersocket"),
+        (', mtu: "${mtu}"', ""),
+        (", mtu: 9000", ""),
+    )
+    links = make_plan(study).plan.runs[0].network.links
+    assert {(link.mtu_bytes, link.a.rate_bps) for link in links} == {(8_192, 10_000_000_000)}
+
+
+def test_buffers_of_a_link_are_frames_that_wait_at_hosts(small: Small) -> None:
+    study = small(("link: {", "link: {buffers: 16, "))
+    links = make_plan(study).plan.runs[0].network.links
+    nics = [port.nic for link in links for port in link.ports if port.nic is not None]
+    assert {nic.transmit_queue_frames for nic in nics} == {16}
+
+
+def test_buffers_that_are_said_twice_are_refused(small: Small) -> None:
+    study = small(("link: {", "link: {buffers: 16, nic: {buffers: 16}, "))
+    with pytest.raises(StudyError, match="buffers: is said twice"):
+        make_plan(study)
+
+
+def test_what_the_simulator_only_states_is_said(small: Small) -> None:
+    study = small(("server: {", "server: {memory: 1 GiB, nic: {checksum_offload: false}, "))
+    parts = ["memory of host server", "checksum_offload of host server"]
+    said = "The {} is stated and not modelled by the simulator: it changes no result there."
+    assert stated(study) == [said.format(part) for part in parts]

@@ -10,6 +10,7 @@ import pytest
 from netstudy.documents.fields import Ref
 from netstudy.study import Study, load
 from netstudy.study.procedure import CounterSnapshot, SarSampler, SnmpPoll
+from netstudy.study.workloads.transactions import Mix
 
 ROOT = Path(__file__).parents[2]
 Small = Callable[..., Study]
@@ -19,7 +20,7 @@ TRANSACTIONS = """\
 study: load
 question: How many users?
 factors: {users: [10, 20]}
-topology: {client: {}, server: {}}
+topology: {hosts: {client: {}, app: {}}}
 workload:
   transactions: {application: brokerage, closed: {users: "${users}", think: 1 s}}
 procedure: {warmup: 5 min, measure: 7 min}
@@ -32,6 +33,7 @@ def test_a_closed_loop_has_users_who_think(small: Small) -> None:
     assert transactions.closed is not None
     assert isinstance(transactions.closed.users, Ref)
     assert transactions.closed.think == 10**9
+    assert isinstance(transactions.mix, Mix)
     assert transactions.mix.standard
     assert transactions.population.users == 15_000
 
@@ -40,6 +42,7 @@ def test_a_mix_of_one_s_own_gives_all_the_shares(small: Small) -> None:
     own = "application: brokerage, mix: {home: 20 %, quotes: 79.5 %, register: 0.5 %}"
     transactions = small(("application: brokerage", own), text=TRANSACTIONS).workload.transactions
     assert transactions is not None
+    assert isinstance(transactions.mix, Mix)
     assert transactions.mix.shares == {"home": 20.0, "quotes": 79.5, "register": 0.5}
 
 
@@ -47,8 +50,8 @@ def test_a_mix_of_one_s_own_gives_all_the_shares(small: Small) -> None:
     ("new", "said"),
     [
         ("application: brokrage",
-         '6:31: workload.transactions.application: "brokrage" is not an application; '
-         'did you mean "brokerage"?'),
+         '6:31: workload.transactions.application: "brokrage" is not known here; write brokerage, '
+         "or a program: {start: […], url: URL}"),
         ("application: brokerage, open: {rate: 500}",
          "6:17: workload.transactions: needs either open (a rate) or closed (a number of users)"),
         ("application: brokerage, mix: {home: 20 %, quotes: 70 %}",

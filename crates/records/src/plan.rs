@@ -85,6 +85,9 @@ pub struct Group {
     /// simulator is not asked for it.
     #[serde(default)]
     pub cpu_quota_pct: Option<f64>,
+    /// Main memory; none: not said. The simulator is not asked for it.
+    #[serde(default)]
+    pub memory_bytes: Option<u64>,
     /// How packets go from one endpoint of a simulated host to another without leaving it; none: with the
     /// latencies and the CPU time of its first interface.
     #[serde(default)]
@@ -333,6 +336,10 @@ pub struct Nic {
     pub pause_low_frames: Option<u32>,
     /// How long a pause is asked for.
     pub pause_quanta: u16,
+    /// Whether it makes and checks the checksums of TCP; none: as the machine has it. The simulator is not
+    /// asked for it.
+    #[serde(default)]
+    pub checksum_offload: Option<bool>,
 }
 
 /// When a switch begins to forward a frame.

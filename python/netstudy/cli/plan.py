@@ -57,7 +57,8 @@ def _print_summary(prepared: Prepared, threads: int | None) -> None:
 def _summary(prepared: Prepared, threads: int | None) -> Iterator[tuple[str, str]]:
     from netstudy.cli._outline import outline
     from netstudy.cli._prepare import cost, most
-    from netstudy.study.vocabulary import PUBLISHED
+    from netstudy.plan import stated
+    from netstudy.study.vocabulary import PUBLISHED, SIMULATOR
     from netstudy.testbed import named
     from netstudy.units import rough_size
 
@@ -81,6 +82,9 @@ def _summary(prepared: Prepared, threads: int | None) -> Iterator[tuple[str, str
         yield from _matched(prepared)
     for part in prepared.unsupported():
         yield "note", part
+    if prepared.invocation.testbed == SIMULATOR:
+        for part in stated(prepared.study):
+            yield "stated", part
 
 
 def _matched(prepared: Prepared) -> Iterator[tuple[str, str]]:

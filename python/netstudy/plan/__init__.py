@@ -18,7 +18,7 @@ from netstudy.plan.make import make_plan, make_round
 from netstudy.plan.network import whole_tcp
 from netstudy.plan.planned import Cell, Estimate, PlannedRun, PlannedStudy, run_id, run_seed
 from netstudy.plan.published import not_published, published_plan
-from netstudy.plan.support import unsupported
+from netstudy.plan.support import stated, unsupported
 from netstudy.study import parse_only
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
     "published_plan",
     "run_id",
     "run_seed",
+    "stated",
     "unsupported",
     "useful_packets",
     "whole_tcp",

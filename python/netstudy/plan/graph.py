@@ -24,6 +24,11 @@ from netstudy.units import format_rate
 
 MTU_DEFAULT = 1500
 """Bytes; the MTU of Ethernet, used if a study gives none."""
+INSIDE_MTU = {"hipersocket": 8_192, "loopback": 65_535}
+"""The same of links inside one machine: the IP packet of a HiperSockets frame of 16 kB, and that of
+Linux' loopback."""
+INSIDE_RATE_BPS = 10_000_000_000
+"""Rate of a link inside one machine, if a study gives none: assumed, since memory carries it."""
 NODES_MAX = 10_000
 """Most nodes of a network: more would fill the memory."""
 WIRE_SPEED = "wire-speed"
@@ -74,6 +79,10 @@ class _Joined:
         return _Joined(self.b, self.a, self.like.reversed)
 
 
+def _mtu_default(link: Link) -> int:
+    return INSIDE_MTU.get(concrete(link.kind), MTU_DEFAULT)
+
+
 def node_names(group: str, count: int) -> tuple[str, ...]:
     """Names of the hosts of a group."""
     return (group,) if count == 1 else tuple(f"{group}-{n}" for n in range(1, count + 1))
@@ -88,6 +97,8 @@ class Graph:
     scale: Fraction
     participants: frozenset[str]
     """Host groups that take part in the workload."""
+    working: frozenset[str]
+    """Of those, the groups whose CPUs the workload takes time of."""
     zone_interfaces: dict[tuple[str, str], str]
     """Group and zone -> the interface that a placement gives it."""
     _joined: list[_Joined] = field(default_factory=list)
@@ -106,7 +117,9 @@ class Graph:
         self._check_links()
         return wire.Network(
             groups=tuple(
-                self.devices.group(name, host, self.topology.host_path(name))
+                self.devices.group(
+                    name, host, self.topology.host_path(name), works=name in self.working
+                )
                 for name, host in groups.items()
             ),
             nodes=tuple(self._nodes()),
@@ -177,7 +190,8 @@ class Graph:
         if place.group in self.topology.all_switches:
             return _End(node, None)
         host = self.topology.groups[place.group]
-        nic = None if link.nic is None else self.devices.nic_of_link(host, link.nic)
+        own = link.nic is not None or link.buffers is not None
+        nic = self.devices.nic_of_link(host, link, path) if own else None
         return _End(node, self._interface(path, link, place, node), nic)
 
     def _interface(self, path: Path, link: Link, place: Place, node: str) -> str:
@@ -201,7 +215,7 @@ class Graph:
             up_bps=self._scaled(up_bps, path),
             down_bps=self._scaled(down_bps, path),
             delay_ns=concrete(link.delay) or 0,
-            mtu_bytes=MTU_DEFAULT if mtu is None else mtu,
+            mtu_bytes=_mtu_default(link) if mtu is None else mtu,
         )
 
     def _scaled(self, rate_bps: int, path: Path) -> int:
@@ -216,21 +230,25 @@ class Graph:
     def _rates(self, path: Path, link: Link) -> tuple[int, int]:
         """The link's rates in both directions, by default the highest that both its ends carry."""
         limits: dict[str, int] = {}
-        for end in link.between:
+        is_inside = concrete(link.kind) != "ethernet"
+        for end in link.between if not is_inside else ():
             limits |= self._line_rates(end.group, link)
         at = (*path, "rate")
         if isinstance(link.rate, EachWay):
             up_bps, down_bps = concrete(link.rate.up), concrete(link.rate.down)
             return (
-                self._rate((*at, "up"), up_bps, limits),
-                self._rate((*at, "down"), down_bps, limits),
+                self._rate((*at, "up"), up_bps, limits, is_inside=is_inside),
+                self._rate((*at, "down"), down_bps, limits, is_inside=is_inside),
             )
-        rate_bps = self._rate(at, concrete(link.rate), limits)
+        rate_bps = self._rate(at, concrete(link.rate), limits, is_inside=is_inside)
         return rate_bps, rate_bps
 
-    def _rate(self, path: Path, rate: int | None, limits: dict[str, int]) -> int:
+    def _rate(
+        self, path: Path, rate: int | None, limits: dict[str, int], *, is_inside: bool
+    ) -> int:
         owner = min(limits, key=lambda end: limits[end], default=None)
         if owner is None:
+            rate = INSIDE_RATE_BPS if rate is None and is_inside else rate
             if rate is None:
                 self.devices.refuse(path, "is missing, and neither end has a rate of its own")
             return rate

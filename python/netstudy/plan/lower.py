@@ -18,7 +18,7 @@ from netstudy.knobs import knobs
 from netstudy.plan.graph import Graph
 from netstudy.plan.network import Devices, holds
 from netstudy.plan.paths import Routes
-from netstudy.plan.workloads import Counts, Load, Roles, lowering_of_spec
+from netstudy.plan.workloads import Context, Counts, Load, Roles, lowering_of_spec
 from netstudy.study import Study
 from netstudy.study.places import Place
 from netstudy.study.procedure import (
@@ -96,12 +96,14 @@ class Resolver:
             topology=topology,
             devices=self.devices,
             scale=self.scale,
-            participants=frozenset({roles.client.group, roles.server.group}),
+            participants=roles.groups,
+            working=lowering.working(roles),
             zone_interfaces=_placed_interfaces(roles),
         )
         network = graph.network()
         routes = Routes(network)
-        work = lowering.lower(workload.spec, _Bind(graph, routes).roles(roles), path, self._refuse)
+        context = Context(topology, self.devices.hardware, path, self._refuse)
+        work = lowering.lower(workload.spec, _Bind(graph, routes).roles(roles), context)
         self._check_buffers(routes, lowering.loads(work))
         return Lowered(
             network=network,
@@ -241,10 +243,23 @@ class _Bind:
                 self.graph.devices.refuse(roles.server_path, message)
             chosen[one], chosen[other] = names
             self._check_mtu(roles.server_path, *names)
-        return wire.Roles(
+        front = wire.Roles(
             client=tuple(chosen[name] for name in client),
             server=tuple(chosen[name] for name in server),
         )
+        return front if roles.database is None else self._with_database(roles, front)
+
+    def _with_database(self, roles: Roles, front: wire.Roles) -> wire.TierRoles:
+        """The roles with the host that the server asks, through whichever of its interfaces."""
+        assert roles.database is not None, "the caller has looked"
+        (database,) = self._endpoints(roles.database)
+        (server,) = self.graph.hosts(roles.server.group)
+        names = self.routes.reached(server, database)
+        if names is None:
+            message = f"{database} cannot be reached from {server}: no link or switch joins them"
+            self.graph.devices.refuse(roles.database_path, message)
+        self._check_mtu(roles.database_path, *names)
+        return wire.TierRoles(client=front.client, server=front.server, database=(names[1],))
 
     def _endpoints(self, place: Place) -> tuple[str, ...]:
         names = self.graph.hosts(place.group)

@@ -14,10 +14,17 @@ from pydantic import BaseModel
 
 from netstudy import wire
 from netstudy.documents.problems import Path
-from netstudy.hardware import BUFFER_FIGURES, BUFFERS, HardwareLibrary, HostProfile, SwitchProfile
+from netstudy.hardware import (
+    BUFFER_FIGURES,
+    BUFFERS,
+    HardwareLibrary,
+    HostProfile,
+    NicFigures,
+    SwitchProfile,
+)
 from netstudy.knobs import disorder, knobs, without_effect
 from netstudy.study.references import concrete
-from netstudy.study.topology import Host, Nic, Switch, TcpKnobs
+from netstudy.study.topology import Host, LinkProperties, Nic, Switch, TcpKnobs
 
 WireT = TypeVar("WireT", bound=wire.Wire)
 
@@ -48,11 +55,14 @@ class Devices:
     is_said: Callable[[Path], bool]
     """Whether the study sets a value at a path."""
 
-    def group(self, name: str, host: Host, path: Path) -> wire.Group:
-        """The common properties of a group's hosts; `path` is the group's place in the study."""
+    def group(self, name: str, host: Host, path: Path, *, works: bool = False) -> wire.Group:
+        """The common properties of a group's hosts; `path` is the group's place in the study.
+
+        `works`: the workload takes time of their CPUs, whatever packets cost.
+        """
         named = concrete(host.profile)
         tcp = self._tcp(None if named is None else self.hardware.host(named), host.tcp)
-        nic = wire.Nic(**self._nic(host))
+        nic = wire.Nic(**self._nic(host, path))
         self._check_order((*path, "tcp"), tcp)
         self._check_order((*path, "nic"), nic)
         return wire.Group(
@@ -62,14 +72,22 @@ class Devices:
             nic=nic,
             cpu_quota_pct=concrete(host.cpu_quota),
             local_path=self._simulated(host, wire.LocalPath, "local_path"),
-            cpu=self._cpu(host, nic, path),
+            memory_bytes=concrete(host.memory),
+            cpu=self._cpu(host, nic, path, works=works),
             bus=self._simulated(host, wire.Bus, "bus"),
             disk=self._simulated(host, wire.Disk, "disk"),
         )
 
-    def nic_of_link(self, host: Host, own: Nic) -> wire.Nic:
-        """The interface of a host at a link with its own settings."""
-        return wire.Nic(**(self._nic(host) | self._own_nic(own)))
+    def nic_of_link(self, host: Host, link: LinkProperties, path: Path) -> wire.Nic:
+        """The interface of a host at a link with its own settings; `path` is the link's place."""
+        values = self._nic(host, path)
+        if link.nic is not None:
+            values |= self._own_nic(link.nic, (*path, "nic"))
+        if (buffers := concrete(link.buffers)) is not None:
+            if link.nic is not None and {link.nic.buffers, link.nic.transmit_queue} != {None}:
+                self.refuse((*path, "buffers"), "is said twice, here and under nic")
+            values |= {"transmit_queue_frames": buffers}
+        return wire.Nic(**values)
 
     def line_rates(self, name: str, host: Host, at_link: Nic | None) -> dict[str, int]:
         """The rate of a host's interface, by the name of its source; empty if no source gives
@@ -121,10 +139,14 @@ class Devices:
         own_name = BYSTANDER if profile is None else profile.profile
         return wire.Tcp(profile=named or usual or own_name, **values)
 
-    def _cpu(self, host: Host, nic: wire.Nic, path: Path) -> wire.Cpu | None:
+    def _cpu(self, host: Host, nic: wire.Nic, path: Path, *, works: bool) -> wire.Cpu | None:
         """The simulated CPUs of a host; None if work costs none."""
         cpus = concrete(host.cpus)
         cpu = self._simulated(host, wire.Cpu, "cpu")
+        if works and cpus is None and (host.cpu is None or host.cpu.cpus is None):
+            cpus = self._known_cpus(host)
+        if cpu is None and works and cpus is not None:
+            cpu = wire.Cpu()
         if cpu is None:
             if cpus is not None:
                 message = "has no effect where no work costs CPU time; say its costs under cpu"
@@ -140,6 +162,12 @@ class Devices:
             self.refuse((*path, "nic") if host.nic is not None else path, message)
         return cpu if cpus is None else cpu.model_copy(update={"cpus": cpus})
 
+    def _known_cpus(self, host: Host) -> int | None:
+        """CPUs of a host by its profile."""
+        named = concrete(host.profile)
+        figure = None if named is None else self.hardware.host(named).figures.cpus
+        return None if figure is None else figure.value
+
     def _simulated(self, host: Host, model: type[WireT], section: str) -> WireT | None:
         """A part of a host that only the simulator has; None if neither the study nor the profile
         says anything of it."""
@@ -151,14 +179,18 @@ class Devices:
         values = {} if figures is None else _figures(figures, model)
         return model(**(values if own is None else values | _knobs(own, model)))
 
-    def _nic(self, host: Host) -> dict[str, Any]:
+    def _nic(self, host: Host, path: Path) -> dict[str, Any]:
         profile = concrete(host.profile)
-        values = {} if profile is None else _figures(self.hardware.host(profile).nic, wire.Nic)
-        return values if host.nic is None else values | self._own_nic(host.nic)
+        values = {} if profile is None else _nic_figures(self.hardware.host(profile).nic)
+        return values if host.nic is None else values | self._own_nic(host.nic, (*path, "nic"))
 
-    def _own_nic(self, own: Nic) -> dict[str, Any]:
-        named = concrete(own.profile)
-        values = {} if named is None else _figures(self.hardware.nic(named).figures, wire.Nic)
+    def _own_nic(self, own: Nic, path: Path) -> dict[str, Any]:
+        named, buffers = concrete(own.profile), concrete(own.buffers)
+        values = {} if named is None else _nic_figures(self.hardware.nic(named).figures)
+        if buffers is not None:
+            if own.transmit_queue is not None:
+                self.refuse((*path, "buffers"), "is said twice, here and as transmit_queue")
+            values |= {"transmit_queue_frames": buffers}
         return values | _knobs(own, wire.Nic)
 
     def _check_order(self, path: Path, made: wire.Tcp | wire.Nic | wire.Switch) -> None:
@@ -197,6 +229,13 @@ def _figures(figures: BaseModel, model: type[BaseModel]) -> dict[str, Any]:
     """The figures of a profile, under their names on the wire."""
     given = {knob.wired: getattr(figures, name) for name, knob in knobs(model).items()}
     return {wired: figure.value for wired, figure in given.items() if figure is not None}
+
+
+def _nic_figures(figures: NicFigures) -> dict[str, Any]:
+    """The figures of an interface; each buffer of its driver holds a frame that waits."""
+    buffers = figures.buffers
+    waits = {} if buffers is None else {"transmit_queue_frames": buffers.value}
+    return waits | _figures(figures, wire.Nic)
 
 
 def _knobs(own: BaseModel, model: type[BaseModel]) -> dict[str, Any]:

@@ -101,18 +101,34 @@ class Routes:
         (one, own), (other, theirs) = self.of(source), self.of(target)
         if self.is_inside(source, target):
             return source, target
-        for interface in own:
-            for peer in theirs:
-                if self.segments[one, interface] == self.segments[other, peer]:
-                    return self._named(source, interface), self._named(target, peer)
-        return None
+        joined = self._joined((one, own), (other, theirs))
+        if joined is None:
+            return None
+        return self._named(source, joined[0]), self._named(target, joined[1])
 
     def route(self, source: str, target: str) -> Route:
         """The path from one endpoint of a role to another that it reaches."""
         if self.is_inside(source, target):
             return Route(())
         (one, own), (other, theirs) = self.of(source), self.of(target)
-        return self._between((one, own[0]), (other, theirs[0]))
+        joined = self._joined((one, own), (other, theirs))
+        assert joined is not None, f"{source} reaches {target}"
+        return self._between((one, joined[0]), (other, joined[1]))
+
+    def _joined(
+        self, source: tuple[str, tuple[str, ...]], target: tuple[str, tuple[str, ...]]
+    ) -> tuple[str, str] | None:
+        """The first pair of interfaces of two hosts that reach each other."""
+        (one, own), (other, theirs) = source, target
+        pairs = ((interface, peer) for interface in own for peer in theirs)
+        return next(
+            (
+                (interface, peer)
+                for interface, peer in pairs
+                if self.segments[one, interface] == self.segments[other, peer]
+            ),
+            None,
+        )
 
     def is_inside(self, source: str, target: str) -> bool:
         """Whether both endpoints are on one host, which hands data over inside: unless they are at

@@ -11,7 +11,7 @@ from netstudy.documents.problems import listed
 from netstudy.plan.workloads import LOWERINGS, lowering_of_spec
 from netstudy.study import Study
 from netstudy.study.not_reported import not_reported
-from netstudy.study.topology import Host, Link
+from netstudy.study.topology import Host
 from netstudy.study.vocabulary import PUBLISHED, TESTBEDS
 
 
@@ -42,7 +42,7 @@ def _not_simulated(study: Study, testbed: str) -> Iterator[str]:
     for name, host in study.topology.groups.items():
         if testbed == "sim" and host.cpu_quota is not None:
             yield f"The cpu_quota of host {name} needs a testbed of real hosts, such as netns."
-        if testbed != "sim" and (said := listed(_simulated_only(host))):
+        if testbed != "sim" and (said := listed(_simulated_only(study, host))):
             yield f"The {said} of host {name} can only be simulated: leave it out, or use sim."
     workload = study.workload
     if testbed == "sim" and (lowering := lowering_of_spec(workload.spec)):
@@ -63,7 +63,6 @@ def not_on_the_wire(study: Study) -> list[str]:
     """Parts of the study that no testbed of this version carries out, one sentence each."""
     return [
         *_workload(study),
-        *_links(study),
         *_hosts(study),
     ]
 
@@ -78,29 +77,33 @@ def _workload(study: Study) -> Iterator[str]:
         yield from lowering.left_out(workload.spec, study, ("workload", workload.kind))
 
 
-def _links(study: Study) -> Iterator[str]:
-    extras = [extra for link in study.topology.all_links for extra in _link_extras(link)]
-    for extra in dict.fromkeys(extras):
-        yield f"The {extra} of a link is not simulated yet."
-
-
-def _link_extras(link: Link) -> list[str]:
-    kind = [] if link.kind == "ethernet" else ["kind"]
-    nic = ["nic.buffers"] if link.nic is not None and link.nic.buffers is not None else []
-    return kind + nic + ([] if link.buffers is None else ["buffers"])
-
-
 def _hosts(study: Study) -> Iterator[str]:
+    if study.workload.spec.has_application:
+        return
     for name, host in study.topology.groups.items():
-        if said := listed(_host_extras(host)):
-            yield f"The {said} of host {name} cannot be simulated yet."
+        if host.data is not None:
+            yield f"The data of host {name} are those of an application, and there is none."
 
 
-def _simulated_only(host: Host) -> list[str]:
-    return [key for key in ("cpus", "cpu", "bus", "disk") if getattr(host, key) is not None]
+def _simulated_only(study: Study, host: Host) -> list[str]:
+    cpus = () if study.workload.spec.has_application else ("cpus",)
+    return [key for key in (*cpus, "cpu", "bus", "disk") if getattr(host, key) is not None]
 
 
-def _host_extras(host: Host) -> list[str]:
-    own = [key for key in ("memory", "data") if getattr(host, key)]
-    has_buffers = host.nic is not None and host.nic.buffers is not None
-    return own + (["nic.buffers"] if has_buffers else [])
+def stated(study: Study) -> list[str]:
+    """Parts of the study that the simulator states and does not model, one sentence each."""
+    return [
+        f"The {part} is stated and not modelled by the simulator: it changes no result there."
+        for part in dict.fromkeys(_stated(study))
+    ]
+
+
+def _stated(study: Study) -> Iterator[str]:
+    for name, host in study.topology.groups.items():
+        if host.memory is not None:
+            yield f"memory of host {name}"
+        if host.nic is not None and host.nic.checksum_offload is not None:
+            yield f"checksum_offload of host {name}"
+    for link in study.topology.all_links:
+        if link.nic is not None and link.nic.checksum_offload is not None:
+            yield f"checksum_offload of the link of {' and '.join(map(str, link.between))}"

@@ -76,7 +76,8 @@ class _NamedNic(Model):
     rate: Rate | None = None
     """Line rate of its port."""
     buffers: Count | None = None
-    """Buffers of the driver, as mainframe interfaces count them."""
+    """Buffers of the driver, as mainframe interfaces count them: frames that may wait for the wire.
+    Fewer: a burst loses frames."""
 
 
 class Nic(model_with(_NamedNic, settings(wire.Nic))):  # type: ignore[misc]
@@ -189,11 +190,13 @@ class LinkProperties(Model):
     mtu: MtuSize | None = None
     """Bytes of an IP packet at most; without it 1500."""
     kind: LinkKind = "ethernet"
-    """ethernet, or what stands in its place inside one machine."""
+    """ethernet, or what stands in its place inside one machine: `hipersocket` or `loopback`. There
+    packets are larger, and no interface limits the rate: 10 Gbit/s unless the link says
+    otherwise."""
     nic: NicOrName | None = None
     """The interface of the hosts at this link, as far as it differs from their own."""
     buffers: Count | None = None
-    """Buffers of the driver at both ends."""
+    """Buffers of the driver at both ends: frames that may wait for the wire."""
 
     @model_validator(mode="before")
     @classmethod

@@ -31,6 +31,8 @@ TestbedName = Literal["sim", "netns", "netns-kernel", "published"]
 TESTBEDS: Final[tuple[TestbedName, ...]] = get_args(TestbedName)
 """Where this version carries studies out, as `--testbed` and `testbeds` of a study name them."""
 
+SIMULATOR: Final = "sim"
+"""The testbed in virtual time."""
 PUBLISHED: Final = "published"
 """The testbed whose runs were carried out elsewhere."""
 

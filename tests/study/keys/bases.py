@@ -70,16 +70,63 @@ POLLED = changed(
 TIMED = changed(TRANSFER, {"workload": {"transfer": {}}, "procedure": {"measure": "1 s"}})
 """For as long as its procedure says."""
 
-TRANSACTIONS: Tree = changed(
-    TRANSFER,
+TRANSACTIONS: Tree = {
+    "study": "transactions",
+    "question": "How many users?",
+    "factors": {"delay": ["1 us", "2 us"]},
+    "topology": {
+        "hosts": {
+            "client": {"profile": "host-1g", "count": 2},
+            "other": {"profile": "host-1g", "count": 2},
+            "app": {"profile": "host-1g"},
+            "app-2": {"profile": "host-1g"},
+            "db": {"profile": "host-1g"},
+            "db-2": {"profile": "host-1g"},
+        },
+        "switch": {"profile": "generic-shallow"},
+        "link": {"rate": "1 Gbit/s", "delay": "${delay}"},
+    },
+    "workload": {
+        "transactions": {
+            "application": "brokerage",
+            "clients": "client",
+            "closed": {"users": 5},
+            "variant": "images",
+            "variants": {"images": {"images": 2}},
+        }
+    },
+    "procedure": {"warmup": "1 s", "measure": "1 s"},
+}
+"""The brokerage with a database, and hosts that stand by."""
+PROGRAM = changed(
+    TRANSACTIONS,
     {
-        "workload": {"transactions": {"application": "brokerage", "closed": {"users": 5}}},
-        "procedure": {"warmup": "1 s", "measure": "1 s"},
+        "workload.transactions": {
+            "application": {
+                "start": ["server", "--port", "8080"],
+                "url": "http://app:8080/",
+                "ready": "http://app:8080/ready",
+            },
+            "clients": "client",
+            "model": "brokerage",
+            "closed": {"users": 5},
+            "mix": {
+                "read": {"share": "50 %", "get": "/"},
+                "write": {"share": "50 %", "post": "/form", "body": "a=1", "type": "text/plain"},
+            },
+        }
     },
 )
+"""Any program that answers HTTP."""
 OPEN = changed(
     TRANSACTIONS,
-    {"workload.transactions": {"application": "brokerage", "open": {"rate": 5}}},
+    {
+        "workload.transactions": {
+            "application": "brokerage",
+            "clients": "client",
+            "open": {"rate": 5},
+        },
+    },
 )
 
 CASES: Tree = {

@@ -144,17 +144,6 @@ def not_carried_out(example: Example) -> None:
     assert any(example.key in sentence for sentence in new), new
 
 
-def nonsense_in(part: str) -> Effect:
-    """This version does not carry the whole part out and says so by name; a value of the key that
-    makes no sense is refused with its place all the same."""
-
-    def effect(example: Example) -> None:
-        assert any(part in sentence for sentence in missing(example.before))
-        assert _is_named(example)
-
-    return effect
-
-
 def in_report(example: Example) -> None:
     """The report of the same records is another."""
     assert report_of(example.before) != report_of(example.after)

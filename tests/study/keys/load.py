@@ -7,6 +7,7 @@ from tests.study.keys.bases import (
     INCAST,
     OPEN,
     POLLED,
+    PROGRAM,
     REQUEST,
     TIMED,
     TRANSACTIONS,
@@ -17,12 +18,11 @@ from tests.study.keys.effects import (
     changed,
     examples,
     in_plan,
-    nonsense_in,
     refused,
 )
 
 _PROBED = changed(INCAST, {"workload.probe": {"every": "10 ms"}})
-_APPLICATION = nonsense_in("The workload transactions is not carried out yet")
+_PROGRAM = "workload.transactions.application"
 _OWN_MIX = changed(TRANSACTIONS, {"workload.transactions.mix": {"home": "50 %", "quotes": "50 %"}})
 _SHARES = ("home", "quotes", "logout", "register", "account", "portfolio", "buy", "sell", "update")
 _BY_FTP = changed(
@@ -50,7 +50,12 @@ LOAD = {
         **examples(in_plan, TRANSFER, "workload", {"transfer": {"size": "2 MB"}}),
         **examples(in_plan, REQUEST, "workload", {"request": {"requests": 9}}),
         **examples(in_plan, TRANSFER, "workload", {"probe": "1 ms"}),
-        **examples(_APPLICATION, TRANSACTIONS, "workload", {"transactions": {}}),
+        **examples(
+            in_plan,
+            TRANSACTIONS,
+            "workload",
+            {"transactions": OPEN["workload"]["transactions"] | {"open": {"rate": 7}}},
+        ),
     },
     "Incast": {
         **examples(
@@ -127,34 +132,96 @@ LOAD = {
     },
     "Transactions": {
         **examples(
-            _APPLICATION,
+            in_plan,
             TRANSACTIONS,
             "workload.transactions",
             {
-                "application": "bank",
-                "variant": ["a"],
-                "mix": "usual",
-                "closed": {"users": 0},
-                "population": {"users": 0},
+                "clients": "other",
+                "server": "app-2",
+                "database": "db-2",
+                "engine": "sqlite",
+                "variant": "a",
+                "variants": {"images": {"images": 3}},
+                "threads": 3,
+                "pool": 3,
+                "mix": {"home": "100 %"},
+                "closed": {"users": 7},
+                "population": {"users": 700},
+                "statistics": "2 s",
+                "model": "trade-z9",
+                "costs": {"app_cpu": "7 ms"},
             },
         ),
-        **examples(_APPLICATION, OPEN, "workload.transactions", {"open": {"rate": -1}}),
+        **examples(refused, TRANSACTIONS, "workload.transactions", {"application": "bank"}),
+        **examples(in_plan, OPEN, "workload.transactions", {"open": {"rate": 7}}),
     },
+    "Application": {
+        **examples(refused, PROGRAM, _PROGRAM, {"brokerage": True, "url": "https://app:8080/"}),
+        **examples(
+            in_plan,
+            PROGRAM,
+            _PROGRAM,
+            {"start": ["other"], "ready": "http://app:8080/health"},
+        ),
+    },
+    "OwnOperation": {
+        **examples(in_plan, PROGRAM, "workload.transactions.mix.read", {"get": "/other"}),
+        **examples(refused, PROGRAM, "workload.transactions.mix.read", {"share": "60 %"}),
+        **examples(
+            in_plan,
+            PROGRAM,
+            "workload.transactions.mix.write",
+            {"post": "/other", "body": "b=1", "type": "text/html"},
+        ),
+    },
+    "BrokerageVariant": examples(
+        in_plan,
+        TRANSACTIONS,
+        "workload.transactions.variants.images",
+        {"threads": 7, "pool": 7, "images": 7},
+    ),
+    "Costs": examples(
+        in_plan,
+        TRANSACTIONS,
+        "workload.transactions.costs",
+        {
+            "request": "7 B",
+            "response": "7 kB",
+            "app_cpu": "7 ms",
+            "app_cpu_growth": "0.7 %",
+            "database_calls": 7,
+            "database_request": "7 B",
+            "database_response": "7 kB",
+            "database_cpu": "7 ms",
+            "database_hold": "7 ms",
+            "database_slots": 7,
+            "database_disk": "7 ms",
+            "delay": "7 ms",
+            "service": "fixed",
+        },
+    ),
     "ClosedLoop": examples(
-        _APPLICATION, TRANSACTIONS, "workload.transactions.closed", {"users": 0, "think": "1 B"}
+        in_plan,
+        TRANSACTIONS,
+        "workload.transactions.closed",
+        {"users": 7, "think": "1 s", "thinking": "exponential"},
     ),
     "OpenLoop": examples(
-        _APPLICATION, OPEN, "workload.transactions.open", {"rate": "fast", "arrivals": "late"}
+        in_plan,
+        OPEN,
+        "workload.transactions.open",
+        {"rate": 7, "arrivals": "uniform", "users": 7},
     ),
     "Population": examples(
-        _APPLICATION, TRANSACTIONS, "workload.transactions.population", {"users": 0, "quotes": 0}
+        in_plan,
+        TRANSACTIONS,
+        "workload.transactions.population",
+        {"users": 700, "quotes": 700},
     ),
-    "Mix": examples(
-        _APPLICATION,
-        _OWN_MIX,
-        "workload.transactions.mix",
-        {"standard": "usual", **dict.fromkeys(_SHARES, "1 B")},
-    ),
+    "Mix": {
+        **examples(refused, _OWN_MIX, "workload.transactions.mix", {"standard": "usual"}),
+        **examples(refused, _OWN_MIX, "workload.transactions.mix", dict.fromkeys(_SHARES, "1 B")),
+    },
     "Probe": examples(
         in_plan,
         _PROBED,

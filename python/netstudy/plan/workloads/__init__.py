@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from netstudy import wire
-from netstudy.plan.workloads.base import Counts, Load, Lowering, Planned, Roles
+from netstudy.plan.workloads.base import Context, Counts, Load, Lowering, Planned, Roles
 from netstudy.plan.workloads.incast import IncastLowering
 from netstudy.plan.workloads.published import PublishedPlan, published_work, values_bytes
 from netstudy.plan.workloads.request import RequestLowering
+from netstudy.plan.workloads.transactions import TransactionsLowering
 from netstudy.plan.workloads.transfer import TransferLowering
 from netstudy.study.workloads import Spec
 
 __all__ = [
     "LOWERINGS",
+    "Context",
     "Counts",
     "Load",
     "Lowering",
@@ -30,6 +32,7 @@ LOWERINGS: tuple[Lowering[Any, Any], ...] = (
     IncastLowering(),
     TransferLowering(),
     RequestLowering(),
+    TransactionsLowering(),
 )
 """The workloads that this version carries out."""
 

@@ -9,6 +9,7 @@ from typing import ClassVar, Generic, TypeVar
 
 from netstudy import wire
 from netstudy.documents.problems import Path
+from netstudy.hardware import HardwareLibrary
 from netstudy.plan.network import Refuse
 from netstudy.plan.paths import Routes
 from netstudy.study import Study
@@ -29,6 +30,27 @@ class Roles:
     server: Place
     client_path: Path
     server_path: Path
+    database: Place | None = None
+    """The host that the server asks in its turn, where there is one."""
+    database_path: Path = ()
+
+    @property
+    def groups(self) -> frozenset[str]:
+        """The host groups that take part."""
+        places = (self.client, self.server, self.database)
+        return frozenset(place.group for place in places if place is not None)
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a workload's form on the wire depends on besides its own keys."""
+
+    topology: Topology
+    """Without references."""
+    hardware: HardwareLibrary
+    path: Path
+    """Where the study has the workload."""
+    refuse: Refuse
 
 
 @dataclass(frozen=True)
@@ -102,8 +124,12 @@ class Lowering(Planned[WireT], Generic[SpecT, WireT]):
     def roles(self, spec: SpecT, topology: Topology, path: Path) -> Roles:
         """Client and server; `path` is the workload's place in the study."""
 
+    def working(self, roles: Roles) -> frozenset[str]:  # noqa: ARG002
+        """Host groups whose CPUs the workload takes time of, besides what packets cost."""
+        return frozenset()
+
     @abstractmethod
-    def lower(self, spec: SpecT, roles: wire.Roles, path: Path, refuse: Refuse) -> WireT:
+    def lower(self, spec: SpecT, roles: wire.Roles, context: Context) -> WireT:
         """The workload on the wire; `spec` contains no references."""
 
     @abstractmethod

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from netstudy import wire
 from netstudy.documents.problems import Path
-from netstudy.plan.network import Refuse
-from netstudy.plan.workloads.base import Counts, Load, Lowering, Roles
+from netstudy.plan.workloads.base import Context, Counts, Load, Lowering, Roles
 from netstudy.study.references import concrete
 from netstudy.study.topology import Topology
 from netstudy.study.workloads.incast import Incast, Jitter
@@ -27,13 +26,13 @@ class IncastLowering(Lowering[Incast, wire.Incast]):
         """One client, some servers."""
         return Roles(spec.client, spec.servers, (*path, "client"), (*path, "servers"))
 
-    def lower(self, spec: Incast, roles: wire.Roles, path: Path, refuse: Refuse) -> wire.Incast:
+    def lower(self, spec: Incast, roles: wire.Roles, context: Context) -> wire.Incast:
         """Refuses blocks that leave servers nothing to send."""
         block, striped = concrete(spec.block), concrete(spec.striped)
         servers = len(roles.server)
         if block < (servers if striped else 1):
             message = f"{block} bytes leave less than one byte for each of {servers} servers"
-            refuse((*path, "block"), message)
+            context.refuse((*context.path, "block"), message)
         return wire.Incast(
             roles=roles,
             block_bytes=block,

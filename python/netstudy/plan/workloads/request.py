@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from netstudy import wire
 from netstudy.documents.problems import Path
-from netstudy.plan.network import Refuse
 from netstudy.plan.paths import Routes
-from netstudy.plan.workloads.base import Counts, Load, Lowering, Roles
+from netstudy.plan.workloads.base import Context, Counts, Load, Lowering, Roles
 from netstudy.study import Study
 from netstudy.study.references import concrete
 from netstudy.study.topology import Topology
@@ -41,8 +40,7 @@ class RequestLowering(Lowering[Request, wire.Request]):
         self,
         spec: Request,
         roles: wire.Roles,
-        path: Path,  # noqa: ARG002
-        refuse: Refuse,  # noqa: ARG002
+        context: Context,  # noqa: ARG002
     ) -> wire.Request:
         """Every value of the study fits the wire."""
         return wire.Request(

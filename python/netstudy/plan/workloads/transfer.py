@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from netstudy import wire
 from netstudy.documents.problems import Path
-from netstudy.plan.network import Refuse
 from netstudy.plan.paths import Routes
-from netstudy.plan.workloads.base import Counts, Load, Lowering, Roles
+from netstudy.plan.workloads.base import Context, Counts, Load, Lowering, Roles
 from netstudy.study import Study
 from netstudy.study.references import concrete
 from netstudy.study.topology import Topology
@@ -48,17 +47,11 @@ class TransferLowering(Lowering[Transfer, wire.Transfer]):
         )
         return Roles(client, server, client_path, server_path)
 
-    def lower(
-        self,
-        spec: Transfer,
-        roles: wire.Roles,
-        path: Path,
-        refuse: Refuse,
-    ) -> wire.Transfer:
+    def lower(self, spec: Transfer, roles: wire.Roles, context: Context) -> wire.Transfer:
         """Refuses files where there are none, and what FTP cannot do."""
         by_ftp = concrete(spec.protocol) == "ftp"
         for key, why in _ftp_problems(spec) if by_ftp else _tcp_problems(spec):
-            refuse((*path, key), why)
+            context.refuse((*context.path, key), why)
         return wire.Transfer(
             roles=roles,
             direction=concrete(spec.direction),

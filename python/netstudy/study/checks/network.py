@@ -198,6 +198,8 @@ def _profiles(study: Study) -> Iterator[tuple[Kind, Path, str | Ref | None]]:
         yield from _nic(("topology", "links", index), link)
     if topology.link:
         yield from _nic(("topology", "link"), topology.link)
+    for key, value in study.workload.spec.applications.items():
+        yield "application", ("workload", study.workload.kind, key), value
 
 
 def _nic(path: Path, owner: Host | LinkProperties) -> Iterator[tuple[Kind, Path, str | Ref | None]]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
+from netstudy.documents.fields import Ref
 from netstudy.documents.problems import Path, Problem
 from netstudy.documents.validation import Model
 from netstudy.study.places import Place
@@ -72,6 +73,11 @@ class Spec(Model):
         return {}
 
     @property
+    def applications(self) -> Mapping[str, str | Ref | None]:
+        """Key -> the profile of an application that it names."""
+        return {}
+
+    @property
     def sample_bytes(self) -> int | None:
         """Payload of one of its samples, where no reference is left; None: it has no fixed size."""
         return None
@@ -81,7 +87,8 @@ class Spec(Model):
         for key, place in self.places.items():
             if wrong := study.topology.no_place(place):
                 yield study.document.problem((*path, key), wrong)
-        if len(set(self.places.values())) < len(self.places):
-            first, second = self.places
-            message = f"is the {first.rstrip('s')} too; the two must be different hosts"
-            yield study.document.problem((*path, second), message)
+        named: dict[Place, str] = {}
+        for key, place in self.places.items():
+            if (other := named.setdefault(place, key)) != key:
+                message = f"is the {other.rstrip('s')} too; the two must be different hosts"
+                yield study.document.problem((*path, key), message)

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Final
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final
+from urllib.parse import SplitResult, urlsplit
 
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
+from netstudy import wire
 from netstudy.documents.fields import (
     Choice,
     Count,
     Decimals,
-    Duration,
+    IntervalValue,
+    Pause,
     PercentValue,
     Ref,
     Typed,
+    Whole,
     Words,
+    WordsValue,
 )
+from netstudy.documents.problems import Path, Problem
 from netstudy.documents.shapes import Word
 from netstudy.documents.validation import Model, fault
+from netstudy.knobs import model_with, settings
+from netstudy.study.places import Place, PlaceValue
 from netstudy.study.workloads.base import (
     LOSSES_PER_RUN,
     STATISTICS,
@@ -26,8 +35,84 @@ from netstudy.study.workloads.base import (
     WorkloadMetric,
 )
 
+if TYPE_CHECKING:
+    from netstudy.study.model import Study
+    from netstudy.study.topology import Topology
+
 Arrivals = Annotated[str | Ref, Typed(Choice(("poisson", "uniform"), "a process of arrivals"))]
-Application = Annotated[str | Ref, Typed(Choice(("brokerage",), "an application"))]
+Thinking = Annotated[
+    str | Ref, Typed(Choice(("fixed", "exponential"), "a distribution of think times"))
+]
+Engine = Annotated[str | Ref, Typed(Choice(("postgresql", "sqlite"), "a database"))]
+Images = Annotated[int | Ref, Typed(Whole(0, 9))]
+
+DATABASE: Final = "db"
+"""The host group of the database, where a study does not name it."""
+
+
+def http_url(text: str) -> SplitResult:
+    """The parts of a URL of plain HTTP. Raises ValueError that says what would be right."""
+    url = urlsplit(text)
+    if url.scheme == "https":
+        raise ValueError("https is not supported: generators speak HTTP/1.1 without encryption")
+    if url.scheme != "http" or not url.hostname:
+        raise ValueError(f'"{text}" is not a URL such as http://app:8080/')
+    if url.username is not None or url.fragment:
+        raise ValueError("has a user or a fragment, which requests do not carry")
+    return url
+
+
+class Application(Model):
+    """What users ask: the brokerage, or any program that answers HTTP."""
+
+    brokerage: Annotated[bool, Field(exclude=True)] = False
+    """The brokerage of netstudy."""
+    start: tuple[WordsValue, ...] = ()
+    """A program and its arguments: it is started and stopped on the application's host."""
+    ready: WordsValue | None = None
+    """URL whose answer says that the program is ready; without it that of `url`."""
+    url: WordsValue | None = None
+    """URL of plain HTTP that users ask, such as `http://app:8080/`: its port is the program's."""
+
+    @model_validator(mode="after")
+    def _is_one(self) -> Application:
+        if self.brokerage:
+            if self.start or self.url or self.ready:
+                raise fault("is the one of netstudy; keep it, or the program", "brokerage")
+            return self
+        if not self.start or self.url is None:
+            raise fault("needs start (the program and its arguments) and url")
+        ports = {}
+        for key in ("url", "ready"):
+            if (text := getattr(self, key)) is None:
+                continue
+            try:
+                ports[key] = http_url(text).port or 80
+            except ValueError as error:
+                raise fault(str(error), key) from None
+        if len(set(ports.values())) > 1:
+            raise fault("has another port than url; the program listens on one", "ready")
+        return self
+
+
+class BrokerageVariant(Model):
+    """A named set of the brokerage's settings."""
+
+    threads: Count | None = None
+    """Threads of the application server."""
+    pool: Count | None = None
+    """Connections to the database."""
+    images: Images = 0
+    """Page elements of a page besides itself."""
+
+
+def _without(fields: Mapping[str, object], *names: str) -> dict[str, object]:
+    return {name: field for name, field in fields.items() if name not in names}
+
+
+class Costs(model_with(Model, _without(settings(wire.Costs), "threads", "pool_connections"))):  # type: ignore[misc]
+    """Costs of a page element in the simulator, as far as they differ from the profile's."""
+
 
 OPERATIONS: Final = (
     "home",
@@ -51,6 +136,8 @@ class OpenLoop(Model):
     """Submissions a second."""
     arrivals: Arrivals = "poisson"
     """How they are spread."""
+    users: Count = 1_000
+    """Most submissions under way at a time: a further one is counted as not met."""
 
 
 class ClosedLoop(Model):
@@ -58,8 +145,10 @@ class ClosedLoop(Model):
 
     users: Count
     """How many of them."""
-    think: Duration = 0
+    think: Pause = 0
     """Time between an answer and the next submission."""
+    thinking: Thinking = "fixed"
+    """How the think time varies."""
 
 
 class Population(Model):
@@ -109,6 +198,47 @@ class Mix(Model):
         if self.shares and abs(total - 100) > 1e-9:
             raise fault(f"the shares add up to {total:g} %, not 100 %")
         return self
+
+
+class OwnOperation(Model):
+    """An operation of a program: one request."""
+
+    share: PercentValue
+    """Its share of all operations; together 100 %."""
+    get: WordsValue | None = None
+    """Path that is read."""
+    post: WordsValue | None = None
+    """Path that `body` is sent to."""
+    body: WordsValue | None = None
+    """What is sent."""
+    type: WordsValue | None = None
+    """Media type of the body; without it that of forms."""
+
+    @model_validator(mode="after")
+    def _is_one_request(self) -> OwnOperation:
+        if (self.get is None) == (self.post is None):
+            raise fault("needs either get or post, with a path")
+        if not (self.get or self.post or "").startswith("/"):
+            raise fault("is a path that begins with /", "get" if self.get else "post")
+        if self.body is not None and self.post is None:
+            raise fault("is sent by post", "body")
+        if self.type is not None and self.body is None:
+            raise fault("is the type of a body", "type")
+        return self
+
+
+def _mix_kind(value: object) -> str:
+    is_own = isinstance(value, dict) and any(
+        isinstance(one, dict | OwnOperation) for one in value.values()
+    )
+    return "=operations" if is_own else "=shares"
+
+
+AnyMix = Annotated[
+    Annotated[Mix, Word("standard", "shares such as {home: 20 %, …}"), Tag("=shares")]
+    | Annotated[dict[WordsValue, OwnOperation], Tag("=operations")],
+    Discriminator(_mix_kind),
+]
 
 
 class Transactions(Spec):
@@ -209,21 +339,125 @@ class Transactions(Spec):
     timed: ClassVar[bool] = True
     has_application: ClassVar[bool] = True
 
-    application: Application
-    """Which application."""
+    application: Annotated[Application, Word("brokerage", "a program: {start: […], url: URL}")]
+    """The brokerage, or a program: `{start: [nginx, …], url: http://app:8080/}`."""
+    clients: PlaceValue | None = None
+    """The hosts that generate load; without it those linked to the server's, the database left
+    out."""
+    server: PlaceValue = Place("app")
+    """The host of the application."""
+    database: PlaceValue | None = None
+    """The host of its database; without it the host group `db`, where there is one."""
+    engine: Engine = "postgresql"
+    """The brokerage's database: a server on the database's host, or a file on the application's."""
     variant: Words | None = None
-    """A build or release of it, where that is what is studied."""
-    mix: Annotated[Mix, Word("standard", "shares such as {home: 20 %, …}")] = Mix(standard=True)
-    """Which operations, how often."""
+    """A build or release of it, where that is what is studied: one of `variants`, else a name of
+    the same program with its usual settings, which stands for a build that is not at hand."""
+    variants: dict[WordsValue, BrokerageVariant] = Field(default_factory=dict)
+    """Named sets of the brokerage's settings."""
+    threads: Count | None = None
+    """Threads of the application server; without it as many as CPUs, and in the simulator those of
+    the model."""
+    pool: Count | None = None
+    """Connections to the database; without it 16, and in the simulator those of the model."""
+    mix: AnyMix = Mix(standard=True)
+    """Which operations, how often; of a program by name, such as
+    `{start: {share: 100 %, get: /}}`."""
     open: OpenLoop | None = None
     """Load by a rate. A closed loop hides slowness, an open one shows it."""
     closed: ClosedLoop | None = None
     """Load by a number of users."""
     population: Population = Population()
     """What the database holds."""
+    statistics: IntervalValue = 10_000_000_000
+    """Interval of the statistics of each generator."""
+    model: Words | None = None
+    """A profile of the hardware library with what a page element costs in the simulator; without it
+    that of the application."""
+    costs: Costs = Costs()
+    """In the simulator: costs that differ from the profile's."""
+
+    def clients_of(self, topology: Topology) -> Place:
+        """The hosts that generate load. Raises ValueError where the study must name them."""
+        if self.clients is not None:
+            return self.clients
+        others = {self.server.group, getattr(self.database_of(topology), "group", None)}
+        linked = [
+            end.group
+            for link in topology.all_links
+            for end in link.between
+            if self.server.group in {each.group for each in link.between}
+            and end.group in topology.groups
+            and end.group not in others
+        ]
+        beside = linked or [name for name in topology.groups if name not in others]
+        found = list(dict.fromkeys(beside))
+        if len(found) != 1:
+            named = ", ".join(found) or "none"
+            raise ValueError(f"name the hosts that generate load; found beside the server: {named}")
+        return Place(found[0])
+
+    def database_of(self, topology: Topology) -> Place | None:
+        """The host of the database; None: there is none beside the application's."""
+        if self.engine == "sqlite":
+            return None
+        is_there = DATABASE in topology.groups and self.server.group != DATABASE
+        return self.database or (Place(DATABASE) if is_there else None)
+
+    @property
+    def places(self) -> Mapping[str, Place]:
+        """Those that the study names, and the server."""
+        named = {"server": self.server, "clients": self.clients, "database": self.database}
+        return {key: place for key, place in named.items() if place is not None}
+
+    @property
+    def applications(self) -> Mapping[str, str | Ref | None]:
+        """The profile of its costs."""
+        return {"model": self.model}
+
+    def problems(self, study: Study, path: Path) -> Iterator[Problem]:
+        """Places that are not there, and settings of the brokerage for a program."""
+        found = list(super().problems(study, path))
+        yield from found
+        if not found:
+            yield from self._place_problems(study, path)
+        problem = study.document.problem
+        if not self.application.brokerage:
+            of_brokerage = {"engine", "variant", "variants", "pool", "threads", "population"}
+            for key in sorted(of_brokerage & self.model_fields_set):
+                yield problem((*path, key), "is a setting of the brokerage, not of a program")
+            yield from self._url_problems(study, path)
+        if isinstance(self.mix, dict) == self.application.brokerage:
+            whose = "the brokerage" if self.application.brokerage else "a program"
+            if not self.application.brokerage and "mix" not in self.model_fields_set:
+                return
+            yield problem((*path, "mix"), f"{whose} has another kind of mix")
+
+    def _place_problems(self, study: Study, path: Path) -> Iterator[Problem]:
+        try:
+            self.clients_of(study.topology)
+        except ValueError as error:
+            yield study.document.problem((*path, "clients"), str(error))
+        for key in ("server", "database"):
+            place = self.server if key == "server" else self.database_of(study.topology)
+            if place is not None and study.topology.groups[place.group].count != 1:
+                where = (*study.topology.host_path(place.group), "count")
+                yield study.document.problem(where, f"is the {key} of transactions: one host")
+
+    def _url_problems(self, study: Study, path: Path) -> Iterator[Problem]:
+        for key in ("url", "ready"):
+            text = getattr(self.application, key)
+            host = None if text is None else http_url(text).hostname
+            if host not in (None, self.server.group, "localhost"):
+                message = f"is at {host}; the program is on the host {self.server.group}"
+                yield study.document.problem((*path, "application", key), message)
 
     @model_validator(mode="after")
     def _one_load(self) -> Transactions:
         if (self.open is None) == (self.closed is None):
             raise fault("needs either open (a rate) or closed (a number of users)")
+        if isinstance(self.mix, dict):
+            total = sum(one.share for one in self.mix.values())
+            if abs(total - 100) > 1e-9:
+                raise fault(f"the shares add up to {total:g} %, not 100 %", "mix")
         return self

@@ -1,0 +1,301 @@
+"""Transactions on their way to the wire: see netstudy.study.workloads.transactions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from netstudy import wire
+from netstudy.documents.fields import Ref
+from netstudy.documents.problems import Path
+from netstudy.hardware import HardwareLibrary
+from netstudy.knobs import knobs
+from netstudy.plan.paths import Routes
+from netstudy.plan.workloads.base import Context, Counts, Load, Lowering, Roles
+from netstudy.study import Study
+from netstudy.study.references import concrete
+from netstudy.study.topology import Topology
+from netstudy.study.workloads.transactions import (
+    BrokerageVariant,
+    OwnOperation,
+    Transactions,
+    http_url,
+)
+from netstudy.units import DURATION, format_in
+
+MODEL: Final = "brokerage"
+"""Profile of the brokerage's costs, where a study names none."""
+STANDARD: Final[Mapping[str, int]] = {
+    "home": 20,
+    "quotes": 40,
+    "logout": 4,
+    "register": 2,
+    "account": 10,
+    "portfolio": 12,
+    "buy": 4,
+    "sell": 4,
+    "update": 4,
+}
+"""The standard mix of the brokerage in percent (TradeConfig.scenarioMixes of DayTrader)."""
+ELEMENTS: Final[Mapping[str, int]] = {
+    "logout": 2,
+    "register": 3,
+    "buy": 2,
+    "sell": 2,
+    "update": 2,
+}
+"""Pages of an operation, where it is more than one: a logout is followed by a login, a registration
+is between a logout and the home page; buying, selling and updating begin with the page that offers
+it (crates/workload/src/transactions/script.rs)."""
+_FORM: Final = "application/x-www-form-urlencoded"
+_PS_PER_S: Final = 1_000_000_000_000
+_PPM: Final = 1_000_000
+_STATISTICS_BYTES: Final = 90
+"""Size of a block of statistics in a record."""
+_HISTOGRAM_BYTES: Final = 2_000 * 18
+"""Size of a histogram over a few orders of magnitude."""
+
+
+class TransactionsLowering(Lowering[Transactions, wire.Transactions]):
+    """Operations of users, of which a page element is the unit."""
+
+    spec = Transactions
+    wired = wire.Transactions
+    unit = "page elements"
+
+    def not_simulated(self, spec: Transactions, study: Study, path: Path) -> Iterator[str]:  # noqa: ARG002
+        """A program without a model of its costs."""
+        if spec.model is None and not spec.application.brokerage:
+            yield "The simulator needs what the program costs: name a profile with model."
+
+    def roles(self, spec: Transactions, topology: Topology, path: Path) -> Roles:
+        """Generators, the application's host, and the database's."""
+        return Roles(
+            client=spec.clients_of(topology),
+            server=spec.server,
+            client_path=(*path, "clients"),
+            server_path=(*path, "server"),
+            database=spec.database_of(topology),
+            database_path=(*path, "database"),
+        )
+
+    def working(self, roles: Roles) -> frozenset[str]:
+        """The hosts of application and database."""
+        both = (roles.server, roles.database)
+        return frozenset(place.group for place in both if place is not None)
+
+    def lower(self, spec: Transactions, roles: wire.Roles, context: Context) -> wire.Transactions:
+        """Refuses a load without submissions."""
+        tiers = (
+            roles
+            if isinstance(roles, wire.TierRoles)
+            else wire.TierRoles(client=roles.client, server=roles.server)
+        )
+        variant = _variant(spec)
+        return wire.Transactions(
+            roles=tiers,
+            application=_application(spec, variant, context.topology),
+            mix=tuple(_mix(spec, variant)),
+            load=_load(spec, context),
+            statistics_every_ns=spec.statistics,
+            costs=_costs(spec, variant, context),
+        )
+
+    def counts(self, spec: Transactions) -> Counts:  # noqa: ARG002
+        """It counts nothing: its phases last for a time."""
+        return Counts(None, None)
+
+    def loads(self, work: wire.Transactions) -> Iterator[Load]:
+        """A page element and its requests to the database."""
+        if (costs := work.costs) is None:
+            return
+        client, server = next(work.connected)
+        yield Load(client, server, costs.request_bytes)
+        yield Load(server, client, costs.response_bytes)
+        host = server.partition("@")[0]
+        for database in work.roles.database:
+            for _ in range(costs.database_calls):
+                yield Load(host, database, costs.database_request_bytes)
+                yield Load(database, host, costs.database_response_bytes)
+
+    def waiting_ns(self, work: wire.Transactions, routes: Routes) -> float:
+        """Time from one page element to the next of all users: by the rate of an open loop, else by
+        the busiest CPU, if that is longer than all users need at least."""
+        elements = elements_of(work.mix)
+        if isinstance(work.load, wire.OpenLoad):
+            return work.load.interval_ps / 1_000 / elements
+        costs = work.costs
+        if costs is None:
+            return 0.0
+        busiest = max(_cpu_ns(work, costs, routes.network), default=0.0)
+        alone = costs.app_cpu_ns + costs.database_cpu_ns + costs.database_hold_ns + costs.delay_ns
+        return max(busiest, (alone + work.load.think_ns / elements) / work.load.users)
+
+    def sample_bytes(self, work: wire.Transactions, count: float, seconds: float) -> float:
+        """Blocks of statistics, and histograms of each operation, for each generator."""
+        blocks = seconds * 1e9 / work.statistics_every_ns
+        histograms = min(2 * (len(work.mix) + 2), count) * _HISTOGRAM_BYTES
+        return len(work.roles.client) * (blocks * _STATISTICS_BYTES + histograms)
+
+    def details(self, runs: Sequence[wire.Run]) -> Iterator[tuple[str, str]]:
+        """Where the costs of the simulator come from, and how often statistics are written."""
+        works = [run.workload for run in runs if isinstance(run.workload, wire.Transactions)]
+        models = dict.fromkeys(work.costs.profile for work in works if work.costs is not None)
+        if models:
+            yield "model", f"costs of a page element: {', '.join(models)} (for the simulator)"
+        every = dict.fromkeys(format_in(DURATION, work.statistics_every_ns) for work in works)
+        if every:
+            yield "writes", f"statistics of each generator every {', '.join(every)}"
+
+
+def elements_of(mix: Sequence[wire.Operation]) -> float:
+    """Page elements of an operation, on average."""
+    return sum(one.share_ppm * one.elements_ppm for one in mix) / _PPM**2
+
+
+def _cpu_ns(work: wire.Transactions, costs: wire.Costs, network: wire.Network) -> Iterator[float]:
+    """CPU time of a page element at each tier, divided by the tier's CPUs."""
+
+    def cpus(name: str) -> int:
+        node = network.node(name.partition("@")[0])
+        cpu = network.group(node.group).cpu if isinstance(node, wire.Host) else None
+        return 1 if cpu is None else cpu.cpus
+
+    for server in work.roles.server:
+        growth = 1 + costs.app_cpu_growth_ppm / _PPM * (cpus(server) - 1)
+        yield costs.app_cpu_ns * growth / cpus(server)
+    for database in work.roles.database:
+        yield costs.database_cpu_ns / cpus(database)
+
+
+def _variant(spec: Transactions) -> BrokerageVariant:
+    """The settings of the variant; one that is not declared has the usual ones."""
+    named = concrete(spec.variant)
+    return spec.variants.get(named, BrokerageVariant()) if named is not None else BrokerageVariant()
+
+
+def _application(
+    spec: Transactions, variant: BrokerageVariant, topology: Topology
+) -> wire.Brokerage | wire.Program:
+    if not spec.application.brokerage:
+        assert spec.application.url is not None, "the study was checked"
+        url = http_url(spec.application.url)
+        ready = http_url(spec.application.ready or spec.application.url)
+        return wire.Program(
+            start=spec.application.start, port=url.port or 80, ready_path=_path_of(ready)
+        )
+    threads = concrete(variant.threads) or concrete(spec.threads)
+    medium = _medium(spec, topology)
+    given: dict[str, Any] = {"pool_connections": concrete(variant.pool) or concrete(spec.pool)}
+    given["data"] = medium
+    return wire.Brokerage(
+        variant=concrete(spec.variant),
+        threads=threads,
+        page_images=concrete(variant.images),
+        database=_word(spec.engine),
+        users=concrete(spec.population.users),
+        quotes=concrete(spec.population.quotes),
+        **{key: value for key, value in given.items() if value is not None},
+    )
+
+
+def _path_of(url: Any) -> str:
+    return (url.path or "/") + (f"?{url.query}" if url.query else "")
+
+
+def _mix(spec: Transactions, variant: BrokerageVariant) -> Iterator[wire.Operation]:
+    if isinstance(spec.mix, dict):
+        for name, own in spec.mix.items():
+            yield _own_operation(name, own)
+        return
+    if not spec.application.brokerage:
+        assert spec.application.url is not None, "the study was checked"
+        path = _path_of(http_url(spec.application.url))
+        request = wire.HttpRequest(path=path)
+        yield wire.Operation(name="get", share_ppm=_PPM, elements_ppm=_PPM, requests=(request,))
+        return
+    shares = STANDARD if spec.mix.standard else spec.mix.shares
+    elements = 1 + concrete(variant.images)
+    for name, ppm in _in_millionths(shares).items():
+        pages = ELEMENTS.get(name, 1)
+        yield wire.Operation(name=name, share_ppm=ppm, elements_ppm=pages * elements * _PPM)
+
+
+def _own_operation(name: str, own: OwnOperation) -> wire.Operation:
+    is_post = own.post is not None
+    request = wire.HttpRequest(
+        method="POST" if is_post else "GET",
+        path=own.post or own.get or "/",
+        body=own.body,
+        content_type=None if own.body is None else own.type or _FORM,
+    )
+    share = round(own.share * _PPM / 100)
+    return wire.Operation(name=name, share_ppm=share, elements_ppm=_PPM, requests=(request,))
+
+
+def _in_millionths(shares: Mapping[str, float]) -> dict[str, int]:
+    """Shares in percent, in millionths that add up to a million: what rounding leaves goes to the
+    largest."""
+    found = {name: round(share * _PPM / 100) for name, share in shares.items()}
+    largest = max(found, key=lambda name: found[name])
+    found[largest] += _PPM - sum(found.values())
+    return found
+
+
+def _load(spec: Transactions, context: Context) -> wire.ClosedLoad | wire.OpenLoad:
+    if spec.closed is not None:
+        return wire.ClosedLoad(
+            users=concrete(spec.closed.users),
+            think_ns=concrete(spec.closed.think),
+            think=_word(spec.closed.thinking),
+        )
+    assert spec.open is not None, "the study was checked"
+    rate = concrete(spec.open.rate)
+    if not 0 < rate <= _PS_PER_S:
+        context.refuse((*context.path, "open", "rate"), "is a number of submissions above 0")
+    return wire.OpenLoad(
+        interval_ps=round(_PS_PER_S / rate),
+        arrivals=_word(spec.open.arrivals),
+        users=concrete(spec.open.users),
+    )
+
+
+def _word(value: str | Ref) -> Any:
+    """A word of a closed list, which the wire checks again."""
+    return concrete(value)
+
+
+def _costs(spec: Transactions, variant: BrokerageVariant, context: Context) -> wire.Costs | None:
+    """Costs of the profile, those that the study says in their place; None: they are not known."""
+    named = concrete(spec.model) or (MODEL if spec.application.brokerage else None)
+    if named is None:
+        return None
+    values = _profile_costs(context.hardware, named)
+    own = {knob.wired: getattr(spec.costs, name, None) for name, knob in knobs(wire.Costs).items()}
+    values |= {name: value for name, value in own.items() if value is not None}
+    threads = concrete(variant.threads) or concrete(spec.threads)
+    pool = concrete(variant.pool) or concrete(spec.pool)
+    if threads is not None:
+        values["threads"] = threads
+    if pool is not None:
+        values["pool_connections"] = pool
+    if _in_memory(spec, context.topology):
+        values["database_disk_ns"] = 0
+    return wire.Costs(profile=named, **values)
+
+
+def _profile_costs(hardware: HardwareLibrary, name: str) -> dict[str, Any]:
+    figures = hardware.application(name).figures
+    given = {knob.wired: getattr(figures, key) for key, knob in knobs(wire.Costs).items()}
+    return {wired: figure.value for wired, figure in given.items() if figure is not None}
+
+
+def _in_memory(spec: Transactions, topology: Topology) -> bool:
+    """Whether the database keeps its tables on a RAM disk."""
+    return _medium(spec, topology) == "ram"
+
+
+def _medium(spec: Transactions, topology: Topology) -> str | None:
+    """Where the database keeps its tables; None: the study does not say."""
+    place = spec.database_of(topology) or spec.server
+    return concrete(topology.groups[place.group].data)

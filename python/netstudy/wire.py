@@ -763,6 +763,9 @@ class OpenLoad(Wire):
     """Most submissions under way at a time, all generators together: a further one is not met."""
 
 
+Load = Annotated[ClosedLoad | OpenLoad, Field(discriminator="kind")]
+
+
 class Costs(Wire):
     """What a page element costs in the simulator."""
 
@@ -811,7 +814,7 @@ class Transactions(Wire):
     application: Application
     mix: tuple[Operation, ...] = Field(min_length=1)
     """The operations, and how often each is drawn."""
-    load: Annotated[ClosedLoad | OpenLoad, Field(discriminator="kind")]
+    load: Load
     """Who submits when."""
     statistics_every_ns: int = Field(default=1_000_000_000, gt=0)
     """Time between two blocks of statistics of a generator."""
@@ -1179,11 +1182,14 @@ class TransactionSamples(Wire):
     operation: tuple[str, ...]
     """The operation."""
     offered: tuple[int, ...]
-    """Submissions that were due."""
+    """Submissions that were due, or were under way when the phase began: the sum of completed,
+    network errors, server errors, not met and unfinished."""
     not_met: tuple[int, ...]
-    """Those that were not begun: too many were under way, or the phase was over."""
+    """Those that were not begun: too many were under way."""
     completed: tuple[int, ...]
-    """Those that ended without an error."""
+    """Those that ended in the phase without an error."""
+    unfinished: tuple[int, ...]
+    """Those that were under way when the phase ended."""
     page_elements: tuple[int, ...]
     """Answers of HTTP with success."""
     network_errors: tuple[int, ...]

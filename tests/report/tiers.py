@@ -184,6 +184,7 @@ def _transactions(one: Planted) -> TransactionSamples:
         ),
         not_met=tuple(first * missed for first, _, _, missed in bad),
         completed=tuple(row[2] for row in rows),
+        unfinished=(0,) * len(rows),
         page_elements=tuple(row[3] for row in rows),
         network_errors=tuple(first * count for first, count, _, _ in bad),
         server_errors=tuple(first * count for first, _, count, _ in bad),

@@ -15,9 +15,9 @@ pub(crate) const HOLD: bool = true;
 /// Number of the workload's connections, which come before the probe's.
 pub(crate) fn workload_connections(plan: &AgentPlan) -> Result<u32, String> {
     let all = plan.connections.len();
-    if !workloads::of(&plan.workload).has_traffic() {
+    if !workloads::of(&plan.workload).has_connections() {
         let is_alone = all == 0 && plan.probe.is_none();
-        let why = || format!("an observer has no probe and no connections; connections has {all}");
+        let why = || format!("this role has no probe and no connections; connections has {all}");
         return is_alone.then_some(0).ok_or_else(why);
     }
     let probes = match plan.probe {

@@ -14,6 +14,7 @@ mod driver;
 mod failure;
 mod ftp;
 mod greeting;
+mod http;
 mod input;
 mod lateness;
 mod output;
@@ -96,6 +97,7 @@ fn carry_out(output: &Arc<Output>) -> Result<(), Failure> {
     match task {
         Task::Application(application) => driver::run(&agent, application, workload_connections)?,
         Task::Ftp(task) => task.run(&agent)?,
+        Task::Http(task) => http::run(&agent, *task)?,
     }
     for record in series.map(SeriesSampler::stop).into_iter().flatten() {
         output.write(&record)?;

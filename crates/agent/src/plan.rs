@@ -128,7 +128,7 @@ mod tests {
             let text = example(&format!("agent-{name}.json"));
             let mut plan: serde_json::Value = serde_json::from_str(&text).expect("JSON");
             plan["workload"] = serde_json::from_str(workload).expect("JSON");
-            if workload.contains("observer") {
+            if workload.contains("observer") || workload.contains("transaction-client") {
                 plan["connections"] = serde_json::json!([]);
                 plan["probe"] = serde_json::Value::Null;
             }

@@ -1,6 +1,8 @@
 //! Records a run's traffic until its end, and reports progress.
 
-use netstudy_records::{AgentPlan, AgentRecord, Answers, InTime, PhaseKind, ProbePlan, RequestsOf};
+use netstudy_records::{
+    AgentPlan, AgentRecord, Answers, InTime, Latency, PhaseKind, ProbePlan, RequestsOf,
+};
 use netstudy_units::Time;
 use netstudy_workload::Sample;
 
@@ -209,6 +211,8 @@ pub(crate) fn response_times(answers: &Answers, of: RequestsOf, phase: PhaseKind
     let Answers { latencies, unanswered } = answers;
     AgentRecord::ResponseTimes {
         of,
+        operation: None,
+        latency: Latency::Response,
         phase,
         count: latencies.count(),
         unanswered: *unanswered,

@@ -42,6 +42,10 @@ impl Snapshots {
         if self.own_files {
             add_own_files(&mut counters, &mut missing);
         }
+        if let Some([read, written]) = self.connections.http_bytes() {
+            counters.insert("http_bytes_read".to_owned(), read);
+            counters.insert("http_bytes_written".to_owned(), written);
+        }
         Snapshot {
             name,
             at_ns: taken.at_ns,

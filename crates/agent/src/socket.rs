@@ -31,13 +31,23 @@ pub(crate) fn begin_to_connect(
     to: SocketAddr,
     options: &SocketOptions,
 ) -> Result<TcpStream, Failure> {
+    try_to_connect(from, to, options)?
+        .map_err(|error| Failure::Run(format!("connecting to server {to}: {}", error.desc())))
+}
+
+/// The same, where a connection that cannot be opened is no failure of the run.
+pub(crate) fn try_to_connect(
+    from: IpAddr,
+    to: SocketAddr,
+    options: &SocketOptions,
+) -> Result<Result<TcpStream, Errno>, Failure> {
     let fd = open(from, options)?;
     bind(fd.as_raw_fd(), &SockaddrStorage::from(SocketAddr::new(from, 0)))
         .map_err(Failure::run(format_args!("using the address {from}").to_string()))?;
-    match connect(fd.as_raw_fd(), &SockaddrStorage::from(to)) {
+    Ok(match connect(fd.as_raw_fd(), &SockaddrStorage::from(to)) {
         Ok(()) | Err(Errno::EINPROGRESS | Errno::EINTR) => Ok(TcpStream::from(fd)),
-        Err(error) => Err(Failure::Run(format!("connecting to server {to}: {}", error.desc()))),
-    }
+        Err(error) => Err(error),
+    })
 }
 
 /// Options are set before anything else: buffers bound the window scale that is agreed on when a

@@ -6,7 +6,7 @@ use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -59,15 +59,43 @@ pub(crate) trait Tallied: Debug + Send + Sync {
 
 /// The connections that have been opened, in that order.
 #[derive(Debug, Default)]
-pub(crate) struct Tallies(Mutex<Vec<Arc<dyn Tallied>>>);
+pub(crate) struct Tallies {
+    connections: Mutex<Vec<Arc<dyn Tallied>>>,
+    /// Of a generator of transactions, whose connections come and go.
+    http: OnceLock<Arc<HttpTally>>,
+}
+
+/// Bytes of all connections of a generator of transactions together, headers included.
+#[derive(Debug, Default)]
+pub(crate) struct HttpTally {
+    pub(crate) read: AtomicU64,
+    pub(crate) written: AtomicU64,
+}
+
+impl HttpTally {
+    /// Bytes read and written so far.
+    pub(crate) fn bytes(&self) -> [u64; 2] {
+        [&self.read, &self.written].map(|bytes| bytes.load(Ordering::Relaxed))
+    }
+}
 
 impl Tallies {
     pub(crate) fn add(&self, tally: Arc<dyn Tallied>) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(tally);
+        self.connections.lock().unwrap_or_else(PoisonError::into_inner).push(tally);
+    }
+
+    /// The bytes of this agent's HTTP.
+    pub(crate) fn http(&self) -> Arc<HttpTally> {
+        Arc::clone(self.http.get_or_init(Arc::default))
+    }
+
+    /// Bytes read and written by HTTP; none: the agent has no part in it.
+    pub(crate) fn http_bytes(&self) -> Option<[u64; 2]> {
+        self.http.get().map(|tally| tally.bytes())
     }
 
     fn all(&self) -> Vec<Arc<dyn Tallied>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.connections.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Reads the counters of all connections, in the order of their numbers. Adds to `missing` each connection

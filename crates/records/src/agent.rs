@@ -11,7 +11,7 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{DataPath, Direction, Jitter, PhaseKind, Until, spans};
+use crate::{DataPath, Direction, Jitter, Latency, Load, Operation, PhaseKind, Until, spans};
 
 /// The schema of the plan that an agent reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -345,9 +345,72 @@ pub enum AgentWorkload {
         /// How long the measuring phase lasts.
         measure: Until,
     },
+    /// Users of an application over HTTP: one of the generators of load.
+    TransactionClient(Box<TransactionClient>),
     /// Reads the counters of a host that has no part in the traffic, or of an interface that has none.
     /// It has no connections.
     Observer,
+}
+
+/// Users of an application over HTTP: one of the generators of load. The plan has no connections of it: it opens
+/// one for each of its users.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TransactionClient {
+    /// Where the application server listens.
+    pub target: Endpoint,
+    /// Its own address.
+    pub local: IpAddr,
+    /// The name of the application server in requests.
+    pub host: String,
+    /// Who knows the requests of operations.
+    pub script: TransactionScript,
+    /// The operations, and how often each is drawn.
+    pub mix: Vec<Operation>,
+    /// Who submits when: this generator's own users, or the time between its own submissions.
+    pub load: Load,
+    /// Registered users of the brokerage that it deals.
+    pub deck: Deck,
+    /// Quoted stocks of the brokerage.
+    pub quotes: u32,
+    /// Page elements of a page of the brokerage besides itself.
+    pub page_images: u32,
+    /// Time between two blocks of statistics.
+    #[serde(deserialize_with = "spans::ns")]
+    pub statistics_every_ns: u64,
+    /// Time until a request without a whole answer is an error, and its connection is closed.
+    #[serde(deserialize_with = "spans::ns")]
+    pub request_timeout_ns: u64,
+    /// Seed of the run: 16 hexadecimal digits.
+    pub seed: String,
+    /// Its number among the generators, from 0: its draws are those of the simulator's.
+    pub number: u32,
+    /// How long the warm-up lasts: a time, or a count of 0 for none.
+    pub warmup: Until,
+    /// How long the measuring phase lasts: a time.
+    pub measure: Until,
+}
+
+/// Who knows the requests of operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TransactionScript {
+    /// The generator: they are the brokerage's. Users log in before anything else.
+    Brokerage,
+    /// The plan.
+    Plain,
+}
+
+/// Registered users that one generator deals, like cards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Deck {
+    /// Number of its first user.
+    pub first: u32,
+    /// From one user to the next: the number of generators.
+    pub step: u32,
+    /// How many users it has.
+    pub users: u32,
 }
 
 /// When a connection's requests are sent.
@@ -563,11 +626,17 @@ pub enum AgentRecord {
         /// Bytes of the client that the server has acknowledged (`tcpi_bytes_acked`).
         bytes_sent: Vec<u64>,
     },
-    /// Response times of one phase, from when each request was due to the last byte of its response.
+    /// Times of the requests of one phase.
     ResponseTimes {
         /// Whose requests.
         of: RequestsOf,
-        /// The phase in which the requests were due.
+        /// Of transactions: `page element`, `transaction`, or an operation.
+        #[serde(default)]
+        operation: Option<String>,
+        /// From when to when.
+        #[serde(default)]
+        latency: Latency,
+        /// The phase in which the requests were due; of transactions: in which they ended.
         phase: PhaseKind,
         /// How many were answered in it.
         count: u64,
@@ -582,6 +651,63 @@ pub enum AgentRecord {
         /// A histogram with three significant digits (`HdrHistogram`): upper bound of each class, in
         /// nanoseconds, and how many are in it. A class with none is left out.
         histogram: Vec<(u64, u64)>,
+    },
+    /// Operations of a generator in its measuring phase, as [`TransactionSamples`](crate::TransactionSamples).
+    Transactions {
+        /// The operation.
+        operation: Vec<String>,
+        /// Submissions that were due, or were under way when the phase began: the sum of completed, network
+        /// errors, server errors, not met and unfinished.
+        offered: Vec<u64>,
+        /// Those that were not begun, since too many were under way.
+        not_met: Vec<u64>,
+        /// Those that ended in the phase without an error.
+        completed: Vec<u64>,
+        /// Those that were under way when the phase ended.
+        unfinished: Vec<u64>,
+        /// Answers of HTTP with success.
+        page_elements: Vec<u64>,
+        /// Submissions that failed on their connection.
+        network_errors: Vec<u64>,
+        /// Submissions that the application refused or failed at.
+        server_errors: Vec<u64>,
+        /// Bytes read, headers included.
+        bytes_read: Vec<u64>,
+        /// Bytes written, headers included.
+        bytes_written: Vec<u64>,
+    },
+    /// Errors of a generator in its measuring phase, by their reason.
+    TransactionErrors {
+        /// The operation.
+        operation: Vec<String>,
+        /// `503`, `connection reset`, `timed out` and the like.
+        reason: Vec<String>,
+        /// How often.
+        count: Vec<u64>,
+    },
+    /// Statistics of a generator at intervals, since its measuring phase began, as
+    /// [`StatisticsSamples`](crate::StatisticsSamples): the last row is the whole phase.
+    Statistics {
+        /// Time since the phase began.
+        at_ns: Vec<u64>,
+        /// Its users.
+        users: Vec<u64>,
+        /// Answers of HTTP with success.
+        page_elements: Vec<u64>,
+        /// Operations that ended without an error.
+        transactions: Vec<u64>,
+        /// Submissions that failed on their connection.
+        network_errors: Vec<u64>,
+        /// Submissions that the application refused or failed at.
+        server_errors: Vec<u64>,
+        /// Bytes read, headers included.
+        bytes_read: Vec<u64>,
+        /// Bytes written, headers included.
+        bytes_written: Vec<u64>,
+        /// Response times of all page elements together.
+        response_sum_ns: Vec<u64>,
+        /// Submissions that were due and not begun.
+        not_met: Vec<u64>,
     },
     /// Readings of the host at intervals. Absent when the plan has no interval.
     Samples {
@@ -713,7 +839,7 @@ mod tests {
         let workloads: Vec<AgentWorkload> = text.lines().map(assert_same).collect();
         let kinds: std::collections::HashSet<_> =
             workloads.iter().map(std::mem::discriminant).collect();
-        assert_eq!(kinds.len(), 9);
+        assert_eq!(kinds.len(), 10);
     }
 
     #[test]
@@ -722,7 +848,7 @@ mod tests {
         let records: Vec<AgentRecord> = text.lines().map(assert_same).collect();
         let kinds: std::collections::HashSet<_> =
             records.iter().map(std::mem::discriminant).collect();
-        assert_eq!(kinds.len(), 18);
+        assert_eq!(kinds.len(), 21);
     }
 
     #[test]

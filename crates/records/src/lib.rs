@@ -18,9 +18,9 @@ mod transactions;
 
 pub use agent::{
     AgentPlan, AgentRecord, AgentRecordSchema, AgentSchema, AgentWorkload, Command,
-    ConnectionCounters, ConnectionPlan, Endpoint, FilePlace, FileStore, FtpLogin, InTime,
+    ConnectionCounters, ConnectionPlan, Deck, Endpoint, FilePlace, FileStore, FtpLogin, InTime,
     InstrumentPlan, ProbePlan, RequestSchedule, RequestsOf, Snapshot, SocketOptions, Token,
-    TransferSize,
+    TransactionClient, TransactionScript, TransferSize,
 };
 pub use latencies::{Answers, Latencies};
 pub use plan::{

@@ -230,6 +230,7 @@ pub enum Latency {
 
 impl Latency {
     /// Whether it is the one that needs no word.
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
     fn is_response(&self) -> bool {
         *self == Self::Response
     }

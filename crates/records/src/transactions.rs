@@ -225,12 +225,15 @@ pub struct TransactionSamples {
     pub client: Vec<String>,
     /// The operation.
     pub operation: Vec<String>,
-    /// Submissions that were due.
+    /// Submissions that were due, or were under way when the phase began: the sum of completed, network errors,
+    /// server errors, not met and unfinished.
     pub offered: Vec<u64>,
-    /// Those that were not begun, since too many were under way or the phase was over.
+    /// Those that were not begun, since too many were under way.
     pub not_met: Vec<u64>,
-    /// Those that ended without an error.
+    /// Those that ended in the phase without an error.
     pub completed: Vec<u64>,
+    /// Those that were under way when the phase ended.
+    pub unfinished: Vec<u64>,
     /// Answers of HTTP with success.
     pub page_elements: Vec<u64>,
     /// Submissions that failed on their connection: refused, cut, timed out.

@@ -5,6 +5,7 @@ mod ftp;
 mod incast;
 mod observer;
 mod request;
+mod transaction;
 mod transfer;
 
 use netstudy_records as records;
@@ -15,6 +16,7 @@ use netstudy_workload::{Application, Phases, Sample, Until};
 use crate::application::HOLD;
 use crate::clock::Clock;
 use crate::ftp::FtpTask;
+use crate::http::HttpTask;
 use crate::tcp_info::Losses;
 
 /// What an agent carries out.
@@ -23,6 +25,8 @@ pub(crate) enum Task {
     Application(Box<dyn Application>),
     /// Sessions of FTP.
     Ftp(FtpTask),
+    /// Users of an application over HTTP.
+    Http(Box<HttpTask>),
 }
 
 impl Task {
@@ -42,8 +46,8 @@ pub(crate) trait Role {
         Ok(())
     }
 
-    /// Whether the role has connections, of the workload and perhaps of a probe.
-    fn has_traffic(&self) -> bool {
+    /// Whether the plan has connections of the role, of the workload and perhaps of a probe.
+    fn has_connections(&self) -> bool {
         true
     }
 
@@ -210,6 +214,7 @@ pub(crate) fn of(workload: &AgentWorkload) -> Box<dyn Role + '_> {
             schedule: request::schedule(schedule),
             phases: phases(warmup, measure),
         }),
+        AgentWorkload::TransactionClient(client) => Box::new(transaction::Client(client)),
         AgentWorkload::Observer => Box::new(observer::Observer),
     }
 }

@@ -10,7 +10,7 @@ use super::Role;
 pub(super) struct Observer;
 
 impl Role for Observer {
-    fn has_traffic(&self) -> bool {
+    fn has_connections(&self) -> bool {
         false
     }
 

@@ -12,7 +12,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field, TypeAdapter
 
-from netstudy.wire import Jitter, NoJitter, Until, Wire
+from netstudy.wire import Jitter, Load, NoJitter, Operation, Until, Wire
 
 AGENT_SCHEMA: Final = "netstudy/agent/2"
 AGENT_RECORD_SCHEMA: Final = "netstudy/agent-record/2"
@@ -274,6 +274,55 @@ class RequestClient(Wire):
     measure: Until
 
 
+class Deck(Wire):
+    """Registered users that one generator deals, like cards."""
+
+    first: int = Field(ge=0)
+    """Number of its first user."""
+    step: int = Field(gt=0)
+    """From one user to the next: the number of generators."""
+    users: int = Field(ge=0)
+
+
+class TransactionClient(Wire):
+    """Users of an application over HTTP: one of the generators of load.
+
+    The plan has no connections of it: it opens one for each of its users.
+    """
+
+    kind: Literal["transaction-client"] = "transaction-client"
+    target: Endpoint
+    """Where the application server listens."""
+    local: Address
+    """Its own address."""
+    host: str
+    """The name of the application server in requests."""
+    script: Literal["brokerage", "plain"]
+    """Who knows the requests of operations: the generator, or the plan. Users of the brokerage log
+    in before anything else."""
+    mix: tuple[Operation, ...] = Field(min_length=1)
+    load: Load
+    """This generator's own users, or the time between its own submissions."""
+    deck: Deck = Deck(first=0, step=1, users=0)
+    """Registered users of the brokerage that it deals."""
+    quotes: int = Field(default=0, ge=0)
+    """Quoted stocks of the brokerage."""
+    page_images: int = Field(default=0, ge=0)
+    """Page elements of a page of the brokerage besides itself."""
+    statistics_every_ns: int = Field(gt=0)
+    """Time between two blocks of statistics."""
+    request_timeout_ns: int = Field(gt=0)
+    """Time until a request without a whole answer is an error, and its connection is closed."""
+    seed: str
+    """Seed of the run: 16 hexadecimal digits."""
+    number: int = Field(ge=0)
+    """Its number among the generators: its draws are those of the simulator's."""
+    warmup: Until
+    """A time, or a count of 0 for none."""
+    measure: Until
+    """A time."""
+
+
 class Observer(Wire):
     """Reads the counters of a host or an interface that takes no part in the traffic. It has no
     connections."""
@@ -290,6 +339,7 @@ AgentWorkload = Annotated[
     | FtpClient
     | RequestServer
     | RequestClient
+    | TransactionClient
     | Observer,
     Field(discriminator="kind"),
 ]
@@ -576,13 +626,18 @@ class SecondsRecord(Wire):
 
 
 class ResponseTimesRecord(Wire):
-    """Response times of one phase: from when each request was due to the end of its response."""
+    """Times of the requests of one phase."""
 
     kind: Literal["response-times"] = "response-times"
     of: Literal["workload", "probe"]
     """Origin of the requests."""
+    operation: str | None = None
+    """Of transactions: `page element`, `transaction`, or an operation."""
+    latency: Literal["response", "service", "first-byte"] = "response"
+    """From when it was due, or from when it was sent, to the last byte of its answer; from when it
+    was sent to the first one."""
     phase: PhaseName
-    """The phase in which the requests were due."""
+    """The phase in which the requests were due; of transactions: in which they ended."""
     count: int
     """Requests answered in the phase."""
     unanswered: int
@@ -595,6 +650,68 @@ class ResponseTimesRecord(Wire):
     histogram: tuple[tuple[int, int], ...]
     """With three significant digits (HdrHistogram): upper bound of each class in nanoseconds, and
     its number of requests. Empty classes are left out."""
+
+
+class TransactionsRecord(Wire):
+    """Operations of a generator in its measuring phase: a row an operation."""
+
+    kind: Literal["transactions"] = "transactions"
+    operation: tuple[str, ...]
+    offered: tuple[int, ...]
+    """Submissions that were due, or were under way when the phase began: the sum of completed,
+    network errors, server errors, not met and unfinished."""
+    not_met: tuple[int, ...]
+    """Those that were not begun: too many were under way."""
+    completed: tuple[int, ...]
+    """Those that ended in the phase without an error."""
+    unfinished: tuple[int, ...]
+    """Those that were under way when the phase ended."""
+    page_elements: tuple[int, ...]
+    """Answers of HTTP with success."""
+    network_errors: tuple[int, ...]
+    """Submissions that failed on their connection."""
+    server_errors: tuple[int, ...]
+    """Submissions that the application refused or failed at."""
+    bytes_read: tuple[int, ...]
+    """Headers included."""
+    bytes_written: tuple[int, ...]
+    """Headers included."""
+
+
+class TransactionErrorsRecord(Wire):
+    """Errors of a generator in its measuring phase: a row an operation and reason."""
+
+    kind: Literal["transaction-errors"] = "transaction-errors"
+    operation: tuple[str, ...]
+    reason: tuple[str, ...]
+    """`503`, `connection reset`, `timed out` and the like."""
+    count: tuple[int, ...]
+
+
+class StatisticsRecord(Wire):
+    """Statistics of a generator at intervals, since its measuring phase began: the last row is the
+    whole phase."""
+
+    kind: Literal["statistics"] = "statistics"
+    at_ns: Times
+    """Time since the phase began."""
+    users: tuple[int, ...]
+    page_elements: tuple[int, ...]
+    """Answers of HTTP with success."""
+    transactions: tuple[int, ...]
+    """Operations that ended without an error."""
+    network_errors: tuple[int, ...]
+    """Submissions that failed on their connection."""
+    server_errors: tuple[int, ...]
+    """Submissions that the application refused or failed at."""
+    bytes_read: tuple[int, ...]
+    """Headers included."""
+    bytes_written: tuple[int, ...]
+    """Headers included."""
+    response_sum_ns: tuple[int, ...]
+    """Response times of all page elements together."""
+    not_met: tuple[int, ...]
+    """Submissions that were due and not begun."""
 
 
 class SamplesRecord(Wire):
@@ -675,6 +792,9 @@ AgentRecord = Annotated[
     | SessionsRecord
     | SecondsRecord
     | ResponseTimesRecord
+    | TransactionsRecord
+    | TransactionErrorsRecord
+    | StatisticsRecord
     | SamplesRecord
     | ConnectionSeriesRecord
     | RefusedRecord

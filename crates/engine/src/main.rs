@@ -41,6 +41,10 @@ command. When standard input ends, so does the switch.")]
     #[command(after_help = "The first line on standard input is the plan, with community or \
 passwords; each further one is a command. When standard input ends, so does the poller.")]
     Snmp,
+    /// Serves an online brokerage over HTTP: the application server of transactional studies.
+    #[command(after_help = "The first line on standard input is the plan, with the database's \
+password; each further one is a command. When standard input ends, so does the server.")]
+    Brokerage,
 }
 
 fn main() -> ExitCode {
@@ -58,6 +62,13 @@ fn main() -> ExitCode {
             ended(
                 netstudy_snmp::poll(input, io::stdout().lock()),
                 netstudy_snmp::Failure::exit_code,
+            )
+        }
+        Testbed::Brokerage => {
+            let input = io::BufReader::new(io::stdin());
+            ended(
+                netstudy_brokerage::run(input, io::stdout().lock()),
+                netstudy_brokerage::Failure::exit_code,
             )
         }
         Testbed::Agent => ended(netstudy_agent::run(), netstudy_agent::Failure::exit_code),

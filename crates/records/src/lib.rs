@@ -5,6 +5,7 @@
 //! are tested against the examples in `schema/examples/`.
 
 mod agent;
+mod brokerage_plan;
 mod buffer;
 mod latencies;
 mod plan;
@@ -21,6 +22,10 @@ pub use agent::{
     ConnectionCounters, ConnectionPlan, Deck, Endpoint, FilePlace, FileStore, FtpLogin, InTime,
     InstrumentPlan, ProbePlan, RequestSchedule, RequestsOf, Snapshot, SocketOptions, Token,
     TransactionClient, TransactionScript, TransferSize,
+};
+pub use brokerage_plan::{
+    BrokerageCommand, BrokerageCounters, BrokerageDatabase, BrokeragePlan, BrokeragePlanSchema,
+    BrokeragePopulation, BrokerageRecord, BrokerageRecordSchema, BrokerageSettings,
 };
 pub use latencies::{Answers, Latencies};
 pub use plan::{

@@ -1,0 +1,70 @@
+//! Identifiers of new rows: taken from the table of keys in blocks, so that the table is no bottleneck.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use super::{Begin, Connection, DatabaseError, DatabaseProblem, Statement, Value};
+
+/// Keys a block.
+const BLOCK: i64 = 1_000;
+
+/// The blocks in use, by table.
+#[derive(Debug, Default)]
+pub(crate) struct Keys(Mutex<BTreeMap<&'static str, Block>>);
+
+#[derive(Clone, Copy, Debug)]
+struct Block {
+    next: i64,
+    end: i64,
+}
+
+impl Keys {
+    /// A key that no row of the table has had. Not to be called inside a transaction: it may make one of
+    /// its own. Two that find the block used up take one each, and the keys of one of them are not used.
+    pub(crate) async fn next<C: Connection>(
+        &self,
+        connection: &mut C,
+        table: &'static str,
+    ) -> Result<i64, DatabaseError> {
+        if let Some(key) = self.of_block(table) {
+            return Ok(key);
+        }
+        connection.begin(Begin::Ordinary).await?;
+        let first = match take(connection, table).await {
+            Ok(first) => connection.commit().await.map(|()| first),
+            Err(error) => {
+                connection.roll_back().await;
+                Err(error)
+            }
+        }?;
+        let rest = Block { next: first + 1, end: first + BLOCK };
+        self.blocks().insert(table, rest);
+        Ok(first)
+    }
+
+    fn of_block(&self, table: &'static str) -> Option<i64> {
+        let mut blocks = self.blocks();
+        let block = blocks.get_mut(table).filter(|block| block.next < block.end)?;
+        block.next += 1;
+        Some(block.next - 1)
+    }
+
+    /// The tables are new.
+    pub(crate) fn forget(&self) {
+        self.blocks().clear();
+    }
+
+    fn blocks(&self) -> std::sync::MutexGuard<'_, BTreeMap<&'static str, Block>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+async fn take<C: Connection>(connection: &mut C, table: &str) -> Result<i64, DatabaseError> {
+    let rows = connection.query(Statement::KeyForUpdate, &[Value::Text(table)]).await?;
+    let Some(row) = rows.first() else {
+        let message = format!("the table of keys has none for {table}");
+        return Err(DatabaseError { problem: DatabaseProblem::NotLoaded, message });
+    };
+    connection.execute(Statement::TakeKeys, &[Value::Int(BLOCK), Value::Text(table)]).await?;
+    Ok(row.int(0))
+}

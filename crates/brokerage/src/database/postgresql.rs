@@ -1,0 +1,386 @@
+//! PostgreSQL: a pool of connections over which statements are prepared once each.
+//!
+//! A connection that is given back is the next to be taken, so few of them are warm rather than all of
+//! them lukewarm. One that has ended is replaced when it is needed: that is how the pool comes back
+//! when the server does.
+
+use std::error::Error as _;
+use std::fmt;
+use std::pin::pin;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use bytes::{Bytes, BytesMut};
+use futures_util::{SinkExt, future};
+use tokio::sync::Semaphore;
+use tokio::time;
+use tokio_postgres::error::SqlState;
+use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
+use tokio_postgres::{Client, Config, NoTls};
+
+use super::{Begin, Cell, Connection, DatabaseError, DatabaseProblem, Row, Statement, Value};
+use crate::counters::count;
+use crate::operations::{self, Application, Job, Outcome};
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// An operation that takes longer than that is given up, with its connection.
+const OPERATION_TIMEOUT: Duration = Duration::from_secs(30);
+/// Begins a transaction during which no other one changes these tables.
+const ALONE: &str = "BEGIN; LOCK TABLE account, accountprofile, holding, orders IN EXCLUSIVE MODE";
+/// Bytes of a message while a table is filled.
+const COPY_BYTES: usize = 64 * 1024;
+
+/// How to reach the server.
+pub(super) fn config(
+    host: &str,
+    port: u16,
+    user: &str,
+    database: &str,
+    password: Option<&str>,
+) -> Config {
+    let mut config = Config::new();
+    config.host(host).port(port).user(user).dbname(database);
+    config.application_name("netstudy-brokerage").connect_timeout(CONNECT_TIMEOUT);
+    if let Some(password) = password {
+        config.password(password);
+    }
+    config
+}
+
+/// Connections that are not in use, and room for more.
+pub(crate) struct Pool(Arc<Inner>);
+
+struct Inner {
+    config: Config,
+    room: Semaphore,
+    idle: Mutex<Vec<Open>>,
+    application: Arc<Application>,
+}
+
+/// A connection, with its prepared statements by number.
+struct Open {
+    client: Client,
+    prepared: Vec<Option<tokio_postgres::Statement>>,
+}
+
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Pool") // the configuration has the password
+    }
+}
+
+impl Pool {
+    pub(super) fn new(config: Config, connections: u32, application: &Arc<Application>) -> Self {
+        let room = Semaphore::new(connections as usize);
+        let (idle, application) = (Mutex::default(), Arc::clone(application));
+        Self(Arc::new(Inner { config, room, idle, application }))
+    }
+
+    /// The server's version.
+    pub(super) async fn version(&self) -> Result<String, DatabaseError> {
+        let open = self.0.connect().await?;
+        let rows = open.client.simple_query("SHOW server_version").await.map_err(error)?;
+        let version = rows.iter().find_map(|message| match message {
+            tokio_postgres::SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
+            _ => None,
+        });
+        self.0.give_back(open);
+        Ok(version.unwrap_or_default())
+    }
+
+    /// In a task of its own: a client that leaves must not cancel a transaction between its commit and
+    /// the answer of the database.
+    pub(super) async fn perform(&self, job: Job) -> Outcome {
+        let inner = Arc::clone(&self.0);
+        tokio::spawn(async move { inner.perform(&job).await })
+            .await
+            .unwrap_or(Outcome::Problem(crate::problem::Problem::DatabaseUnavailable))
+    }
+}
+
+impl Inner {
+    async fn perform(&self, job: &Job) -> Outcome {
+        let counters = &self.application.counters;
+        let permit = if let Ok(permit) = self.room.try_acquire() {
+            permit
+        } else {
+            let since = Instant::now();
+            let permit = self.room.acquire().await.expect("the pool is never closed");
+            counters.pool_wait(since.elapsed());
+            permit
+        };
+        let open = match self.take().await {
+            Ok(open) => open,
+            Err(error) => return operations::failed(&self.application, &error),
+        };
+        let mut connection = PostgresConnection { open, inner: self, begins: None, is_lost: false };
+        let performed = operations::perform(&mut connection, &self.application, job);
+        let outcome = if job.is_of_a_user() {
+            time::timeout(OPERATION_TIMEOUT, performed).await.ok()
+        } else {
+            Some(performed.await)
+        };
+        let is_lost = connection.is_lost || outcome.is_none();
+        if !is_lost {
+            self.give_back(connection.open);
+        }
+        drop(permit);
+        outcome.unwrap_or_else(|| {
+            let message = "the operation took too long".to_owned();
+            let timeout = DatabaseError { problem: DatabaseProblem::Timeout, message };
+            operations::failed(&self.application, &timeout)
+        })
+    }
+
+    async fn take(&self) -> Result<Open, DatabaseError> {
+        loop {
+            let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            match idle {
+                Some(open) if open.client.is_closed() => {}
+                Some(open) => return Ok(open),
+                None => return self.connect().await,
+            }
+        }
+    }
+
+    fn give_back(&self, open: Open) {
+        if !open.client.is_closed() {
+            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(open);
+        }
+    }
+
+    async fn connect(&self) -> Result<Open, DatabaseError> {
+        let connected = time::timeout(CONNECT_TIMEOUT, self.config.connect(NoTls)).await;
+        let Ok(connected) = connected else {
+            let message = "the server does not answer".to_owned();
+            return Err(DatabaseError { problem: DatabaseProblem::Unavailable, message });
+        };
+        let (client, connection) = connected.map_err(error)?;
+        // It ends with the client; errors are those of the statements under way.
+        tokio::spawn(async move { drop(connection.await) });
+        count(&self.application.counters.database_connects);
+        if !self.application.settings.durable_commits {
+            client.batch_execute("SET synchronous_commit = off").await.map_err(error)?;
+        }
+        Ok(Open { client, prepared: vec![None; Statement::ALL.len()] })
+    }
+}
+
+struct PostgresConnection<'a> {
+    open: Open,
+    inner: &'a Inner,
+    /// What begins a transaction, to be sent with its first statement.
+    begins: Option<&'static str>,
+    /// The connection cannot be used again.
+    is_lost: bool,
+}
+
+impl PostgresConnection<'_> {
+    async fn prepared(
+        &mut self,
+        statement: Statement,
+    ) -> Result<tokio_postgres::Statement, DatabaseError> {
+        if let Some(prepared) = &self.open.prepared[statement as usize] {
+            return Ok(prepared.clone());
+        }
+        let prepared = self.open.client.prepare(statement.sql()).await.map_err(error)?;
+        if self.inner.application.settings.statement_cache {
+            self.open.prepared[statement as usize] = Some(prepared.clone());
+        }
+        Ok(prepared)
+    }
+
+    /// What begins a transaction with the statement that is sent next, if anything does.
+    fn begins(&mut self) -> Option<&'static str> {
+        self.inner.application.counters.statements.fetch_add(1, Relaxed);
+        self.begins.take()
+    }
+}
+
+/// The answer to a statement; what begins its transaction is sent with it, without waiting between them.
+async fn answer<T>(
+    client: &Client,
+    begins: Option<&'static str>,
+    statement: impl Future<Output = Result<T, tokio_postgres::Error>>,
+) -> Result<T, DatabaseError> {
+    let Some(begin) = begins else { return statement.await.map_err(error) };
+    let (started, answered) = future::join(client.batch_execute(begin), statement).await;
+    started.map_err(error)?;
+    answered.map_err(error)
+}
+
+impl ToSql for Value<'_> {
+    fn to_sql(
+        &self,
+        of: &Type,
+        out: &mut BytesMut,
+    ) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
+        match self {
+            Self::Int(number) => number.to_sql(of, out),
+            Self::Text(text) => text.to_sql(of, out),
+            Self::Null => Ok(IsNull::Yes),
+        }
+    }
+
+    fn accepts(of: &Type) -> bool {
+        matches!(*of, Type::INT8 | Type::TEXT)
+    }
+
+    to_sql_checked!();
+}
+
+fn row(row: &tokio_postgres::Row) -> Row {
+    let cells = row.columns().iter().enumerate().map(|(place, column)| match *column.type_() {
+        Type::INT8 => row.get::<_, Option<i64>>(place).map_or(Cell::Null, Cell::Int),
+        Type::TEXT => row.get::<_, Option<String>>(place).map_or(Cell::Null, Cell::Text),
+        _ => Cell::Null,
+    });
+    Row(cells.collect())
+}
+
+/// A row in the text format of COPY.
+fn line_of_copy(row: &[Cell], text: &mut String) {
+    for (place, cell) in row.iter().enumerate() {
+        if place > 0 {
+            text.push('\t');
+        }
+        match cell {
+            Cell::Int(number) => text.push_str(&number.to_string()),
+            Cell::Text(of_cell) => text.push_str(of_cell),
+            Cell::Null => text.push_str("\\N"),
+        }
+    }
+    text.push('\n');
+}
+
+fn parameters<'a>(values: &'a [Value<'a>]) -> Vec<&'a (dyn ToSql + Sync)> {
+    values.iter().map(|value| value as &(dyn ToSql + Sync)).collect()
+}
+
+impl Connection for PostgresConnection<'_> {
+    async fn query(
+        &mut self,
+        statement: Statement,
+        values: &[Value<'_>],
+    ) -> Result<Vec<Row>, DatabaseError> {
+        let prepared = self.prepared(statement).await?;
+        let begins = self.begins();
+        let (client, parameters) = (&self.open.client, parameters(values));
+        let rows = answer(client, begins, client.query(&prepared, &parameters)).await?;
+        Ok(rows.iter().map(row).collect())
+    }
+
+    async fn execute(
+        &mut self,
+        statement: Statement,
+        values: &[Value<'_>],
+    ) -> Result<u64, DatabaseError> {
+        let prepared = self.prepared(statement).await?;
+        let begins = self.begins();
+        let (client, parameters) = (&self.open.client, parameters(values));
+        answer(client, begins, client.execute(&prepared, &parameters)).await
+    }
+
+    async fn begin(&mut self, how: Begin) -> Result<(), DatabaseError> {
+        self.begins = Some(match how {
+            Begin::Ordinary => "BEGIN",
+            Begin::Snapshot => "BEGIN ISOLATION LEVEL REPEATABLE READ",
+            Begin::Alone => ALONE,
+        });
+        Ok(())
+    }
+
+    async fn commit(&mut self) -> Result<(), DatabaseError> {
+        if self.begins.take().is_some() {
+            return Ok(()); // nothing was done in it
+        }
+        let committed = self.open.client.batch_execute("COMMIT").await.map_err(error);
+        self.is_lost |= committed.is_err();
+        committed
+    }
+
+    async fn roll_back(&mut self) {
+        if self.begins.take().is_some() {
+            return;
+        }
+        self.is_lost |= self.open.client.batch_execute("ROLLBACK").await.is_err();
+    }
+
+    async fn run_script(&mut self, sql: &str) -> Result<(), DatabaseError> {
+        let begins = self.begins();
+        let client = &self.open.client;
+        answer(client, begins, client.batch_execute(sql)).await
+    }
+
+    async fn ask(&mut self, sql: &str) -> Result<Vec<Row>, DatabaseError> {
+        let begins = self.begins();
+        let client = &self.open.client;
+        let rows = answer(client, begins, client.query(sql, &[])).await?;
+        Ok(rows.iter().map(row).collect())
+    }
+
+    async fn change(&mut self, sql: &str) -> Result<u64, DatabaseError> {
+        let begins = self.begins();
+        let client = &self.open.client;
+        answer(client, begins, client.execute(sql, &[])).await
+    }
+
+    async fn fill(
+        &mut self,
+        table: &str,
+        columns: &[&str],
+        rows: impl Iterator<Item = Vec<Cell>> + Send,
+    ) -> Result<u64, DatabaseError> {
+        let begins = self.begins();
+        let client = &self.open.client;
+        let copy = format!("COPY {table} ({}) FROM STDIN", columns.join(", "));
+        let sink = answer(client, begins, client.copy_in::<_, Bytes>(&copy)).await?;
+        let mut sink = pin!(sink);
+        let mut text = String::with_capacity(2 * COPY_BYTES);
+        for row in rows {
+            line_of_copy(&row, &mut text);
+            if text.len() >= COPY_BYTES {
+                let full = std::mem::replace(&mut text, String::with_capacity(2 * COPY_BYTES));
+                sink.send(full.into()).await.map_err(error)?;
+            }
+        }
+        sink.send(text.into()).await.map_err(error)?;
+        sink.finish().await.map_err(error)
+    }
+
+    async fn pause(&mut self, time: Duration) {
+        time::sleep(time).await;
+    }
+}
+
+/// By value: it stands in `map_err`.
+#[allow(clippy::needless_pass_by_value)]
+fn error(error: tokio_postgres::Error) -> DatabaseError {
+    let Some(reported) = error.as_db_error() else {
+        // The connection has ended, or there was none.
+        let message = match error.source() {
+            Some(why) => format!("{error}: {why}"),
+            None => error.to_string(),
+        };
+        return DatabaseError { problem: DatabaseProblem::Unavailable, message };
+    };
+    let problem = match *reported.code() {
+        SqlState::T_R_DEADLOCK_DETECTED => DatabaseProblem::Deadlock,
+        SqlState::T_R_SERIALIZATION_FAILURE => DatabaseProblem::Serialization,
+        SqlState::LOCK_NOT_AVAILABLE => DatabaseProblem::Busy,
+        SqlState::DISK_FULL => DatabaseProblem::Full,
+        SqlState::UNIQUE_VIOLATION => DatabaseProblem::Duplicate,
+        SqlState::UNDEFINED_TABLE => DatabaseProblem::NotLoaded,
+        SqlState::QUERY_CANCELED => DatabaseProblem::Timeout,
+        SqlState::ADMIN_SHUTDOWN
+        | SqlState::CRASH_SHUTDOWN
+        | SqlState::CANNOT_CONNECT_NOW
+        | SqlState::TOO_MANY_CONNECTIONS
+        | SqlState::INVALID_CATALOG_NAME
+        | SqlState::INVALID_PASSWORD
+        | SqlState::INVALID_AUTHORIZATION_SPECIFICATION => DatabaseProblem::Unavailable,
+        _ => DatabaseProblem::Other,
+    };
+    DatabaseError { problem, message: reported.to_string() }
+}

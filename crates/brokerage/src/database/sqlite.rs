@@ -1,0 +1,313 @@
+//! Embedded SQLite: a thread a connection, which takes jobs from one queue. Writers take turns inside
+//! the process, in place of SQLite's own waiting, which sleeps and polls.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Condvar, Mutex, PoisonError, mpsc};
+use std::task::{Context, Poll, Waker};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
+use rusqlite::{ErrorCode, OpenFlags, params_from_iter};
+use tokio::sync::oneshot;
+
+use super::{Begin, Cell, Connection, DatabaseError, DatabaseProblem, Row, Statement, Value};
+use crate::counters::count;
+use crate::operations::{self, Application, Job, Outcome};
+use crate::problem::Problem;
+
+/// Rows of the write-ahead log that a checkpoint leaves are overwritten, so the file does not grow.
+const SETTINGS: &str = "PRAGMA journal_mode = WAL; PRAGMA temp_store = MEMORY; \
+    PRAGMA cache_size = -65536;";
+
+/// Threads that carry out jobs.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    queue: Mutex<mpsc::Sender<Waiting>>,
+}
+
+struct Waiting {
+    job: Job,
+    since: Instant,
+    reply: oneshot::Sender<Outcome>,
+}
+
+impl Pool {
+    /// Opens all connections, so that an error is found before the first request.
+    pub(super) fn open(
+        file: &str,
+        connections: u32,
+        application: &Arc<Application>,
+    ) -> Result<Self, DatabaseError> {
+        let (queue, jobs) = mpsc::channel();
+        let jobs = Arc::new(Mutex::new(jobs));
+        let turn = Arc::new(Turn::default());
+        for number in 0..connections {
+            let connection = SqliteConnection::open(file, &turn, application)?;
+            let (jobs, application) = (Arc::clone(&jobs), Arc::clone(application));
+            thread::Builder::new()
+                .name(format!("database-{number}"))
+                .spawn(move || work(connection, &jobs, &application))
+                .map_err(|error| other(&error))?;
+        }
+        Ok(Self { queue: Mutex::new(queue) })
+    }
+
+    pub(super) async fn perform(&self, job: Job) -> Outcome {
+        let (reply, outcome) = oneshot::channel();
+        let waiting = Waiting { job, since: Instant::now(), reply };
+        let sent = self.queue.lock().unwrap_or_else(PoisonError::into_inner).send(waiting);
+        if sent.is_err() {
+            return Outcome::Problem(Problem::DatabaseUnavailable);
+        }
+        outcome.await.unwrap_or(Outcome::Problem(Problem::DatabaseUnavailable))
+    }
+}
+
+/// Time in the queue up to which no connection was missing: a thread had to wake up.
+const WAKE_UP: Duration = Duration::from_millis(1);
+
+/// Carries out jobs until the pool is gone.
+fn work(
+    mut connection: SqliteConnection,
+    jobs: &Mutex<mpsc::Receiver<Waiting>>,
+    application: &Application,
+) {
+    loop {
+        let next = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok(Waiting { job, since, reply }) = next else { return };
+        let waited = since.elapsed();
+        if waited > WAKE_UP {
+            application.counters.pool_wait(waited);
+        }
+        let outcome = at_once(operations::perform(&mut connection, application, &job));
+        // Whoever asked may have gone.
+        let _ = reply.send(outcome);
+    }
+}
+
+/// The result of a future that never waits for anything.
+fn at_once<F: Future>(future: F) -> F::Output {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(output) => output,
+        Poll::Pending => unreachable!("no statement of SQLite waits for another task"),
+    }
+}
+
+/// The right to write.
+#[derive(Debug, Default)]
+struct Turn {
+    is_taken: Mutex<bool>,
+    given: Condvar,
+}
+
+impl Turn {
+    fn take(&self) {
+        let mut is_taken = self.is_taken.lock().unwrap_or_else(PoisonError::into_inner);
+        while *is_taken {
+            is_taken = self.given.wait(is_taken).unwrap_or_else(PoisonError::into_inner);
+        }
+        *is_taken = true;
+    }
+
+    fn give(&self) {
+        *self.is_taken.lock().unwrap_or_else(PoisonError::into_inner) = false;
+        self.given.notify_one();
+    }
+}
+
+/// A connection, which is one thread's.
+struct SqliteConnection {
+    connection: rusqlite::Connection,
+    turn: Arc<Turn>,
+    application: Arc<Application>,
+    is_in_transaction: bool,
+}
+
+impl SqliteConnection {
+    fn open(
+        file: &str,
+        turn: &Arc<Turn>,
+        application: &Arc<Application>,
+    ) -> Result<Self, DatabaseError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_CREATE
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = rusqlite::Connection::open_with_flags(file, flags).map_err(error)?;
+        // For the first statement, which may meet another process; then this process waits its turn.
+        connection.busy_timeout(Duration::from_secs(5)).map_err(error)?;
+        connection.execute_batch(SETTINGS).map_err(error)?;
+        let synchronous = if application.settings.durable_commits { "FULL" } else { "NORMAL" };
+        connection.pragma_update(None, "synchronous", synchronous).map_err(error)?;
+        connection.busy_timeout(Duration::ZERO).map_err(error)?;
+        connection.set_prepared_statement_cache_capacity(2 * Statement::ALL.len());
+        count(&application.counters.database_connects);
+        let (turn, application) = (Arc::clone(turn), Arc::clone(application));
+        Ok(Self { connection, turn, application, is_in_transaction: false })
+    }
+
+    /// Calls `run` with the statement, prepared now or before.
+    fn with<T>(
+        &self,
+        sql: &str,
+        run: impl FnOnce(&mut rusqlite::Statement<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T, DatabaseError> {
+        self.application.counters.statements.fetch_add(1, Relaxed);
+        if self.application.settings.statement_cache {
+            self.connection.prepare_cached(sql).and_then(|mut prepared| run(&mut prepared))
+        } else {
+            self.connection.prepare(sql).and_then(|mut prepared| run(&mut prepared))
+        }
+        .map_err(error)
+    }
+
+    fn end_transaction(&mut self) {
+        self.is_in_transaction = false;
+        self.turn.give();
+    }
+}
+
+impl ToSql for Value<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(match self {
+            Self::Int(number) => ToSqlOutput::from(*number),
+            Self::Text(text) => ToSqlOutput::Borrowed(ValueRef::Text(text.as_bytes())),
+            Self::Null => ToSqlOutput::Borrowed(ValueRef::Null),
+        })
+    }
+}
+
+fn rows(
+    prepared: &mut rusqlite::Statement<'_>,
+    values: &[Value<'_>],
+) -> rusqlite::Result<Vec<Row>> {
+    let columns = prepared.column_count();
+    let mut found = prepared.query(params_from_iter(values))?;
+    let mut rows = Vec::new();
+    while let Some(row) = found.next()? {
+        let cells = (0..columns).map(|column| row.get_ref(column).map(cell));
+        rows.push(Row(cells.collect::<rusqlite::Result<_>>()?));
+    }
+    Ok(rows)
+}
+
+fn cell(value: ValueRef<'_>) -> Cell {
+    match value {
+        ValueRef::Integer(number) => Cell::Int(number),
+        ValueRef::Text(text) => Cell::Text(String::from_utf8_lossy(text).into_owned()),
+        _ => Cell::Null,
+    }
+}
+
+impl Connection for SqliteConnection {
+    async fn query(
+        &mut self,
+        statement: Statement,
+        values: &[Value<'_>],
+    ) -> Result<Vec<Row>, DatabaseError> {
+        self.with(statement.sql_of_sqlite(), |prepared| rows(prepared, values))
+    }
+
+    async fn execute(
+        &mut self,
+        statement: Statement,
+        values: &[Value<'_>],
+    ) -> Result<u64, DatabaseError> {
+        self.with(statement.sql_of_sqlite(), |prepared| prepared.execute(params_from_iter(values)))
+            .map(|changed| changed as u64)
+    }
+
+    async fn begin(&mut self, _: Begin) -> Result<(), DatabaseError> {
+        // It is the only writer, so it is alone and sees one moment.
+        self.turn.take();
+        let begun = self.connection.execute_batch("BEGIN IMMEDIATE").map_err(error);
+        match begun {
+            Ok(()) => self.is_in_transaction = true,
+            Err(_) => self.turn.give(),
+        }
+        begun
+    }
+
+    async fn commit(&mut self) -> Result<(), DatabaseError> {
+        let committed = self.connection.execute_batch("COMMIT").map_err(error);
+        match committed {
+            Ok(()) => self.end_transaction(),
+            Err(_) => self.roll_back().await,
+        }
+        committed
+    }
+
+    async fn roll_back(&mut self) {
+        if self.is_in_transaction {
+            // Some errors have rolled it back already.
+            let _ = self.connection.execute_batch("ROLLBACK");
+            self.end_transaction();
+        }
+    }
+
+    async fn run_script(&mut self, sql: &str) -> Result<(), DatabaseError> {
+        self.connection.execute_batch(sql).map_err(error)
+    }
+
+    async fn ask(&mut self, sql: &str) -> Result<Vec<Row>, DatabaseError> {
+        self.connection.prepare(sql).and_then(|mut asked| rows(&mut asked, &[])).map_err(error)
+    }
+
+    async fn change(&mut self, sql: &str) -> Result<u64, DatabaseError> {
+        self.connection.execute(sql, []).map(|changed| changed as u64).map_err(error)
+    }
+
+    async fn fill(
+        &mut self,
+        table: &str,
+        columns: &[&str],
+        rows: impl Iterator<Item = Vec<Cell>> + Send,
+    ) -> Result<u64, DatabaseError> {
+        let places = vec!["?"; columns.len()].join(", ");
+        let sql = format!("INSERT INTO {table} ({}) VALUES ({places})", columns.join(", "));
+        let mut insert = self.connection.prepare(&sql).map_err(error)?;
+        let mut count = 0;
+        for row in rows {
+            let values = row.iter().map(Cell::as_value);
+            count += insert.execute(params_from_iter(values)).map_err(error)? as u64;
+        }
+        Ok(count)
+    }
+
+    async fn pause(&mut self, time: Duration) {
+        thread::sleep(time);
+    }
+}
+
+impl Cell {
+    fn as_value(&self) -> Value<'_> {
+        match self {
+            Self::Int(number) => Value::Int(*number),
+            Self::Text(text) => Value::Text(text),
+            Self::Null => Value::Null,
+        }
+    }
+}
+
+/// By value: it stands in `map_err`.
+#[allow(clippy::needless_pass_by_value)]
+fn error(error: rusqlite::Error) -> DatabaseError {
+    let message = error.to_string();
+    let problem = match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => DatabaseProblem::Busy,
+        Some(ErrorCode::DiskFull) => DatabaseProblem::Full,
+        Some(ErrorCode::ConstraintViolation) => DatabaseProblem::Duplicate,
+        Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
+            DatabaseProblem::Unavailable
+        }
+        _ if message.contains("no such table") => DatabaseProblem::NotLoaded,
+        _ => DatabaseProblem::Other,
+    };
+    DatabaseError { problem, message }
+}
+
+fn other(error: &std::io::Error) -> DatabaseError {
+    DatabaseError { problem: DatabaseProblem::Other, message: error.to_string() }
+}

@@ -1,0 +1,726 @@
+//! The ten operations: what each reads and writes, in the order of the published application. They are
+//! written once, for any database.
+//!
+//! Whatever moves money is one transaction, and moves it by adding to the balance in the database, so
+//! that no two operations can lose each other's change. Locks are taken in the order holding,
+//! account, orders, quote: a deadlock needs another program.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use netstudy_records::{BrokeragePopulation, BrokerageSettings};
+use serde::{Serialize, Serializer};
+
+use crate::books::{self, Books};
+use crate::counters::{Counters, count};
+use crate::database::{
+    Begin, Connection, DatabaseError, DatabaseProblem, Keys, Row, Statement, Value,
+};
+use crate::market::{Market, Summary};
+use crate::population::{self, Counts};
+use crate::problem::Problem;
+
+/// Price of an order, whatever its size.
+pub(crate) const ORDER_FEE_CENTS: i64 = 2_495;
+/// Shares of one order: more would be a slip, and no balance can overflow.
+pub(crate) const QUANTITY_MAX: i64 = 1_000_000;
+/// Times that a transaction is begun again when the database was busy or chose it as a victim.
+const RETRIES: u32 = 10;
+/// Before the first of them; each further one waits twice as long, up to the last.
+const FIRST_PAUSE: Duration = Duration::from_millis(1);
+const LONGEST_PAUSE: Duration = Duration::from_millis(100);
+
+/// What all requests share, beside the database.
+#[derive(Debug)]
+pub(crate) struct Application {
+    pub(crate) settings: BrokerageSettings,
+    pub(crate) counters: Counters,
+    pub(crate) market: Market,
+    pub(crate) keys: Keys,
+}
+
+/// The names of the operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Name {
+    Account,
+    Buy,
+    Home,
+    Login,
+    Logout,
+    Portfolio,
+    Quotes,
+    Register,
+    Sell,
+    Update,
+}
+
+impl Name {
+    /// All of them, in the order of their numbers.
+    pub(crate) const ALL: [Self; 10] = [
+        Self::Account,
+        Self::Buy,
+        Self::Home,
+        Self::Login,
+        Self::Logout,
+        Self::Portfolio,
+        Self::Quotes,
+        Self::Register,
+        Self::Sell,
+        Self::Update,
+    ];
+
+    /// In counters and pages.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Account => "account",
+            Self::Buy => "buy",
+            Self::Home => "home",
+            Self::Login => "login",
+            Self::Logout => "logout",
+            Self::Portfolio => "portfolio",
+            Self::Quotes => "quotes",
+            Self::Register => "register",
+            Self::Sell => "sell",
+            Self::Update => "update",
+        }
+    }
+}
+
+/// An operation of a user, with what the form says.
+#[derive(Clone, Debug)]
+pub(crate) enum Operation {
+    Login { user: String, password: String },
+    Logout { user: String },
+    Home { user: String },
+    Quotes { user: String, symbols: Vec<String> },
+    Portfolio { user: String },
+    Account { user: String },
+    Update { profile: Profile },
+    Buy { user: String, symbol: String, quantity: i64 },
+    Sell { user: String, holding: i64 },
+    Register { profile: Profile, balance_cents: i64 },
+}
+
+impl Operation {
+    pub(crate) const fn name(&self) -> Name {
+        match self {
+            Self::Login { .. } => Name::Login,
+            Self::Logout { .. } => Name::Logout,
+            Self::Home { .. } => Name::Home,
+            Self::Quotes { .. } => Name::Quotes,
+            Self::Portfolio { .. } => Name::Portfolio,
+            Self::Account { .. } => Name::Account,
+            Self::Update { .. } => Name::Update,
+            Self::Buy { .. } => Name::Buy,
+            Self::Sell { .. } => Name::Sell,
+            Self::Register { .. } => Name::Register,
+        }
+    }
+
+    /// The user who is told of closed orders first: all but those who come or go.
+    fn told(&self) -> Option<&str> {
+        match self {
+            Self::Login { .. } | Self::Logout { .. } | Self::Register { .. } => None,
+            Self::Update { profile } => Some(&profile.user),
+            Self::Home { user }
+            | Self::Quotes { user, .. }
+            | Self::Portfolio { user }
+            | Self::Account { user }
+            | Self::Buy { user, .. }
+            | Self::Sell { user, .. } => Some(user),
+        }
+    }
+}
+
+/// What a connection of the pool is taken for.
+#[derive(Clone, Debug)]
+pub(crate) enum Job {
+    Operation(Operation),
+    Load(BrokeragePopulation),
+    GatherStatistics,
+    Reset,
+    Check,
+}
+
+impl Job {
+    /// Whether a user waits for it.
+    pub(crate) const fn is_of_a_user(&self) -> bool {
+        matches!(self, Self::Operation(_))
+    }
+}
+
+/// What came of a job.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    Answer(Answer),
+    Problem(Problem),
+    Counts(Counts),
+    Books(Books),
+    /// A command of the controller failed.
+    Failed(DatabaseError),
+}
+
+/// What a page shows.
+#[derive(Debug, Serialize)]
+pub(crate) struct Answer {
+    /// Orders that were closed since the user was last told.
+    pub(crate) alerts: Vec<Order>,
+    #[serde(flatten)]
+    pub(crate) view: View,
+}
+
+/// What is particular to a page.
+#[derive(Debug, Serialize)]
+#[serde(tag = "page", rename_all = "kebab-case")]
+pub(crate) enum View {
+    Home {
+        account: Account,
+        holdings: Vec<Holding>,
+        #[serde(serialize_with = "shared")]
+        market: Arc<Summary>,
+    },
+    Goodbye {},
+    Quotes {
+        quotes: Vec<Quote>,
+        unknown: Vec<String>,
+    },
+    Portfolio {
+        holdings: Vec<PricedHolding>,
+    },
+    Account {
+        account: Account,
+        profile: Profile,
+    },
+    Order {
+        order: Order,
+    },
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Account {
+    pub(crate) id: i64,
+    pub(crate) created_us: i64,
+    pub(crate) open_balance_cents: i64,
+    pub(crate) balance_cents: i64,
+    pub(crate) logins: i64,
+    pub(crate) logouts: i64,
+    pub(crate) last_login_us: i64,
+    pub(crate) user: String,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Profile {
+    pub(crate) user: String,
+    #[serde(skip)]
+    pub(crate) password: String,
+    pub(crate) full_name: String,
+    pub(crate) address: String,
+    pub(crate) email: String,
+    pub(crate) credit_card: String,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Quote {
+    pub(crate) symbol: String,
+    pub(crate) company: String,
+    pub(crate) volume: i64,
+    pub(crate) price_cents: i64,
+    pub(crate) open_cents: i64,
+    pub(crate) low_cents: i64,
+    pub(crate) high_cents: i64,
+    pub(crate) change_cents: i64,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Holding {
+    pub(crate) id: i64,
+    pub(crate) purchase_price_cents: i64,
+    pub(crate) quantity: i64,
+    pub(crate) purchased_us: i64,
+    pub(crate) symbol: String,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct PricedHolding {
+    #[serde(flatten)]
+    pub(crate) holding: Holding,
+    /// None: the quote is not there any more.
+    pub(crate) price_cents: Option<i64>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Order {
+    pub(crate) id: i64,
+    /// `buy` or `sell`.
+    pub(crate) side: String,
+    pub(crate) status: String,
+    pub(crate) opened_us: i64,
+    pub(crate) completed_us: Option<i64>,
+    pub(crate) quantity: i64,
+    pub(crate) price_cents: i64,
+    pub(crate) fee_cents: i64,
+    pub(crate) symbol: String,
+    pub(crate) holding: Option<i64>,
+}
+
+impl Account {
+    fn of(row: &Row) -> Self {
+        Self {
+            id: row.int(0),
+            created_us: row.int(1),
+            open_balance_cents: row.int(2),
+            balance_cents: row.int(3),
+            logins: row.int(4),
+            logouts: row.int(5),
+            last_login_us: row.int(6),
+            user: row.text(7).to_owned(),
+        }
+    }
+}
+
+impl Profile {
+    fn of(row: &Row) -> Self {
+        let [user, password, full_name, address, email, credit_card] =
+            [0, 1, 2, 3, 4, 5].map(|column| row.text(column).to_owned());
+        Self { user, password, full_name, address, email, credit_card }
+    }
+}
+
+impl Quote {
+    pub(crate) fn of(row: &Row) -> Self {
+        Self {
+            symbol: row.text(0).to_owned(),
+            company: row.text(1).to_owned(),
+            volume: row.int(2),
+            price_cents: row.int(3),
+            open_cents: row.int(4),
+            low_cents: row.int(5),
+            high_cents: row.int(6),
+            change_cents: row.int(7),
+        }
+    }
+}
+
+impl Holding {
+    fn of(row: &Row) -> Self {
+        Self {
+            id: row.int(0),
+            purchase_price_cents: row.int(1),
+            quantity: row.int(2),
+            purchased_us: row.int(3),
+            symbol: row.text(4).to_owned(),
+        }
+    }
+}
+
+impl Order {
+    fn of(row: &Row) -> Self {
+        Self {
+            id: row.int(0),
+            side: row.text(1).to_owned(),
+            status: row.text(2).to_owned(),
+            opened_us: row.int(3),
+            completed_us: row.int_or_null(4),
+            quantity: row.int(5),
+            price_cents: row.int(6),
+            fee_cents: row.int(7),
+            symbol: row.text(8).to_owned(),
+            holding: row.int_or_null(9),
+        }
+    }
+}
+
+fn shared<S: Serializer>(summary: &Arc<Summary>, serializer: S) -> Result<S::Ok, S::Error> {
+    summary.serialize(serializer)
+}
+
+/// Why an operation stopped.
+enum Stop {
+    Problem(Problem),
+    Database(DatabaseError),
+}
+
+impl From<DatabaseError> for Stop {
+    fn from(error: DatabaseError) -> Self {
+        Self::Database(error)
+    }
+}
+
+impl From<Problem> for Stop {
+    fn from(problem: Problem) -> Self {
+        Self::Problem(problem)
+    }
+}
+
+/// Carries out a job on a connection, again where the database could not help it.
+pub(crate) async fn perform<C: Connection>(
+    connection: &mut C,
+    application: &Application,
+    job: &Job,
+) -> Outcome {
+    let mut pause = FIRST_PAUSE;
+    for retries_left in (0..=RETRIES).rev() {
+        let stopped = match attempt(connection, application, job).await {
+            Ok(outcome) => return outcome,
+            Err(stopped) => stopped,
+        };
+        connection.roll_back().await;
+        match stopped {
+            Stop::Problem(problem) => return Outcome::Problem(problem),
+            Stop::Database(error) if error.problem.is_transient() && retries_left > 0 => {
+                application.counters.database_problem(error.problem);
+                count(&application.counters.retries);
+                connection.pause(pause).await;
+                pause = (2 * pause).min(LONGEST_PAUSE);
+            }
+            Stop::Database(error) if job.is_of_a_user() => return failed(application, &error),
+            Stop::Database(error) => {
+                application.counters.database_problem(error.problem);
+                return Outcome::Failed(error);
+            }
+        }
+    }
+    unreachable!("the last attempt returns")
+}
+
+/// An error of the database ends an operation.
+pub(crate) fn failed(application: &Application, error: &DatabaseError) -> Outcome {
+    application.counters.database_problem(error.problem);
+    Outcome::Problem(error.problem.into())
+}
+
+async fn attempt<C: Connection>(
+    connection: &mut C,
+    application: &Application,
+    job: &Job,
+) -> Result<Outcome, Stop> {
+    match job {
+        Job::Operation(operation) => {
+            let mut desk = Desk { connection, application };
+            Ok(Outcome::Answer(desk.serve(operation).await?))
+        }
+        Job::Load(of) => {
+            let counts = population::load(connection, of).await?;
+            application.keys.forget();
+            application.market.forget();
+            Ok(Outcome::Counts(counts))
+        }
+        Job::GatherStatistics => {
+            connection.run_script("ANALYZE").await?;
+            Ok(Outcome::Counts(Counts::new()))
+        }
+        Job::Reset => Ok(Outcome::Counts(books::reset(connection).await?)),
+        Job::Check => Ok(Outcome::Books(books::check(connection).await?)),
+    }
+}
+
+/// Where operations are carried out: a connection, and what all of them share.
+struct Desk<'a, C> {
+    connection: &'a mut C,
+    application: &'a Application,
+}
+
+impl<C: Connection> Desk<'_, C> {
+    async fn serve(&mut self, operation: &Operation) -> Result<Answer, Stop> {
+        let alerts = match operation.told() {
+            Some(user) => self.alerts(user).await?,
+            None => Vec::new(),
+        };
+        let view = match operation {
+            Operation::Login { user, password } => self.login(user, password).await?,
+            Operation::Logout { user } => self.logout(user).await?,
+            Operation::Home { user } => self.home(user).await?,
+            Operation::Quotes { symbols, .. } => self.quotes(symbols).await?,
+            Operation::Portfolio { user } => self.portfolio(user).await?,
+            Operation::Account { user } => self.account_page(user).await?,
+            Operation::Update { profile } => self.update(profile).await?,
+            Operation::Buy { user, symbol, quantity } => self.buy(user, symbol, *quantity).await?,
+            Operation::Sell { user, holding } => self.sell(user, *holding).await?,
+            Operation::Register { profile, balance_cents } => {
+                self.register(profile, *balance_cents).await?
+            }
+        };
+        Ok(Answer { alerts, view })
+    }
+
+    /// The orders that were closed since the user was last told; now the user is.
+    async fn alerts(&mut self, user: &str) -> Result<Vec<Order>, Stop> {
+        let rows = self.connection.query(Statement::ClosedOrders, &[Value::Text(user)]).await?;
+        let orders: Vec<Order> = rows.iter().map(Order::of).collect();
+        if !orders.is_empty() {
+            self.connection.begin(Begin::Ordinary).await?;
+            for order in &orders {
+                let id = [Value::Int(order.id)];
+                self.connection.execute(Statement::CompleteOrder, &id).await?;
+            }
+            self.commit().await?;
+        }
+        Ok(orders)
+    }
+
+    async fn login(&mut self, user: &str, password: &str) -> Result<View, Stop> {
+        self.connection.begin(Begin::Ordinary).await?;
+        let profile = self.profile(user).await?;
+        if profile.is_none_or(|profile| profile.password != password) {
+            return Err(Problem::WrongPassword.into());
+        }
+        let at = [Value::Int(now_us()), Value::Text(user)];
+        self.connection.execute(Statement::CountLogin, &at).await?;
+        self.account(user).await?;
+        self.commit().await?;
+        self.home(user).await
+    }
+
+    async fn logout(&mut self, user: &str) -> Result<View, Stop> {
+        self.connection.begin(Begin::Ordinary).await?;
+        self.connection.execute(Statement::CountLogout, &[Value::Text(user)]).await?;
+        self.commit().await?;
+        Ok(View::Goodbye {})
+    }
+
+    async fn home(&mut self, user: &str) -> Result<View, Stop> {
+        let account = self.account(user).await?;
+        let holdings = self.holdings(user).await?;
+        let market = self.application.market.summary(self.connection).await?;
+        Ok(View::Home { account, holdings, market })
+    }
+
+    async fn quotes(&mut self, symbols: &[String]) -> Result<View, Stop> {
+        let (mut quotes, mut unknown) = (Vec::with_capacity(symbols.len()), Vec::new());
+        for symbol in symbols {
+            match self.quote(Statement::Quote, symbol).await? {
+                Some(quote) => quotes.push(quote),
+                None => unknown.push(symbol.clone()),
+            }
+        }
+        Ok(View::Quotes { quotes, unknown })
+    }
+
+    async fn portfolio(&mut self, user: &str) -> Result<View, Stop> {
+        let mut priced = Vec::new();
+        for holding in self.holdings(user).await? {
+            let quote = self.quote(Statement::Quote, &holding.symbol).await?;
+            let price_cents = quote.map(|quote| quote.price_cents);
+            priced.push(PricedHolding { holding, price_cents });
+        }
+        Ok(View::Portfolio { holdings: priced })
+    }
+
+    async fn account_page(&mut self, user: &str) -> Result<View, Stop> {
+        let account = self.account(user).await?;
+        let profile = self.profile(user).await?.ok_or(Problem::UnknownSession)?;
+        Ok(View::Account { account, profile })
+    }
+
+    async fn update(&mut self, profile: &Profile) -> Result<View, Stop> {
+        self.connection.begin(Begin::Ordinary).await?;
+        let values = [
+            Value::Text(&profile.password),
+            Value::Text(&profile.full_name),
+            Value::Text(&profile.address),
+            Value::Text(&profile.email),
+            Value::Text(&profile.credit_card),
+            Value::Text(&profile.user),
+        ];
+        self.connection.execute(Statement::UpdateProfile, &values).await?;
+        self.profile(&profile.user).await?;
+        self.commit().await?;
+        self.account_page(&profile.user).await
+    }
+
+    async fn register(&mut self, profile: &Profile, balance_cents: i64) -> Result<View, Stop> {
+        let account = self.key("account").await?;
+        self.connection.begin(Begin::Ordinary).await?;
+        let now = now_us();
+        let values = [
+            Value::Int(account),
+            Value::Int(now),
+            Value::Int(balance_cents),
+            Value::Int(balance_cents),
+            Value::Int(now),
+            Value::Text(&profile.user),
+        ];
+        self.connection.execute(Statement::InsertAccount, &values).await.map_err(exists)?;
+        let values = [
+            Value::Text(&profile.user),
+            Value::Text(&profile.password),
+            Value::Text(&profile.full_name),
+            Value::Text(&profile.address),
+            Value::Text(&profile.email),
+            Value::Text(&profile.credit_card),
+        ];
+        self.connection.execute(Statement::InsertProfile, &values).await.map_err(exists)?;
+        self.commit().await?;
+        self.login(&profile.user, &profile.password).await
+    }
+
+    async fn buy(&mut self, user: &str, symbol: &str, quantity: i64) -> Result<View, Stop> {
+        let (order, holding) = (self.key("orders").await?, self.key("holding").await?);
+        self.connection.begin(Begin::Ordinary).await?;
+        let account = self.account(user).await?;
+        let quote = self.quote(Statement::Quote, symbol).await?.ok_or(Problem::UnknownSymbol)?;
+        let price = quote.price_cents;
+        self.open_order(order, "buy", account.id, &quote, quantity, Value::Null).await?;
+        self.order(order).await?;
+        self.move_money(account.id, -(price * quantity + ORDER_FEE_CENTS)).await?;
+        // The order is completed.
+        self.order(order).await?;
+        self.profile(user).await?;
+        let values = [
+            Value::Int(holding),
+            Value::Int(price),
+            Value::Int(quantity),
+            Value::Int(now_us()),
+            Value::Int(account.id),
+            Value::Text(symbol),
+        ];
+        self.connection.execute(Statement::InsertHolding, &values).await?;
+        let link = [Value::Int(holding), Value::Int(order)];
+        self.connection.execute(Statement::SetOrderHolding, &link).await?;
+        self.close_order(order).await?;
+        self.trade(symbol, quantity).await?;
+        let order = self.order(order).await?;
+        self.commit().await?;
+        Ok(View::Order { order })
+    }
+
+    async fn sell(&mut self, user: &str, holding: i64) -> Result<View, Stop> {
+        let order = self.key("orders").await?;
+        self.connection.begin(Begin::Ordinary).await?;
+        let account = self.account(user).await?;
+        let sold = self.holding(holding, account.id).await?.ok_or(Problem::NoHolding)?;
+        let quote =
+            self.quote(Statement::Quote, &sold.symbol).await?.ok_or(Problem::UnknownSymbol)?;
+        let price = quote.price_cents;
+        let of = Value::Int(holding);
+        self.open_order(order, "sell", account.id, &quote, sold.quantity, of).await?;
+        self.connection.execute(Statement::MarkHolding, &[of]).await?;
+        self.order(order).await?;
+        self.move_money(account.id, price * sold.quantity - ORDER_FEE_CENTS).await?;
+        // The order is completed.
+        self.order(order).await?;
+        self.holding(holding, account.id).await?;
+        self.profile(user).await?;
+        self.connection.execute(Statement::DeleteHolding, &[of]).await?;
+        self.connection.execute(Statement::ForgetHolding, &[of]).await?;
+        self.close_order(order).await?;
+        self.trade(&sold.symbol, sold.quantity).await?;
+        let order = self.order(order).await?;
+        self.commit().await?;
+        Ok(View::Order { order })
+    }
+
+    async fn commit(&mut self) -> Result<(), Stop> {
+        self.connection.commit().await?;
+        count(&self.application.counters.transactions);
+        Ok(())
+    }
+
+    async fn key(&mut self, table: &'static str) -> Result<i64, Stop> {
+        Ok(self.application.keys.next(self.connection, table).await?)
+    }
+
+    /// The account of a session's user, who may have been removed since.
+    async fn account(&mut self, user: &str) -> Result<Account, Stop> {
+        let rows = self.connection.query(Statement::Account, &[Value::Text(user)]).await?;
+        Ok(rows.first().map(Account::of).ok_or(Problem::UnknownSession)?)
+    }
+
+    async fn profile(&mut self, user: &str) -> Result<Option<Profile>, Stop> {
+        let rows = self.connection.query(Statement::Profile, &[Value::Text(user)]).await?;
+        Ok(rows.first().map(Profile::of))
+    }
+
+    async fn holdings(&mut self, user: &str) -> Result<Vec<Holding>, Stop> {
+        let rows = self.connection.query(Statement::Holdings, &[Value::Text(user)]).await?;
+        Ok(rows.iter().map(Holding::of).collect())
+    }
+
+    async fn holding(&mut self, holding: i64, account: i64) -> Result<Option<Holding>, Stop> {
+        let of = [Value::Int(holding), Value::Int(account)];
+        let rows = self.connection.query(Statement::HoldingForUpdate, &of).await?;
+        Ok(rows.first().map(Holding::of))
+    }
+
+    async fn quote(&mut self, statement: Statement, symbol: &str) -> Result<Option<Quote>, Stop> {
+        let rows = self.connection.query(statement, &[Value::Text(symbol)]).await?;
+        Ok(rows.first().map(Quote::of))
+    }
+
+    async fn order(&mut self, order: i64) -> Result<Order, Stop> {
+        let rows = self.connection.query(Statement::Order, &[Value::Int(order)]).await?;
+        let gone = || DatabaseError {
+            problem: DatabaseProblem::Other,
+            message: format!("order {order} is gone from its own transaction"),
+        };
+        Ok(rows.first().map(Order::of).ok_or_else(gone)?)
+    }
+
+    async fn open_order(
+        &mut self,
+        order: i64,
+        side: &str,
+        account: i64,
+        quote: &Quote,
+        quantity: i64,
+        holding: Value<'_>,
+    ) -> Result<(), Stop> {
+        let values = [
+            Value::Int(order),
+            Value::Text(side),
+            Value::Int(now_us()),
+            Value::Int(quantity),
+            Value::Int(quote.price_cents),
+            Value::Int(ORDER_FEE_CENTS),
+            Value::Int(account),
+            Value::Text(&quote.symbol),
+            holding,
+        ];
+        self.connection.execute(Statement::InsertOrder, &values).await?;
+        Ok(())
+    }
+
+    async fn move_money(&mut self, account: i64, cents: i64) -> Result<(), Stop> {
+        let values = [Value::Int(cents), Value::Int(account)];
+        self.connection.execute(Statement::MoveMoney, &values).await?;
+        Ok(())
+    }
+
+    async fn close_order(&mut self, order: i64) -> Result<(), Stop> {
+        let values = [Value::Int(now_us()), Value::Int(order)];
+        self.connection.execute(Statement::CloseOrder, &values).await?;
+        Ok(())
+    }
+
+    /// The price moves, the volume grows.
+    async fn trade(&mut self, symbol: &str, quantity: i64) -> Result<(), Stop> {
+        let quote = self.quote(Statement::QuoteForUpdate, symbol).await?;
+        let quote = quote.ok_or(Problem::UnknownSymbol)?;
+        let price = self.application.market.price_after_trade(quote.price_cents);
+        let values = [
+            Value::Int(price),
+            Value::Int(price.min(quote.low_cents)),
+            Value::Int(price.max(quote.high_cents)),
+            Value::Int(price - quote.open_cents),
+            Value::Int(quantity),
+            Value::Text(symbol),
+        ];
+        self.connection.execute(Statement::UpdateQuote, &values).await?;
+        self.quote(Statement::Quote, symbol).await?;
+        Ok(())
+    }
+}
+
+/// A key that is there already is a user of that name.
+fn exists(error: DatabaseError) -> Stop {
+    match error.problem {
+        DatabaseProblem::Duplicate => Stop::Problem(Problem::UserExists),
+        _ => Stop::Database(error),
+    }
+}
+
+/// Microseconds since 1970.
+fn now_us() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,133 @@
+//! The errors that an operation or a request can end in, and their names in counters and pages.
+
+/// Why an operation was not carried out, or a request not answered as asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Problem {
+    /// There is no session of that cookie.
+    UnknownSession,
+    /// No user has that name and password.
+    WrongPassword,
+    /// A field of the form is missing or cannot be read.
+    BadForm,
+    /// A quantity that is not from 1 to [`crate::operations::QUANTITY_MAX`].
+    BadQuantity,
+    /// No quote has that symbol.
+    UnknownSymbol,
+    /// The account has no such holding.
+    NoHolding,
+    /// There is a user of that name.
+    UserExists,
+    /// No page has that address.
+    NotFound,
+    /// The page cannot be asked for by that method.
+    MethodNotAllowed,
+    /// The body of a request is longer than any form.
+    BodyTooLong,
+    /// The body of a request did not come in time.
+    BodyTimeout,
+    /// The header of a request is too long.
+    HeaderTooLong,
+    /// The header of a request did not come in time.
+    HeaderTimeout,
+    /// The request is not HTTP.
+    MalformedRequest,
+    /// The client did not take its answer.
+    SendTimeout,
+    /// The database cannot be reached.
+    DatabaseUnavailable,
+    /// The database's disk is full.
+    DatabaseFull,
+    /// The database was busy, or chose the operation as a victim, each time that it was tried.
+    DatabaseBusy,
+    /// The database did not answer in time.
+    DatabaseTimeout,
+    /// The database has no tables yet.
+    NotLoaded,
+    /// Any other error of the database.
+    DatabaseError,
+}
+
+impl Problem {
+    /// All of them, in the order of their numbers.
+    pub(crate) const ALL: [Self; 21] = [
+        Self::UnknownSession,
+        Self::WrongPassword,
+        Self::BadForm,
+        Self::BadQuantity,
+        Self::UnknownSymbol,
+        Self::NoHolding,
+        Self::UserExists,
+        Self::NotFound,
+        Self::MethodNotAllowed,
+        Self::BodyTooLong,
+        Self::BodyTimeout,
+        Self::HeaderTooLong,
+        Self::HeaderTimeout,
+        Self::MalformedRequest,
+        Self::SendTimeout,
+        Self::DatabaseUnavailable,
+        Self::DatabaseFull,
+        Self::DatabaseBusy,
+        Self::DatabaseTimeout,
+        Self::NotLoaded,
+        Self::DatabaseError,
+    ];
+
+    /// Its name, the status of its answer, and a sentence for people.
+    const fn described(self) -> (&'static str, u16, &'static str) {
+        match self {
+            Self::UnknownSession => ("unknown-session", 401, "Please log in first."),
+            Self::WrongPassword => ("wrong-password", 401, "No user has that name and password."),
+            Self::BadForm => ("bad-form", 400, "A field is missing or cannot be read."),
+            Self::BadQuantity => ("bad-quantity", 400, "The quantity is not a number of shares."),
+            Self::UnknownSymbol => ("unknown-symbol", 404, "No quote has that symbol."),
+            Self::NoHolding => ("no-holding", 409, "The account has no such holding."),
+            Self::UserExists => ("user-exists", 409, "There is a user of that name."),
+            Self::NotFound => ("not-found", 404, "There is no such page."),
+            Self::MethodNotAllowed => {
+                ("method-not-allowed", 405, "This page wants another method.")
+            }
+            Self::BodyTooLong => ("body-too-long", 413, "The form is too long."),
+            Self::BodyTimeout => ("body-timeout", 408, "The form did not come in time."),
+            Self::HeaderTooLong => ("header-too-long", 431, "The header is too long."),
+            Self::HeaderTimeout => ("header-timeout", 408, "The header did not come in time."),
+            Self::MalformedRequest => ("malformed-request", 400, "The request is not HTTP."),
+            Self::SendTimeout => ("send-timeout", 408, "The answer was not taken in time."),
+            Self::DatabaseUnavailable => {
+                ("database-unavailable", 503, "The database cannot be reached.")
+            }
+            Self::DatabaseFull => ("database-full", 503, "The database's disk is full."),
+            Self::DatabaseBusy => ("database-busy", 503, "The database is busy."),
+            Self::DatabaseTimeout => ("database-timeout", 503, "The database does not answer."),
+            Self::NotLoaded => ("not-loaded", 503, "The database has no tables yet."),
+            Self::DatabaseError => ("database-error", 500, "The database reports an error."),
+        }
+    }
+
+    /// Its name in counters, pages and JSON.
+    pub(crate) const fn name(self) -> &'static str {
+        self.described().0
+    }
+
+    /// The status of its answer.
+    pub(crate) const fn status(self) -> u16 {
+        self.described().1
+    }
+
+    /// For people.
+    pub(crate) const fn sentence(self) -> &'static str {
+        self.described().2
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_problem_stands_at_its_number() {
+        for (number, problem) in Problem::ALL.into_iter().enumerate() {
+            assert_eq!(problem as usize, number);
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! Messages to and from the brokerage, the application server of transactional studies: one line of
+//! JSON each.
+//!
+//! Times are nanoseconds of `CLOCK_MONOTONIC`, which all processes of a machine share.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Endpoint, Secret};
+
+/// The schema of [`BrokeragePlan`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum BrokeragePlanSchema {
+    /// One application server on one database.
+    #[serde(rename = "netstudy/brokerage/1")]
+    V1,
+}
+
+/// The schema of [`BrokerageRecord`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum BrokerageRecordSchema {
+    /// Counters of operations, responses, database and bytes.
+    #[serde(rename = "netstudy/brokerage-record/1")]
+    V1,
+}
+
+/// What the application server serves, from which database: the first line of standard input.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BrokeragePlan {
+    /// Version of this contract.
+    pub schema: BrokeragePlanSchema,
+    /// Identifier of the run.
+    pub run: String,
+    /// The host, for messages.
+    pub node: String,
+    /// Where it listens. Port 0: the kernel chooses one.
+    pub listen: Endpoint,
+    /// Where the data are.
+    pub database: BrokerageDatabase,
+    /// Connections to the database: more operations than that at once wait for one.
+    pub pool_connections: u32,
+    /// Threads that carry out requests, beside those of an embedded database.
+    pub worker_threads: u32,
+    /// What `load` fills the database with.
+    pub population: BrokeragePopulation,
+    /// The application variant.
+    pub settings: BrokerageSettings,
+    /// After that time the process ends by itself, with an error.
+    pub time_limit_ms: u64,
+}
+
+/// The database of the brokerage.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum BrokerageDatabase {
+    /// Embedded SQLite: the database's CPU time is the application server's.
+    Sqlite {
+        /// Its file. Its write-ahead log lies beside it.
+        file: String,
+    },
+    /// A PostgreSQL server.
+    Postgresql {
+        /// An address, or the folder of the server's Unix socket.
+        host: String,
+        /// Its port, which is part of the socket's name too.
+        port: u16,
+        /// The role.
+        user: String,
+        /// The database.
+        database: String,
+        /// The role's password; none: the server asks for none.
+        password: Option<Secret>,
+    },
+}
+
+/// Users and quotes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BrokeragePopulation {
+    /// Users `uid:0` to `uid:N-1`.
+    pub users: u32,
+    /// Quotes `s:0` to `s:N-1`.
+    pub quotes: u32,
+    /// The same seed makes the same population, to the byte.
+    pub seed: String,
+}
+
+/// Settings that make a variant of the application.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BrokerageSettings {
+    /// Keep prepared statements with a connection; else each statement is prepared anew.
+    pub statement_cache: bool,
+    /// Commits wait until their log is on the disk; else the last of them are lost with the machine,
+    /// and books still balance.
+    pub durable_commits: bool,
+    /// Images on each page, from 0 to 9: page elements that browsers fetch beside it.
+    pub page_images: u8,
+    /// Sessions at once: one more ends the oldest.
+    pub session_limit: u32,
+    /// A request's header, or its body, must be complete by then.
+    pub request_timeout_ms: u64,
+    /// A connection without a request is closed then.
+    pub idle_timeout_ms: u64,
+}
+
+/// Commands of the controller, after the plan: one per line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "command", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum BrokerageCommand {
+    /// Make the tables anew, and fill them with the population. All sessions end.
+    Load {},
+    /// Let the database gather statistics about its tables.
+    GatherStatistics {},
+    /// Remove what a run has left behind: registered users, orders of holdings that were sold, counts
+    /// of log-ins. All sessions end.
+    Reset {},
+    /// Do the books balance?
+    Check {},
+    /// Read all counters now.
+    Snapshot {
+        /// The name of the record to be written.
+        name: String,
+    },
+    /// End.
+    Stop {},
+}
+
+/// One line of the brokerage's standard output.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum BrokerageRecord {
+    /// It listens, and the database has answered: the first record.
+    Ready {
+        /// Version of this contract.
+        schema: BrokerageRecordSchema,
+        /// Version of the engine.
+        version: String,
+        /// Identifier of the run.
+        run: String,
+        /// The host.
+        node: String,
+        /// Its process.
+        pid: u32,
+        /// Where it listens.
+        listening: Endpoint,
+        /// The database's name and version, as it says.
+        database: String,
+    },
+    /// A command is carried out.
+    Done {
+        /// Which.
+        command: String,
+        /// How long it took.
+        took_ns: u64,
+        /// Rows by table or kind.
+        counts: BTreeMap<String, u64>,
+    },
+    /// A command could not be carried out; the server goes on.
+    Failed {
+        /// Which.
+        command: String,
+        /// For people.
+        message: String,
+    },
+    /// The answer to [`BrokerageCommand::Check`].
+    Books {
+        /// True when no law is broken.
+        balanced: bool,
+        /// The laws that are broken, for people.
+        detail: Vec<String>,
+        /// Totals, in cents where the name says so, and for each law the rows that break it.
+        figures: BTreeMap<String, i64>,
+    },
+    /// All counters.
+    Snapshot {
+        /// The name given by the command.
+        name: String,
+        /// When they were read.
+        at_ns: u64,
+        /// Since the process started.
+        counters: BrokerageCounters,
+    },
+    /// Why the process ended before its time: the last record then.
+    Error {
+        /// For people.
+        message: String,
+    },
+    /// The stream came to its end: the last record.
+    End {},
+}
+
+/// Counters since the process started; those of the maps have an entry for each name, also where it
+/// is zero.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BrokerageCounters {
+    /// Operations that were carried out, by name.
+    pub operations: BTreeMap<String, u64>,
+    /// Operations and requests that were not, by the name of the error.
+    pub errors: BTreeMap<String, u64>,
+    /// HTTP responses: pages, images and answers of the JSON face, errors included.
+    pub page_elements: u64,
+    /// HTTP responses by class: `2xx` and so on.
+    pub responses: BTreeMap<String, u64>,
+    /// Statements sent to the database.
+    pub statements: u64,
+    /// Transactions that were committed, those of one statement left out.
+    pub transactions: u64,
+    /// Errors of the database, by name, those that a retry has healed included.
+    pub database_errors: BTreeMap<String, u64>,
+    /// Operations begun again because the database was busy, or chose them as victim of a deadlock or
+    /// of a serialisation failure.
+    pub retries: u64,
+    /// Operations that waited for a connection to the database.
+    pub pool_waits: u64,
+    /// How long they waited, in all.
+    pub pool_wait_ns: u64,
+    /// Connections to the database that were opened.
+    pub database_connects: u64,
+    /// Bytes received by HTTP connections.
+    pub bytes_in: u64,
+    /// Bytes sent by HTTP connections.
+    pub bytes_out: u64,
+    /// HTTP connections that were accepted.
+    pub connections: u64,
+    /// HTTP connections now.
+    pub connections_open: u64,
+    /// Sessions now.
+    pub sessions: u64,
+    /// Sessions that ended because there were too many.
+    pub sessions_evicted: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    const PLANS: &str = include_str!("../../../schema/examples/brokerage-plans.jsonl");
+    const COMMANDS: &str = include_str!("../../../schema/examples/brokerage-commands.jsonl");
+    const RECORDS: &str = include_str!("../../../schema/examples/brokerage-records.jsonl");
+
+    #[test]
+    fn the_examples_are_read_and_written_without_loss() {
+        fn each<T: Serialize + for<'de> Deserialize<'de>>(lines: &str) {
+            for line in lines.lines() {
+                let value: Value = serde_json::from_str(line).expect("it is JSON");
+                let message: T = serde_json::from_str(line).expect("a line is a message");
+                assert_eq!(serde_json::to_value(&message).expect("a message is JSON"), value);
+            }
+        }
+        each::<BrokeragePlan>(PLANS);
+        each::<BrokerageCommand>(COMMANDS);
+        each::<BrokerageRecord>(RECORDS);
+    }
+
+    #[test]
+    fn a_plan_as_text_for_people_has_no_password() {
+        let line = PLANS.lines().find(|line| line.contains("hush")).expect("one has a password");
+        let plan: BrokeragePlan = serde_json::from_str(line).expect("it is a plan");
+        let shown = format!("{plan:?}");
+        assert!(shown.contains("(secret)") && !shown.contains("hush"), "{shown}");
+    }
+
+    #[test]
+    fn a_setting_that_does_not_exist_is_refused_by_name() {
+        let line = PLANS.lines().next().expect("there is one");
+        let wrong = line.replace(r#""page_images""#, r#""page_imagess""#);
+        let error = serde_json::from_str::<BrokeragePlan>(&wrong).expect_err("it is unknown");
+        assert!(error.to_string().contains("unknown field `page_imagess`"), "{error}");
+    }
+}

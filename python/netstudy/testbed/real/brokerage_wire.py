@@ -1,0 +1,256 @@
+"""The plan, the commands and the records of the brokerage (`netstudy-engine brokerage`).
+
+The plan is the first line of the program's standard input, each further line a command; a record
+is a line of its standard output. The engine's own types are in
+`crates/records/src/brokerage_plan.rs`; both are tested against `schema/examples/brokerage-*.jsonl`.
+Times are nanoseconds of CLOCK_MONOTONIC, which all processes of a machine share.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+from pydantic import Field, TypeAdapter
+
+from netstudy.testbed.real.wire import (
+    Endpoint,
+    EndRecord,
+    ErrorRecord,
+    SnapshotCommand,
+    StopCommand,
+)
+from netstudy.wire import Wire
+
+BROKERAGE_PLAN_SCHEMA: Final = "netstudy/brokerage/1"
+BROKERAGE_RECORD_SCHEMA: Final = "netstudy/brokerage-record/1"
+
+Operation = Literal[
+    "account",
+    "buy",
+    "home",
+    "login",
+    "logout",
+    "portfolio",
+    "quotes",
+    "register",
+    "sell",
+    "update",
+]
+"""The operations of the brokerage."""
+
+
+class SqliteDatabase(Wire):
+    """Embedded SQLite: the database's CPU time is the application server's."""
+
+    kind: Literal["sqlite"] = "sqlite"
+    file: str
+    """Its write-ahead log lies beside it."""
+
+
+class PostgresqlDatabase(Wire):
+    """A PostgreSQL server."""
+
+    kind: Literal["postgresql"] = "postgresql"
+    host: str
+    """An address, or the folder of the server's Unix socket."""
+    port: int = Field(default=5432, ge=1, le=65535)
+    """It is part of the socket's name too."""
+    user: str
+    database: str
+    password: str | None = Field(default=None, repr=False)
+    """None: the server asks for none."""
+
+
+class BrokeragePopulation(Wire):
+    """What `load` fills the database with."""
+
+    users: int = Field(default=15_000, ge=1, le=1_000_000)
+    """Users `uid:0` to `uid:N-1`."""
+    quotes: int = Field(default=10_000, ge=1, le=1_000_000)
+    """Quotes `s:0` to `s:N-1`."""
+    seed: str
+    """The same seed makes the same population, to the byte."""
+
+
+class BrokerageSettings(Wire):
+    """Settings that make a variant of the application."""
+
+    statement_cache: bool = True
+    """Keep prepared statements with a connection; else each statement is prepared anew."""
+    durable_commits: bool = True
+    """Commits wait until their log is on the disk; else the last of them are lost with the machine,
+    and books still balance."""
+    page_images: int = Field(default=0, ge=0, le=9)
+    """Images on each page: page elements that browsers fetch beside it."""
+    session_limit: int = Field(default=20_000, ge=1)
+    """Sessions at once: one more ends the oldest."""
+    request_timeout_ms: int = Field(default=10_000, ge=100)
+    """A request's header, or its body, must be complete by then."""
+    idle_timeout_ms: int = Field(default=300_000, ge=100)
+    """A connection without a request is closed then."""
+
+
+class BrokeragePlan(Wire):
+    """What the application server serves, from which database."""
+
+    schema_: Literal["netstudy/brokerage/1"] = Field(default=BROKERAGE_PLAN_SCHEMA, alias="schema")
+    run: str
+    node: str
+    """For messages."""
+    listen: Endpoint
+    """Port 0: the kernel chooses one."""
+    database: Annotated[SqliteDatabase | PostgresqlDatabase, Field(discriminator="kind")]
+    pool_connections: int = Field(default=10, ge=1, le=1000)
+    """Connections to the database: more operations than that at once wait for one."""
+    worker_threads: int = Field(default=2, ge=1, le=256)
+    """Threads that carry out requests, beside those of an embedded database."""
+    population: BrokeragePopulation
+    settings: BrokerageSettings = BrokerageSettings()
+    time_limit_ms: int = Field(gt=0)
+    """After this time the process ends by itself, with an error."""
+
+
+class LoadCommand(Wire):
+    """Make the tables anew, and fill them with the population. All sessions end."""
+
+    command: Literal["load"] = "load"
+
+
+class GatherStatisticsCommand(Wire):
+    """Let the database gather statistics about its tables."""
+
+    command: Literal["gather-statistics"] = "gather-statistics"
+
+
+class ResetCommand(Wire):
+    """Remove what a run has left behind. All sessions end.
+
+    That is: registered users, orders of holdings that were sold, counts of log-ins.
+    """
+
+    command: Literal["reset"] = "reset"
+
+
+class CheckCommand(Wire):
+    """Do the books balance?"""
+
+    command: Literal["check"] = "check"
+
+
+BrokerageCommand = Annotated[
+    LoadCommand
+    | GatherStatisticsCommand
+    | ResetCommand
+    | CheckCommand
+    | SnapshotCommand
+    | StopCommand,
+    Field(discriminator="command"),
+]
+
+
+class BrokerageReady(Wire):
+    """It listens, and the database has answered: the first record."""
+
+    kind: Literal["ready"] = "ready"
+    schema_: Literal["netstudy/brokerage-record/1"] = Field(
+        default=BROKERAGE_RECORD_SCHEMA, alias="schema"
+    )
+    version: str
+    run: str
+    node: str
+    pid: int
+    listening: Endpoint
+    database: str
+    """The database's name and version, as it says."""
+
+
+class BrokerageDone(Wire):
+    """A command is carried out."""
+
+    kind: Literal["done"] = "done"
+    command: str
+    took_ns: int
+    counts: dict[str, int]
+    """Rows by table or kind."""
+
+
+class BrokerageFailed(Wire):
+    """A command could not be carried out; the server goes on."""
+
+    kind: Literal["failed"] = "failed"
+    command: str
+    message: str
+
+
+class BrokerageBooks(Wire):
+    """The answer to `check`."""
+
+    kind: Literal["books"] = "books"
+    balanced: bool
+    """True when no law is broken."""
+    detail: tuple[str, ...]
+    """The laws that are broken, for people."""
+    figures: dict[str, int]
+    """Totals, in cents where the name says so, and for each law the rows that break it."""
+
+
+class BrokerageCounters(Wire):
+    """Counters since the process started; maps have an entry for each name, also where it is 0."""
+
+    operations: dict[Operation, int]
+    """Operations that were carried out."""
+    errors: dict[str, int]
+    """Operations and requests that were not, by the name of the error."""
+    page_elements: int
+    """HTTP responses: pages, images and answers of the JSON face, errors included."""
+    responses: dict[Literal["2xx", "3xx", "4xx", "5xx"], int]
+    """HTTP responses by class."""
+    statements: int
+    """Statements sent to the database."""
+    transactions: int
+    """Transactions that were committed, those of one statement left out."""
+    database_errors: dict[str, int]
+    """Errors of the database by name, those that a retry has healed included."""
+    retries: int
+    """Operations begun again because the database was busy, or chose them as a victim."""
+    pool_waits: int
+    """Operations that waited for a connection to the database."""
+    pool_wait_ns: int
+    """How long they waited, in all."""
+    database_connects: int
+    """Connections to the database that were opened."""
+    bytes_in: int
+    """Bytes received by HTTP connections."""
+    bytes_out: int
+    """Bytes sent by HTTP connections."""
+    connections: int
+    """HTTP connections that were accepted."""
+    connections_open: int
+    """HTTP connections now."""
+    sessions: int
+    """Sessions now."""
+    sessions_evicted: int
+    """Sessions that ended because there were too many."""
+
+
+class BrokerageSnapshot(Wire):
+    """All counters, after a command."""
+
+    kind: Literal["snapshot"] = "snapshot"
+    name: str
+    at_ns: int
+    counters: BrokerageCounters
+
+
+BrokerageRecord = Annotated[
+    BrokerageReady
+    | BrokerageDone
+    | BrokerageFailed
+    | BrokerageBooks
+    | BrokerageSnapshot
+    | ErrorRecord
+    | EndRecord,
+    Field(discriminator="kind"),
+]
+BROKERAGE_COMMAND: Final[TypeAdapter[BrokerageCommand]] = TypeAdapter(BrokerageCommand)
+BROKERAGE_RECORD: Final[TypeAdapter[BrokerageRecord]] = TypeAdapter(BrokerageRecord)

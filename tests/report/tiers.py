@@ -111,6 +111,10 @@ class Planted:
     network_errors: int = 0
     server_errors: int = 0
     not_met: int = 0
+    drops: int = 0
+    """By the queue of the application's interface to the generators."""
+    packets: int = 0
+    """By that interface, in each direction."""
     counters: Mapping[str, int] | None = None
     """Counter of the application's host -> its growth."""
 
@@ -144,6 +148,7 @@ def record(made: Run, one: Planted, *, nodes: bool = True) -> RunRecord:
         ),
         edges=edges(start, end),
         counters=_counters(made, one),
+        ports=_ports(made, one),
     )
 
 
@@ -240,4 +245,21 @@ def _counters(made: Run, one: Planted) -> dict[str, Readings]:
         if host.name == "app":
             grown |= one.counters or {}
         found[host.name] = {name: (7, 7 + value) for name, value in grown.items()}
+    return found
+
+
+def _ports(made: Run, one: Planted) -> dict[str, dict[str, Readings]]:
+    """The first interface of each host; switches drop nothing."""
+    found: dict[str, dict[str, Readings]] = {}
+    for switch in made.network.switches:
+        ports = [port for link in made.network.links for port in link.ports]
+        found[switch.name] = {
+            port.name: {"frames_dropped": (0, 0)} for port in ports if port.node == switch.name
+        }
+    read = {
+        "interface_packets_sent": one.packets,
+        "interface_packets_received": one.packets,
+        "nic_queue_drops": one.drops,
+    }
+    found["app"] = {"eth0": {name: (0, value) for name, value in read.items()}}
     return found

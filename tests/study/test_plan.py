@@ -130,8 +130,8 @@ def test_cases_share_the_run_where_their_treatments_coincide() -> None:
     shared = [run for run in planned.runs if len(run.cases) > 1]
     assert planned.most.runs == 3 * len({cell.run_ids for cell in planned.cells})
     common: dict[str, wire.Level] = {
-        "release": "b",
-        "disk": "disk",
+        "release": "6.1.0.11",
+        "disk": "F20",
         "buffers": 16,
         "db_cpus": 4,
         "system": "RHEL 4.5",
@@ -143,7 +143,7 @@ def test_cases_share_the_run_where_their_treatments_coincide() -> None:
     assert found[0].cases == ("disk", "buffers")
     cells = [cell for cell in planned.cells if found[0].id in cell.run_ids]
     assert [(cell.case, cell.treatment) for cell in cells] == [
-        ("disk", {"disk": "disk", "users": 60}),
+        ("disk", {"disk": "F20", "users": 60}),
         ("buffers", {"buffers": 16}),
     ]
     # The database has other processors where the application server's are studied.

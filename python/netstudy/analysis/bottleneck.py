@@ -2,7 +2,8 @@
 
 A candidate is near its limit from a share of it on (the study's `near`). Where exactly one of those
 that were measured is, the limit is its; where several are, or none is, nothing is decided. A
-candidate that was not measured is not ruled out.
+candidate that was not measured is not ruled out, nor is one whose limit is not known, unless it
+carried more in another cell over the same links.
 
 Of several CPUs one may be saturated while the others idle. Where they are not counted one by one,
 the busiest of them is known within bounds: it carries at least the mean, and at most all of the
@@ -21,6 +22,7 @@ from netstudy.analysis.intervals import Interval
 from netstudy.analysis.line_rates import line_bps, links_of
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.named import metric_named
+from netstudy.study.levels import level_text
 from netstudy.study.outcome import Bottleneck, limit_of
 from netstudy.study.vocabulary import MACHINE, MetricName, split_metric
 from netstudy.wire import Host, Network, Switch, Treatment
@@ -28,7 +30,9 @@ from netstudy.wire import Host, Network, Switch, Treatment
 if TYPE_CHECKING:
     from netstudy.study import Study
 
-State = Literal["at its limit", "may be at its limit", "not at its limit", "not measured"]
+State = Literal[
+    "at its limit", "may be at its limit", "not at its limit", "limit not known", "not measured"
+]
 
 
 @dataclass(frozen=True)
@@ -119,10 +123,22 @@ def _limits(asked: Bottleneck, cells: Cells, row: CellRow, growth: Growth | None
         row=row,
         held=growth.held if growth else row.treatment,
         factor=growth.factor if growth else None,
-        grows=growth is not None and not growth.beyond,
+        grows=growth is not None and not growth.beyond and not _is_short(cells, row),
         near_pct=asked.near,
         candidates=tuple(sorted(found, key=_fullest_first)),
     )
+
+
+def _is_short(cells: Cells, row: CellRow) -> bool:
+    """Whether less was served than asked for, by more than the noise: growth has ended there,
+    however much more it was than before."""
+    met = cells.table.workload.met
+    share = None if met is None else row.value(met)
+    return share is not None and share < 100.0 - max(cells.study.margin_pct or 0.0, _MET_MARGIN_PCT)
+
+
+_MET_MARGIN_PCT: Final = 1.0
+"""What is under way at the end of a phase was asked for and is not served yet."""
 
 
 def _fullest_first(one: Candidate) -> tuple[int, float]:
@@ -178,7 +194,49 @@ class _Look:
     def asked(self, candidates: Iterable[tuple[str, str]]) -> Iterator[Candidate]:
         for name, text in candidates:
             metric, limit = limit_of(text)
-            yield self._fullest(name, self._members(metric), limit)
+            members = self._members(metric)
+            found = self._fullest(name, members, limit)
+            yield self._without_limit(name, members) if found.metric is None else found
+
+    def _without_limit(self, name: str, members: Sequence[tuple[str | None, str]]) -> Candidate:
+        """A candidate whose limit nobody knows: ruled out where it carried more elsewhere."""
+        read = [(who, metric_named(text, self.cells.table.vocabulary)) for who, text in members]
+        known = [
+            (value, who, metric)
+            for who, metric in read
+            if metric is not None and (value := self.row.value(metric)) is not None
+        ]
+        if not known or len(known) < len(members):
+            return Candidate(name, note="not measured")
+        value, who, metric = max(known, key=lambda one: one[0])
+        elsewhere = self._most_elsewhere(metric)
+        noise = 1 + (self.study.margin_pct or 0.0) / 100
+        is_more = elsewhere is not None and elsewhere[0] > value * noise
+        note = f"its limit is not known; the most was at {elsewhere[1]}" if elsewhere else ""
+        return Candidate(
+            name=name,
+            metric=metric,
+            where=who if len(members) > 1 else None,
+            value=value,
+            state="not at its limit" if is_more else "limit not known",
+            note=note or "its limit is not known",
+        )
+
+    def _most_elsewhere(self, metric: Metric) -> tuple[float, str] | None:
+        """The largest value in other cells over the same links, and where that was."""
+        links = self.network.links
+        found = [
+            (value, row)
+            for row in self.cells.rows
+            if row is not self.row
+            and links
+            and row.planned[0].network.links == links
+            and (value := row.value(metric)) is not None
+        ]
+        if not found:
+            return None
+        value, row = max(found, key=lambda one: one[0])
+        return value, ", ".join(f"{name} {level_text(v)}" for name, v in row.treatment.items())
 
     def _members(self, text: str) -> list[tuple[str | None, str]]:
         """A metric for each host of a group: which one it is, and the metric's name."""

@@ -113,8 +113,8 @@ class CellTable:
 def relate(study: Study, table: CellTable) -> CellTable:
     """The cells with the bases of their relative metrics. A cell of several test cases is one for
     each where their bases differ."""
-    if not table.workload.relatives:
-        return table
+    if not table.workload.relatives or table.workload.kind == "published":
+        return table  # whose values are in percent of their own tables' rows
     found = {case: bases_of(study, case, table) for case in table.cases}
     rows: list[CellRow] = []
     for row in table.rows:

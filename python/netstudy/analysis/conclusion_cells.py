@@ -12,6 +12,7 @@ from netstudy.analysis.growth import Judged, judge
 from netstudy.analysis.line_rates import capacity
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.named import metric_named
+from netstudy.documents.fields import Ref
 from netstudy.study.levels import is_numeric
 from netstudy.wire import Level, Treatment
 
@@ -32,6 +33,17 @@ class Growth:
     judged: Judged
     line_bps: int | None = None
     """The rate of the link that carries it; None: not known."""
+    delay: Metric | None = None
+    """What grows where more is asked for than is served."""
+
+    @property
+    def overdrive(self) -> tuple[float, float] | None:
+        """The delay at the last level that gains, and at the largest level beyond it; None where
+        there is none, or it is not measured."""
+        if not self.beyond or self.delay is None:
+            return None
+        here, there = (row.value(self.delay) for row in (self.last_gain, self.beyond[-1]))
+        return None if here is None or there is None else (here, there)
 
     @property
     def last_gain(self) -> CellRow:
@@ -111,9 +123,13 @@ class Cells:
 
     @property
     def load(self) -> str | None:
-        """The factor that grows, else the first numeric one with several levels."""
+        """The factor that grows, else the one that is the load of the workload, else the first
+        numeric one with several levels."""
         if self.growing is not None and self.growing.name in self.levels:
             return self.growing.name
+        load = self.study.workload.spec.load
+        if isinstance(load, Ref) and load.name in self.levels:
+            return load.name
         return next((name for name, found in self.levels.items() if is_numeric(found)), None)
 
     @property
@@ -140,6 +156,24 @@ class Cells:
             return self.metric(growth.of)
         return next(iter(self.table.measured([self.table.workload.throughput])), None)
 
+    @property
+    def scaling(self) -> tuple[Metric, ...]:
+        """What is held against growth in proportion: throughput, and what figures of the case draw
+        ideal growth of, once each."""
+        relatives = {one.metric: one.of for one in self.table.workload.relatives}
+        drawn = [
+            metric
+            for _, figure in self.study.figures
+            if figure.ideal and figure.case in (None, self.case)
+            for name in figure.y
+            if (metric := self.metric(name)) is not None and metric.direction == "higher"
+        ]
+        found: dict[Metric, Metric] = {}
+        for metric in (self.throughput, *drawn):
+            if metric is not None:
+                found.setdefault(relatives.get(metric, metric), metric)
+        return tuple(found.values())
+
     def growths(self, factor: str | None) -> Iterator[Growth]:
         """How throughput grows with a factor, at each setting of the others."""
         metric = self.throughput
@@ -155,7 +189,8 @@ class Cells:
             if len(measured) > 1:
                 link = capacity(self.study, self.table.workload, measured[0], metric)
                 rate = None if link is None else link.line_bps
-                yield Growth(metric, factor, held, tuple(measured), judged, rate)
+                delay = self.table.workload.delay
+                yield Growth(metric, factor, held, tuple(measured), judged, rate, delay)
 
 
 def _has(row: CellRow, name: str, level: Level) -> bool:

@@ -24,6 +24,7 @@ from netstudy.analysis.line_rates import capacity
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.ratio import fieller
 from netstudy.analysis.verdict import ALPHA
+from netstudy.analysis.verdict import Comparison as Verdict
 from netstudy.study.outcome import (
     Bottleneck,
     Bound,
@@ -53,6 +54,49 @@ class LevelsCompared:
     metric: Metric
     factor: str
     pairs: tuple[PairEffect, ...]
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """Two levels of a factor that differ in several things at once."""
+
+    factor: str
+    level: Level
+    base: Level
+    parts: tuple[str, ...]
+    """The things that differ."""
+    is_equal: bool
+    """Whether the levels are equal in what was compared."""
+
+
+@dataclass(frozen=True, eq=False)
+class Replaced:
+    """A level of a factor put in the place of another: what that changes."""
+
+    factor: str
+    level: Level
+    base: Level
+    """The level that was replaced."""
+    throughput: PairEffect | None
+    """None: it was not measured at both."""
+    others: tuple[PairEffect, ...]
+    """In the other metrics that are compared."""
+    losses: tuple[PairEffect, ...]
+    """Of drops, retransmissions and the like, where there were any with either."""
+
+    def change(self, pair: PairEffect, row: Verdict) -> tuple[float, float] | None:
+        """The value before and after; None where one was not measured."""
+        if row.value is None or row.base_value is None:
+            return None
+        ways = (row.base_value, row.value)
+        return ways if pair.base == self.base else ways[::-1]
+
+    def removes(self, pair: PairEffect) -> bool:
+        """Whether at most a hundredth is left of a loss at every setting."""
+        found = [change for row in pair.rows if (change := self.change(pair, row)) is not None]
+        return any(one[0] for one in found) and all(
+            after <= before / 100 for before, after in found
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,6 +217,8 @@ Drawn = (
     | Limits
     | Extrapolated
     | Crossings
+    | Bundle
+    | Replaced
 )
 
 
@@ -215,6 +261,7 @@ def _compare(asked: Conclusion, cells: Cells) -> Iterator[Drawn]:
     ]
     yield from found
     yield from _trade_offs(asked.compare, found)
+    yield from _bundles(cells, found)
 
 
 def _trade_offs(factor: str, found: Sequence[LevelsCompared]) -> Iterator[TradeOff]:
@@ -233,12 +280,93 @@ def _deciding(cells: Cells) -> Metric | None:
     return next(iter(cells.table.measured((own, *cells.table.workload.compared_on))), None)
 
 
+def _bundles(cells: Cells, compared: Sequence[LevelsCompared]) -> Iterator[Bundle]:
+    """Each two levels that differ in several things at once, whatever they were compared on."""
+    together: dict[tuple[str, Level, Level], list[PairEffect]] = {}
+    for one in compared:
+        for pair in one.pairs:
+            together.setdefault((one.factor, pair.level, pair.base), []).append(pair)
+    for (factor, level, base), pairs in together.items():
+        parts = tuple(_differing(cells, factor, level, base))
+        if len(parts) > 1:
+            rows = [row for pair in pairs for row in pair.rows if row.outcome != "missing"]
+            equal = bool(rows) and all(row.outcome == "same" for row in rows)
+            yield Bundle(factor, level, base, parts, equal)
+
+
+def _differing(cells: Cells, name: str, level: Level, base: Level) -> Iterator[str]:
+    """Fields that two levels of a factor have different values of, and what they say of each other
+    that changes together with them."""
+    one, other = (cells.study.factors[name].level(each) for each in (level, base))
+    if one is None or other is None:
+        return
+    for field in dict.fromkeys((*one.fields, *other.fields)):
+        if one.fields.get(field) != other.fields.get(field):
+            yield field
+    for said in dict.fromkeys((one.bundle, other.bundle)):
+        yield from (part.strip() for part in (said or "").split(",") if part.strip())
+
+
 def _substitute(asked: Conclusion, cells: Cells) -> Iterator[Drawn]:
     assert isinstance(asked, Substitution)
-    for metric in cells.table.measured(cells.table.workload.compared_on):
-        pairs = cells.pairs(metric, asked.substitution)
-        if pairs:
-            yield LevelsCompared(metric, asked.substitution, pairs)
+    factor = asked.substitution
+    if factor not in cells.levels:
+        return
+    first = cells.levels[factor][0]
+    base = first if asked.base is None else one_level(cells.study.factors[factor], asked.base)
+    throughput = cells.throughput
+    compared = [throughput] if throughput else []
+    wanted = (*_of_comparison(cells), *cells.table.workload.compared_on)
+    compared += [one for one in cells.table.measured(wanted) if one not in compared]
+    by_metric = {
+        one.name: {
+            pair.level if pair.base == base else pair.base: pair
+            for pair in cells.pairs(one, factor)
+            if base in (pair.level, pair.base)
+        }
+        for one in dict.fromkeys((*compared, *_losses(cells)))
+    }
+    found = [LevelsCompared(one, factor, tuple(by_metric[one.name].values())) for one in compared]
+    for level in cells.levels[factor]:
+        pairs = {name: pair[level] for name, pair in by_metric.items() if level in pair}
+        if level == base or not pairs:
+            continue
+        deciding = None if throughput is None else pairs.get(throughput.name)
+        yield Replaced(
+            factor=factor,
+            level=level,
+            base=base,
+            throughput=deciding,
+            others=tuple(
+                pairs[one.name] for one in compared if one != throughput and one.name in pairs
+            ),
+            losses=tuple(
+                pair
+                for one in _losses(cells)
+                if (pair := pairs.get(one.name)) and any(_lost(row) for row in pair.rows)
+            ),
+        )
+    yield from _bundles(cells, found)
+
+
+def _of_comparison(cells: Cells) -> tuple[Metric, ...]:
+    """The metrics that the study compares on."""
+    asked = cells.study.compare
+    named = () if asked is None else tuple(cells.metric(name) for name in asked.on)
+    return tuple(one for one in named if one is not None)
+
+
+def _losses(cells: Cells) -> tuple[Metric, ...]:
+    """Metrics of losses that the study names, else those of the workload."""
+    bases = ("drop", "segments_retransmitted", "retransmissions", "timeouts")
+    named = [one for one in cells.table.asked if any(base in one.name for base in bases)]
+    workload = cells.table.workload
+    own = (workload.drops, workload.retransmissions)
+    return cells.table.measured(dict.fromkeys(named or own))
+
+
+def _lost(row: Verdict) -> bool:
+    return bool(row.value) or bool(row.base_value)
 
 
 def _equivalent(asked: Conclusion, cells: Cells) -> Iterator[Drawn]:
@@ -248,7 +376,9 @@ def _equivalent(asked: Conclusion, cells: Cells) -> Iterator[Drawn]:
         assert metric is not None, "there are no factors without it"
         pairs = cells.pairs(metric, factor)
         if pairs:
-            yield LevelsCompared(metric, factor, pairs)
+            compared = LevelsCompared(metric, factor, pairs)
+            yield compared
+            yield from _bundles(cells, [compared])
 
 
 def _plateau(asked: Conclusion, cells: Cells) -> Iterator[Drawn]:  # noqa: ARG001  # as every kind
@@ -261,8 +391,13 @@ def _knee(asked: Conclusion, cells: Cells) -> Iterator[Drawn]:
 
 
 def _loss(asked: Conclusion, cells: Cells) -> Iterator[Drawn]:  # noqa: ARG001  # as every kind
-    metric, factor = cells.throughput, cells.scaled
-    if metric is None or factor is None:
+    for metric in cells.scaling:
+        yield from _loss_of(metric, cells)
+
+
+def _loss_of(metric: Metric, cells: Cells) -> Iterator[Loss]:
+    factor = cells.scaled
+    if factor is None:
         return
     grown = None if cells.growing is None else cells.growing.name
     best_of = grown if grown in cells.levels and grown != factor else None

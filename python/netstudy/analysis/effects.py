@@ -220,7 +220,7 @@ class _Design:
         estimates = {
             key: found for key, row in cells.items() if (found := row.estimate(metric)) is not None
         }
-        has_ratios = metric.unit != "%" and all(one.value > 0 for one in estimates.values())
+        has_ratios = not metric.is_share and all(one.value > 0 for one in estimates.values())
         return cls(cells, estimates, levels, "ratio" if has_ratios else "difference")
 
     def contexts(self, factor: str, *levels: Level) -> list[_Key]:

@@ -195,8 +195,15 @@ class Metric:
     """The reference of each value, after the unit of an axis: an iteration, a GB."""
     exported: bool = True
     """Whether the CSV export has a column for it, and a comparison a table."""
+    is_relative: bool = False
+    """Whether it is in percent of a base row: then ratios tell, and not percentage points."""
     sampled: SampledQuantity | None = field(default=None, repr=False, compare=False)
     """The samples that it is the mean of, if they are known one by one."""
+
+    @property
+    def is_share(self) -> bool:
+        """Whether it is a percentage of which differences are told in percentage points."""
+        return self.unit == "%" and not self.is_relative
 
     @property
     def better(self) -> str:

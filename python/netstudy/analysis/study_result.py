@@ -11,6 +11,7 @@ from netstudy.analysis.agreement import OrderAgreement
 from netstudy.analysis.causes import Causes, causes
 from netstudy.analysis.cells import CellRow, CellTable, Problem, pool_study
 from netstudy.analysis.conclusions import Concluded, concluded
+from netstudy.analysis.demand import OffDemand, off_demands
 from netstudy.analysis.effects import Effects, effects
 from netstudy.analysis.expectations import CheckedExpectation, check_expectations
 from netstudy.analysis.growth import GrownLoop, loops_of
@@ -146,6 +147,8 @@ class Warnings:
     """What the study asks and its runs cannot answer."""
     off_law: tuple[OffLaw, ...] = ()
     """Sizes whose times do not follow the law of the other sizes."""
+    off_demand: tuple[OffDemand, ...] = ()
+    """Published rows whose CPU time by what is served stands out."""
 
     def any(self) -> bool:
         """Whether there is anything to warn of."""
@@ -164,6 +167,7 @@ class Warnings:
                 self.left_out_by_variant,
                 self.untested,
                 self.off_law,
+                self.off_demand,
             )
         )
 
@@ -398,10 +402,10 @@ def _case(
         name=case.name,
         description=case.description,
         levels=tuple(
-            (factor.name, level.name, level.description)
+            (factor.name, level.name, level.text)
             for factor in case.factors
             for level in factor.levels
-            if level.description and level.name in laid.factors.get(factor.name, ())
+            if level.text and level.name in laid.factors.get(factor.name, ())
         ),
         layout=laid,
         panels=tuple(_panel(panel, cells, comparing, published, here) for panel in laid.panels),
@@ -492,12 +496,13 @@ def _warnings(
         left_out_by_variant=left_out_by_variant,
         untested=_untested(study, plan, cells),
         off_law=off_laws(study, cells),
+        off_demand=off_demands(study, cells.workload),
     )
 
 
 def _untested(study: Study, plan: Plan, cells: CellTable) -> tuple[Untested, ...]:
     """What the plan cannot test, and what did not happen. A buffer is told of once, by its runs."""
-    seen = of_records(plan, cells)
+    seen = of_records(plan, cells, study.margin_pct)
     filled = {one.factor for one in seen if one.kind == "never filled"}
     planned = of_plan(study, plan, cells.workload)
     return (

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, Literal
 
 from netstudy.analysis.cells import CellRow, CellTable
+from netstudy.analysis.effects import pair_effects
 from netstudy.analysis.ideal import split
 from netstudy.analysis.samples import RunSample, dropped_at_ports
 from netstudy.analysis.settings import settings_of
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 
 Kind = Literal[
     "same levels",
+    "same program",
+    "same program differs",
     "nothing marks",
     "nobody listens",
     "cannot fill",
@@ -73,6 +76,8 @@ class Untested:
     dctcp: bool = False
     """Of ECN: whether it is DCTCP's."""
     depths: tuple[Depth, ...] = ()
+    metric: str = ""
+    """What equal levels differ in."""
 
 
 _KINDS: Final[Mapping[str, re.Pattern[str]]] = {
@@ -82,8 +87,9 @@ _KINDS: Final[Mapping[str, re.Pattern[str]]] = {
     "control": re.compile(r"\.tcp\.congestion_control$"),
 }
 """What a factor is about -> the settings that it may change, and no others."""
-_NAMES: Final = re.compile(r"(^|\.)profile$")
-"""Settings that only name where values come from."""
+_VARIANT: Final = "workload.application.variant"
+_NAMES: Final = re.compile(r"(^|\.)(profile|application\.variant)$")
+"""Settings that only name where values come from, or which build they stand for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,7 +205,14 @@ def of_plan(study: Study, plan: Plan, workload: WorkloadAnalysis) -> tuple[Untes
 def _equal(design: _Design) -> Iterator[Untested]:
     for factor in design.levels:
         for levels in design.equal_levels(factor):
-            yield Untested("same levels", factor, levels)
+            kind: Kind = "same program" if _are_variants(design, factor) else "same levels"
+            yield Untested(kind, factor, levels)
+
+
+def _are_variants(design: _Design, factor: str) -> bool:
+    """Whether the levels have names of variants of an application, and nothing else of them."""
+    group = next(design.groups(factor), {})
+    return len({str(settings_of(run).get(_VARIANT)) for run in group.values()}) > 1
 
 
 def _marking(design: _Design) -> Iterator[Untested]:
@@ -344,19 +357,35 @@ def _at_once(run: Run, workload: WorkloadAnalysis) -> int | None:
     return int(total)
 
 
-def of_records(plan: Plan, cells: CellTable) -> tuple[Untested, ...]:
-    """What the runs of a study did not bring about, so that it was not tested."""
+def of_records(
+    plan: Plan, cells: CellTable, margin_pct: float | None = None
+) -> tuple[Untested, ...]:
+    """What the runs of a study did not bring about, so that it was not tested; and levels that are
+    the same program and differ by more than the noise."""
     design = _Design.of(plan, cells.factors)
     rows = [row for row in cells.rows if row.runs]
     if not rows or not design.runs:
         return ()
     about = {factor: design.about(factor) for factor in design.levels}
     return (
+        *_differing(design, cells, margin_pct),
         *_unfilled(rows, about, cells.factors),
         *_unhurt(rows, about, cells),
         *_unmarked(rows),
         *_unpaused(rows),
     )
+
+
+def _differing(design: _Design, cells: CellTable, margin_pct: float | None) -> Iterator[Untested]:
+    for one in _equal(design):
+        if one.kind != "same program" or one.factor is None:
+            continue
+        metric = cells.workload.throughput
+        found = pair_effects(cells.rows, design.levels, metric, margin_pct).get(one.factor, ())
+        for pair in found:
+            if pair.is_shown and {pair.level, pair.base} <= set(one.levels):
+                levels = (pair.level, pair.base)
+                yield Untested("same program differs", one.factor, levels, metric=metric.label)
 
 
 def _unfilled(

@@ -32,8 +32,10 @@ def conclusion_tables(result: StudyResult) -> Iterator[Table]:
         served = [one for one in found.drawn if isinstance(one, Extrapolated)]
         if limits:
             yield limits_table(found, limits, key)
-        if losses:
-            yield _scaling_table(found, losses, key)
+        metrics = list(dict.fromkeys(one.metric for one in losses))
+        for place, metric in enumerate(metrics, start=1):
+            own = [one for one in losses if one.metric == metric]
+            yield _scaling_table(found, own, key if len(metrics) == 1 else f"{key}-{place}")
         if served:
             yield extrapolation_table(found, served, key)
         pairs = [

@@ -162,7 +162,7 @@ def verdicts_table(verdicts: VerdictTable, table_id: str, caption: Sentence) -> 
         Group("Ratio", note=f"{pair[0]} ÷ {pair[1]}", columns=("ratio", "95 % interval")),
         Group("Change", "%"),
     )
-    if metric.unit == "%":  # a change of a percentage in percent would be misread
+    if metric.is_share:  # a change of a percentage in percent would be misread
         columns, note = ("difference", "95 % interval"), f"{pair[0]} − {pair[1]}"
         change = (Group("Difference", "percentage points", note, columns),)
     groups = (

@@ -36,8 +36,16 @@ class FactorLevel:
     name: Level
     fields: dict[str, Level] = field(default_factory=dict)
     description: str | None = None
+    bundle: str | None = None
+    """What else changes together with it, so that a difference is never credited to one thing."""
     item: int | None = None
     """Its index in the file's list; None when it comes from a range."""
+
+    @property
+    def text(self) -> str:
+        """What is said of it: its description, and what changes together with it."""
+        together = f"changes together with {self.bundle}" if self.bundle else ""
+        return "; ".join(part for part in (self.description, together) if part)
 
 
 @dataclass(frozen=True)
@@ -210,9 +218,12 @@ def _read_map(item: dict[str, Any], index: int) -> FactorLevel:
             fields[key] = _plain(value)
         except PydanticCustomError as error:
             raise _moved(error, key) from None
-    name, description = fields.pop("name"), fields.pop("description", None)
-    text = None if description is None else level_text(description)
-    return FactorLevel(name, fields, text, index)
+    name = fields.pop("name")
+    description, bundle = (
+        None if (text := fields.pop(key, None)) is None else level_text(text)
+        for key in ("description", "bundle")
+    )
+    return FactorLevel(name, fields, description, bundle, index)
 
 
 def _plain(value: object, *, as_text: bool = False) -> Level:
@@ -270,6 +281,11 @@ _NAMED: dict[str, Any] = {
     "properties": {
         "name": _SCALAR | {"description": "What tables print and `--only` selects."},
         "description": {"type": "string", "description": "What the level is, in a sentence."},
+        "bundle": {
+            "type": "string",
+            "description": "What changes together with the level, such as `kernel, libraries, "
+            "storage server`: a difference is credited to none of it alone.",
+        },
     },
     "additionalProperties": _SCALAR,
 }

@@ -437,13 +437,20 @@ class Conclusion(Model):
         return ()
 
 
+UNKNOWN: Final = " < unknown"
+"""Behind a candidate whose limit nobody knows."""
+
+
 @dataclass(frozen=True)
 class CandidateScalar(Scalar):
-    """A metric that is used up at a limit: `server.cpu_pct`, `app@client.packets_per_s < 80000`."""
+    """A metric that is used up at a limit: `server.cpu_pct`, `app@client.packets_per_s < 80000`,
+    `app@client.packets_per_s < unknown`."""
 
     def parse(self, value: object) -> str:
-        """Read `metric`, or `metric < number` with or without a unit."""
+        """Read `metric`, `metric < number` with or without a unit, or `metric < unknown`."""
         text = Text().parse(value)
+        if match := re.fullmatch(r"(\S+)\s*<\s*unknown", text):
+            return f"{split_metric(match[1]).text}{UNKNOWN}"
         if not re.search(r"[<>=]", text):
             return split_metric(text).text
         if ">" in text:
@@ -452,16 +459,18 @@ class CandidateScalar(Scalar):
 
     def json_schema(self) -> dict[str, Any]:
         """Text of a metric, and a bound above it where it has one of its own."""
-        return {"type": "string", "pattern": r"^\S+( ?<=? ?\d+(\.\d+)?( ?[^\s\d.]\S*)?)?$"}
+        limit = r"\d+(\.\d+)?( ?[^\s\d.]\S*)?|unknown"
+        return {"type": "string", "pattern": rf"^\S+( ?<=? ?({limit}))?$"}
 
 
 CandidateText = Annotated[str, Typed(CandidateScalar(), refs=False)]
 
 
 def limit_of(candidate: str) -> tuple[str, float | None]:
-    """The metric of a candidate, and its limit in the metric's unit; None where it says none."""
-    if " " not in candidate:
-        return candidate, None
+    """The metric of a candidate, and its limit in the metric's unit; None where it says none, or
+    that nobody knows it."""
+    if " " not in candidate or candidate.endswith(UNKNOWN):
+        return candidate.removesuffix(UNKNOWN), None
     bound = Bound.of(candidate)
     return bound.metric, bound.value
 
@@ -478,9 +487,10 @@ class Bottleneck(Conclusion):
     candidates: dict[WordsValue, CandidateText] = Field(default_factory=dict)
     """Name -> a metric and its limit, such as `app@client.packets_per_s < 80000`. A metric in
     percent needs none, nor does a rate at an interface or a port: its link's line rate is the
-    limit. Of several hosts in a group, the fullest counts. Without candidates: the CPUs and disks
-    of hosts, each link in each direction, the switches, and TCP's windows, as far as they are
-    measured."""
+    limit. `app@client.packets_per_s < unknown`: nobody knows it, so that it is ruled out only where
+    it was more in another cell over the same links. Of several hosts in a group, the fullest
+    counts. Without candidates: the CPUs and disks of hosts, each link in each direction, the
+    switches, and TCP's windows, as far as they are measured."""
     near: PercentValue = 90.0
     """From which share of its limit on a candidate counts as near it."""
 
@@ -518,6 +528,8 @@ class Substitution(Conclusion):
 
     substitution: NameValue
     """The factor whose levels replace each other."""
+    base: LevelValue | None = None
+    """The level that the others are put in the place of; without it the first."""
 
 
 class Limit(Conclusion):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 
 from netstudy.documents.nearest import did_you_mean
@@ -48,6 +48,8 @@ class PublishedValue:
     """File and line."""
     fitted: bool = False
     """Whether a profile was fitted on it."""
+    printed: Mapping[str, str] = field(default_factory=dict)
+    """Factor -> what the file has in its column, whatever level the study takes it for."""
 
     @property
     def row(self) -> str:
@@ -268,6 +270,9 @@ class _File:
                 file=self.reference.file,
                 place=self._place(row.line),
                 fitted=any(has_levels({**levels, **held}, one) for one in self._fitted),
+                printed={
+                    name: row.texts[holds.column] for name, holds in self.reference.factors.items()
+                },
             )
             if self._has_a_cell(row, value) and self._is_new(row, column, value):
                 yield value

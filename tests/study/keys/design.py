@@ -105,6 +105,7 @@ DESIGN = {
     "Level": {
         **examples(in_plan, _LEVELS, "factors.servers.0", {"name": "deux"}),
         **examples(in_report, _LEVELS, "factors.servers.0", {"description": "Two of them."}),
+        **examples(in_report, _LEVELS, "factors.servers.0", {"bundle": "kernel, compiler"}),
     },
     "GrowthSpec": {
         **examples(in_plan, GROWING, "factors.servers", {"grow": "2..", "at most": 5}),

@@ -118,6 +118,7 @@ _CONCLUSIONS = {
 }
 """Definition -> its own key, a value that makes sense, and one that does not."""
 _FURTHER: Tree = {
+    "Substitution": {"base": "catalyst"},
     "Comparison": {"base": "catalyst", "on": ["good_mbps"]},
     "Limit": {"while": "good_mbps < 5"},
     "Bottleneck": {"near": "much", "candidates": {"it": "good_mbps < 5"}},

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from netstudy.analysis.distribution import Histogram
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.samples import Floats, RunSample
+from netstudy.study.workloads.base import Spec
 from netstudy.wire import Run, RunRecord
 
 
@@ -161,6 +162,13 @@ class WorkloadAnalysis:
     """What shows whether the measuring phase still holds a warm-up."""
     bound: Callable[[Run], Bound | None]
     """The most that metrics in Mbit/s can be; None: it is not known."""
+    published_rate: Callable[[Mapping[str, float], Spec], float | None] | None = None
+    """What is served a second, from the published values of a row and the workload at its levels;
+    None where they do not tell."""
+    met: Metric | None = None
+    """Share of what was asked for that was served."""
+    delay: Metric | None = None
+    """What grows where more is asked for than is served."""
     timed: Metric | None = None
     """The mean time of a sample of a fixed size."""
     further: tuple[Metric, ...] = ()

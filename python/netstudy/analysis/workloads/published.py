@@ -90,6 +90,10 @@ def published(
         compared_on=(of(base.compared_on) if base else ()) or metrics[:1],
         throughput=((of((base.throughput,)) if base else ()) or rising or metrics)[0],
         timed=_one_of(base.timed, given) if base else None,
+        delay=_one_of(base.delay, given) if base else None,
+        met=_one_of(base.met, given) if base else None,
+        published_rate=base.published_rate if base else None,
+        relatives=base.relatives if base else (),
         bounded=_one_of(base.bounded, given) if base else None,
         chain=tuple(
             Step(given[step.cause.name], given[step.effect.name], step.expects_rise)

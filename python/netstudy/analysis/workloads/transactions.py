@@ -9,7 +9,7 @@ time (the interactive response time law; Jain, The Art of Computer Systems Perfo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -41,7 +41,10 @@ from netstudy.analysis.statistics import further
 from netstudy.analysis.workloads.base import Counted, Course, Relative, Step, WorkloadAnalysis
 from netstudy.analysis.workloads.losses import Counts, LossCounts, losses_per_run
 from netstudy.analysis.workloads.signals import of_hosts, signals_of
+from netstudy.study.references import concrete
+from netstudy.study.workloads.base import Spec
 from netstudy.study.workloads.transactions import OPERATIONS
+from netstudy.study.workloads.transactions import Transactions as TransactionsSpec
 from netstudy.wire import ClosedLoad, Run, RunRecord, Transactions
 
 PAGE_ELEMENT: Final = "page element"
@@ -242,9 +245,28 @@ def _cpu_by(
     return of
 
 
+def _met(run: RunSample) -> Terms | None:
+    """Of an open loop: a closed one submits what it can."""
+    offered, done = total(run, "offered"), total(run, "completed")
+    if isinstance(work_of(run.planned).load, ClosedLoad):
+        return None
+    return one(100.0 * min(done, offered), offered) if offered and done is not None else None
+
+
 def _not_met(run: RunSample) -> Terms | None:
     offered, missed = total(run, "offered"), total(run, "not_met")
     return one(100.0 * missed, offered) if offered and missed is not None else None
+
+
+def published_rate(values: Mapping[str, float], spec: Spec) -> float | None:
+    """Page elements a second of a published row: its ETR, or users ÷ response time where a closed
+    loop has no think time."""
+    assert isinstance(spec, TransactionsSpec), "only this workload comes here"
+    if "etr_per_s" in values:
+        return values["etr_per_s"]
+    users = None if spec.closed is None or spec.closed.think else concrete(spec.closed.users)
+    response = values.get("response_ms_mean")
+    return 1e3 * users / response if users and response else None
 
 
 # ---- metrics
@@ -263,6 +285,7 @@ def _metric(  # one argument for each field that differs
     sampled: SampledQuantity | None = None,
     *,
     exported: bool = True,
+    is_relative: bool = False,
 ) -> Metric:
     return Metric(
         name=name,
@@ -276,6 +299,7 @@ def _metric(  # one argument for each field that differs
         figure=figure,
         reading=reading,
         exported=exported,
+        is_relative=is_relative,
         sampled=sampled,
     )
 
@@ -406,13 +430,14 @@ def _relative(name: str, of: Metric, short: str, *, scaling: bool = False) -> Me
         f"{name}_{'scaling' if scaling else 'pct'}",
         f"scaling factor of the {short}" if scaling else f"relative {short}",
         "" if scaling else "%",
-        f"{short} ÷ {'that' if short == 'ETR' else 'ITR'} of the base row of its table{ending}; "
-        "the base row is taken as exact"
-        + ("" if short == "ETR" else ", or ÷ its ETR where the table compares the two"),
+        f"{short} ÷ that of the base row of its table"
+        f"{'' if short == 'ETR' else ', or ÷ its ETR where the table compares the two'}{ending}; "
+        "the base row is taken as exact",
         f"{name}_{'scaling' if scaling else 'relative'}",
         RatioOfSums(terms),
         instruments=of.instruments,
         decimals=2,
+        is_relative=True,
     )
 
 
@@ -448,6 +473,17 @@ OFFERED = _metric(
     RatioOfSums(_per_second("offered")),
     "neutral",
     (CLIENT_CLOCK,),
+)
+MET = _metric(
+    "met_pct",
+    "share of submissions that were met",
+    "%",
+    "transactions that ended without an error ÷ submissions that were due × 100",
+    "met",
+    Share(_met),
+    "neutral",
+    (CLIENT_SOCKETS, CLIENT_CLOCK),
+    2,
 )
 NOT_MET = _metric(
     "not_met_pct",
@@ -607,6 +643,7 @@ TRANSACTION_METRICS = (
     TRANSACTIONS_RATE,
     ELEMENTS,
     OFFERED,
+    MET,
     NOT_MET,
     ERRORS,
     NETWORK_ERRORS,
@@ -671,6 +708,9 @@ TRANSACTIONS = WorkloadAnalysis(
     further=FURTHER_STATISTICS,
     latencies=lambda runs: latency_histogram(runs, PAGE_ELEMENT, "response"),
     tail=(RESPONSE_P50, RESPONSE_P99),
+    delay=RESPONSE,
+    met=MET,
+    published_rate=published_rate,
     signals=SIGNALS.steps(RESPONSE, DROPS, RETRANSMISSIONS),
     relatives=(Relative(ETR_RELATIVE, ETR), Relative(ITR_RELATIVE, ITR)),
 )

@@ -211,7 +211,7 @@ def _who(panel: Panel, table: VerdictTable) -> Sentence:
     return say(
         f"{{first}} {better}{{where}}{{also}}.",
         first=named(table.factor, first),
-        article=Name("a " if table.metric.unit == "%" else ""),
+        article=Name("a " if table.metric.is_share else ""),
         word=Name("faster" if is_time(table.metric) else table.metric.direction),
         metric=Name(table.metric.label),
         other=named(table.factor, second),
@@ -310,7 +310,7 @@ def _is_ahead(pair: PairEffect, winner: Level) -> Sentence:
         change = Change(pair.change, pair.interval, f"geometric mean of ratios, {source}")
         change = change if winner == pair.level else change.inverse()
         return ahead_of(pair.metric, change, other)
-    if pair.metric.unit == "%":
+    if pair.metric.is_share:
         points = Change(1.0, None, f"mean difference, {source}", pair.change, pair.interval)
         return ahead_of(pair.metric, points if winner == pair.level else points.inverse(), other)
     value = metric_number(abs(pair.change), pair.metric, f"mean difference, {source}")

@@ -22,6 +22,7 @@ def limit_sentences(one: Limits) -> Iterator[Sentence]:
     yield _verdict(one)
     yield from _beside(one)
     yield from _ruled_out(one)
+    yield from _unlimited(one)
     yield from _unmeasured(one)
     yield from _would_decide(one)
 
@@ -105,6 +106,27 @@ def _ruled_out(one: Limits) -> Iterator[Sentence]:
 
 def _near(one: Limits) -> Number:
     return plain(one.near_pct, 0, "%", "near of the conclusion, in % of a limit")
+
+
+def _unlimited(one: Limits) -> Iterator[Sentence]:
+    """Candidates that were measured and whose limits nobody knows."""
+    found = one.in_state("limit not known")
+    if not found or one.grows:
+        return
+    alone = "; what is full explains the throughput without" if one.limit is not None else ""
+    yield say(
+        f"Limit not known, and so not ruled out: {{names}}{alone}{{it}}.",
+        names=join([_measured(candidate, one) for candidate in found]),
+        it=Name(" it" if len(found) == 1 else " them") if alone else NOTHING,
+    )
+
+
+def _measured(one: Candidate, limits: Limits) -> Sentence:
+    assert one.metric is not None, "it was measured"
+    assert one.value is not None, "it was measured"
+    where = treatment_text(limits.row.treatment)
+    value = plain(one.value, one.metric.decimals, one.metric.unit, f"{one.metric.name}, {where}")
+    return say("{name} ({value})", name=Name(one.name), value=value)
 
 
 def _unmeasured(one: Limits) -> Iterator[Sentence]:

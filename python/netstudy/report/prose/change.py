@@ -56,7 +56,7 @@ def change_of(row: Comparison, source: str) -> Change:
 
 def size_of(row: Comparison, metric: Metric) -> float:
     """How large the difference of a row is among others of its metric."""
-    if metric.unit == "%":
+    if metric.is_share:
         return abs(row.difference or 0.0)
     return abs(math.log(row.ratio)) if row.ratio else math.inf
 
@@ -134,7 +134,7 @@ def ahead_of(metric: Metric, change: Change, other: Name) -> Sentence:
 
 def in_points(metric: Metric, change: Change) -> bool:
     """Whether the change is told in percentage points: a ratio of percentages would be misread."""
-    return metric.unit == "%" and change.difference is not None
+    return metric.is_share and change.difference is not None
 
 
 def _is_endless(change: Change) -> bool:

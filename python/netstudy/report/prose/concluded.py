@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from netstudy.analysis.bottleneck import Limits
 from netstudy.analysis.conclusion_cells import Growth
 from netstudy.analysis.conclusions import (
+    Bundle,
     Concluded,
     Crossings,
     Drawn,
@@ -15,24 +16,24 @@ from netstudy.analysis.conclusions import (
     Loss,
     LossAt,
     Repetitions,
+    Replaced,
     TradeOff,
 )
 from netstudy.analysis.effects import PairEffect
 from netstudy.analysis.extrapolation import Extrapolated
 from netstudy.analysis.study_result import StudyResult
-from netstudy.analysis.verdict import Comparison
 from netstudy.report.cellrefs import at, cell_number, count, percent, plain, treatment_text
 from netstudy.report.numbers import counted, level_text, listed, number_text, significant_text
 from netstudy.report.prose.bottleneck import limit_sentences
 from netstudy.report.prose.bypass import crossing_sentences
-from netstudy.report.prose.change import Change, ahead_of, change_of
 from netstudy.report.prose.extrapolate import extrapolated
+from netstudy.report.prose.pairs import pair_sentence, pooled_sentence, replaced_sentences
 from netstudy.report.prose.words import NOTHING, Point, held_levels, named, point, things
 from netstudy.report.refs import Name, Number, Sentence, join, say
 from netstudy.report.requirement_table import bound_text
 from netstudy.study.not_reported import kind_of
 from netstudy.units import format_rate
-from netstudy.wire import Level, Treatment
+from netstudy.wire import Treatment
 
 
 def concluded_points(result: StudyResult) -> list[Point]:
@@ -66,9 +67,14 @@ def _of(drawn: Drawn) -> Iterator[Sentence]:
         case LevelsCompared():
             for pair in drawn.pairs:
                 yield pair_sentence(pair)
-                yield from _pooled(pair)
+                yield from pooled_sentence(pair)
         case Growth():
             yield _growth(drawn)
+            yield from _overdrive(drawn)
+        case Replaced():
+            yield from replaced_sentences(drawn)
+        case Bundle():
+            yield _bundle(drawn)
         case Loss():
             yield from _losses(drawn)
         case TradeOff():
@@ -83,117 +89,6 @@ def _of(drawn: Drawn) -> Iterator[Sentence]:
             yield from _repetitions(drawn)
         case Crossings():
             yield from crossing_sentences(drawn.of)
-
-
-def pair_sentence(pair: PairEffect) -> Sentence:
-    """Two levels: which one is ahead, by how much and where; or that they are equal."""
-    measured = [row for row in pair.rows if row.outcome != "missing"]
-    if not measured:
-        return say("{a} and {b} were not measured at the same levels.", **_both(pair))
-    if all(row.outcome == "same" for row in measured):
-        return say(
-            "{a} and {b} are equal in {metric}{n}.",
-            metric=Name(pair.metric.label),
-            n=_in_all(measured),
-            **_both(pair),
-        )
-    if len(measured) == 1:
-        return _one(pair, measured[0])
-    if pair.winner is not None and pair.scale == "ratio":
-        return _overall(pair, pair.winner, measured)
-    return _counts(pair, measured)
-
-
-def _pooled(pair: PairEffect) -> Iterator[Sentence]:
-    """The ratio over all settings where neither way is better, or no effect is shown."""
-    if pair.scale != "ratio" or pair.winner is not None or len(pair.contexts) < _SEVERAL:
-        return
-    source = f"geometric mean over {len(pair.contexts)} settings, {pair.metric.name}"
-    interval = NOTHING
-    if pair.interval is not None:
-        low, high = (number_text(end, 2) for end in (pair.interval.low, pair.interval.high))
-        ci = Number(pair.change, f"{low} to {high}", f"95 % interval, {source}")
-        interval = say(" ({level} CI {ci})", level=Name("95 %"), ci=ci)
-    yield say(
-        "{a} ÷ {b}, {metric}: {ratio}{ci} over {n} (geometric mean).",
-        metric=Name(pair.metric.label),
-        ratio=plain(pair.change, 2, "", source),
-        ci=interval,
-        n=things(count(len(pair.contexts), "settings compared"), "setting"),
-        **_both(pair),
-    )
-
-
-def _both(pair: PairEffect) -> dict[str, Name]:
-    return {"a": named(pair.factor, pair.level), "b": named(pair.factor, pair.base)}
-
-
-def _in_all(rows: Sequence[Comparison]) -> Sentence:
-    if len(rows) == 1:
-        return NOTHING
-    return say(" in all {n}", n=things(count(len(rows), "settings compared"), "setting"))
-
-
-def _one(pair: PairEffect, row: Comparison) -> Sentence:
-    if row.outcome == "undecided" or row.winner is None:
-        words = "differ in" if row.outcome == "different" else "too close to call in"
-        return say(
-            f"{{a}} and {{b}}: {words} {{metric}}.", metric=Name(pair.metric.label), **_both(pair)
-        )
-    source = f"{pair.metric.name}, {level_text(pair.level)} ÷ {level_text(pair.base)}"
-    change = change_of(row, source)
-    is_level = row.winner == pair.level
-    return say(
-        "{winner} {ahead}.",
-        winner=named(pair.factor, row.winner),
-        ahead=ahead_of(
-            pair.metric,
-            change if is_level else change.inverse(),
-            named(pair.factor, pair.base if is_level else pair.level),
-        ),
-    )
-
-
-def _overall(pair: PairEffect, winner: Level, rows: Sequence[Comparison]) -> Sentence:
-    source = f"geometric mean over {len(pair.contexts)} settings, {pair.metric.name}"
-    change = Change(pair.change, pair.interval, source)
-    is_level = winner == pair.level
-    won = sum(row.winner == winner for row in rows)
-    exceptions = NOTHING
-    if won < len(rows):
-        exceptions = say("; ahead in {n} of them", n=count(won, "settings that it wins"))
-    return say(
-        "{winner} {ahead}, on average over {n}{exceptions}.",
-        winner=named(pair.factor, winner),
-        ahead=ahead_of(
-            pair.metric,
-            change if is_level else change.inverse(),
-            named(pair.factor, pair.base if is_level else pair.level),
-        ),
-        n=things(count(len(rows), "settings compared"), "setting"),
-        exceptions=exceptions,
-    )
-
-
-def _counts(pair: PairEffect, rows: Sequence[Comparison]) -> Sentence:
-    """Without an effect over all: in how many settings which one is ahead."""
-    parts = [
-        *(
-            (f"{named(pair.factor, one)} is ahead", sum(row.winner == one for row in rows))
-            for one in (pair.level, pair.base)
-        ),
-        ("they differ", sum(row.outcome == "different" and row.winner is None for row in rows)),
-        ("they are equal", sum(row.outcome == "same" for row in rows)),
-        ("too close to call", sum(row.outcome == "undecided" for row in rows)),
-    ]
-    told = [f"{words} in {n}" for words, n in parts if n]
-    return say(
-        "{metric} of {a} and {b}, over {n}: {told}.",
-        metric=Name(pair.metric.title),
-        n=things(count(len(rows), "settings compared"), "setting"),
-        told=Name(listed(told)),
-        **_both(pair),
-    )
 
 
 def _growth(one: Growth) -> Sentence:
@@ -219,6 +114,42 @@ def _growth(one: Growth) -> Sentence:
         value=value,
         share=_of_the_link(one, value.value),
         more=Name(counted(one.factor, listed(more))),
+    )
+
+
+def _overdrive(one: Growth) -> Iterator[Sentence]:
+    """Beyond the knee only the delay grows."""
+    found = one.overdrive
+    if found is None or one.delay is None or found[1] <= found[0]:
+        return
+    here, there = one.last_gain, one.beyond[-1]
+    source = f"{one.delay.name}, {treatment_text(there.treatment)} ÷ at the knee"
+    yield say(
+        "Overdrive beyond the knee{held}: from {knee} to {most} {metric} grows from {before} to "
+        "{after}, by a factor of {ratio}.",
+        held=held_levels(one.held),
+        knee=at(one.factor, here.treatment[one.factor]),
+        most=at(one.factor, there.treatment[one.factor]),
+        metric=Name(one.delay.label),
+        before=cell_number(here, one.delay, unit=True) or NOTHING,
+        after=cell_number(there, one.delay, unit=True) or NOTHING,
+        ratio=plain(found[1] / found[0], 2, "", source),
+    )
+
+
+def _bundle(one: Bundle) -> Sentence:
+    """Several things that changed at once: none of them is credited."""
+    words = (
+        "so two of their effects may cancel out"
+        if one.is_equal
+        else "so a difference is credited to none of them alone"
+    )
+    return say(
+        f"{{a}} and {{b}} differ in {{n}} things at once ({{parts}}), {words}.",
+        a=named(one.factor, one.level),
+        b=named(one.factor, one.base),
+        n=count(len(one.parts), "things that differ between the levels"),
+        parts=Name(listed(list(one.parts))),
     )
 
 
@@ -258,7 +189,7 @@ def _stands(pair: PairEffect) -> Sentence:
     if pair.scale == "ratio":
         ratio = plain(pair.change, 2, "", f"geometric mean of ratios, {source}")
         return say("{ratio} times the {metric}", ratio=ratio, metric=Name(pair.metric.label))
-    unit = "percentage points" if pair.metric.unit == "%" else pair.metric.unit
+    unit = "percentage points" if pair.metric.is_share else pair.metric.unit
     text = f"{number_text(abs(pair.change), max(1, pair.metric.decimals))}\u00a0{unit}"
     more = Name("more" if pair.change >= 0 else "less")
     difference = Number(abs(pair.change), text, f"mean difference, {source}")

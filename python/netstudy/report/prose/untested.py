@@ -21,6 +21,23 @@ def untested_sentence(found: Untested) -> Sentence:
                 levels=levels,
                 reference=Name(f"${{{found.factor}}}", code=True),
             )
+        case "same program":
+            return say(
+                "{levels} stand for builds that are not at hand: all of them are the same program "
+                "with the same settings here, so that {factor} was not tested. Give each its "
+                "settings under {variants}.",
+                levels=levels,
+                factor=factor,
+                variants=Name("variants", code=True),
+            )
+        case "same program differs":
+            return say(
+                "{levels} are the same program with the same settings, and yet they differ in "
+                "{metric}: something else changed between their runs, so that no difference of "
+                "this size can be credited to any factor.",
+                levels=levels,
+                metric=Name(found.metric),
+            )
         case "nothing marks":
             return say(
                 "{who} on {nodes} cannot be tested: no switch on the path marks. Set {key} of a "

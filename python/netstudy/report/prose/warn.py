@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 
 from netstudy.analysis.agreement import OrderAgreement
 from netstudy.analysis.cells import CellRow, CellTable, ProblemKind
+from netstudy.analysis.demand import OffDemand
 from netstudy.analysis.size_law import LAW, OffLaw
 from netstudy.analysis.study_result import StudyResult
 from netstudy.analysis.verdict import RUNS_RECOMMENDED
-from netstudy.report.cellrefs import count, level_name, percent, treatment_text
+from netstudy.report.cellrefs import count, level_name, percent, plain, treatment_text
 from netstudy.report.numbers import full_level, level_text, listed, spans
 from netstudy.report.prose import signals
 from netstudy.report.prose.untested import untested_sentence
@@ -49,6 +50,7 @@ def warnings(result: StudyResult) -> list[Sentence]:
         *_warm_up(result),
         *_waits(result),
         *map(_off_law, found.off_law),
+        *map(_off_demand, found.off_demand),
         *map(untested_sentence, found.untested),
         *(say("{text}.", text=Name(text)) for text in found.reference),
         *(_contradicted(order) for order in found.contradicted),
@@ -61,6 +63,33 @@ def warnings(result: StudyResult) -> list[Sentence]:
         *_left_out(found.left_out, "with --without"),
         *_left_out(found.left_out_by_variant, "by its variant for this testbed"),
     ]
+
+
+def _off_demand(found: OffDemand) -> Sentence:
+    """A published row, and the CPUs with which it would be like the others."""
+    one = found.demand
+    fits = NOTHING
+    if one.cpus != found.fitting_cpus:
+        taken = one.cpus != one.taken_cpus and one.taken_cpus == found.fitting_cpus
+        fits = say(
+            "; with {cpus} CPUs it would be as in the others{taken}",
+            cpus=count(found.fitting_cpus, "CPUs printed ÷ ratio to the other rows"),
+            taken=Name(", which is what the study takes" if taken else ""),
+        )
+    source = f"CPU % × CPUs ÷ throughput, {one.row}"
+    return say(
+        "The published row {row} breaks the law of the others: with its {cpus} CPUs, the CPU time "
+        "of {host} by what it serves is {ms}, {ratio} times the median of the {n} other rows "
+        "({others}){fits}.",
+        row=Name(one.row, code=True),
+        cpus=plain(one.cpus, 0, "", f"CPUs of {one.host}, {one.row}"),
+        host=Name(one.host),
+        ms=plain(one.ms, 2, "ms", source),
+        ratio=plain(found.ratio, 2, "", f"{source} ÷ median of the other rows"),
+        n=count(found.rows, "other published rows"),
+        others=plain(found.others_ms, 2, "ms", "median of the other published rows"),
+        fits=fits,
+    )
 
 
 def _off_law(found: OffLaw) -> Sentence:

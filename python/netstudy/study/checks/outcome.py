@@ -20,6 +20,7 @@ from netstudy.study.checks.tables import table_problems
 from netstudy.study.levels import level_text
 from netstudy.study.model import Study, factor_names
 from netstudy.study.outcome import (
+    UNKNOWN,
     Bottleneck,
     Bound,
     Comparison,
@@ -130,6 +131,9 @@ def _conclusion_problems(study: Study, path: Path, conclusion: Conclusion) -> It
             yield from factors_problems(
                 study, (*path, "substitution"), (conclusion.substitution,), cases
             )
+            if conclusion.base is not None and conclusion.substitution in study.factors:
+                base = (*path, "base")
+                yield from one_level_problems(study, base, conclusion.substitution, conclusion.base)
         case Knee():
             yield from factors_problems(study, (*path, "knee"), (conclusion.knee,), cases)
         case Comparison():
@@ -151,11 +155,14 @@ def _candidate_problems(study: Study, path: Path, candidate: str) -> Iterator[Pr
     metric, limit = limit_of(candidate)
     wrong = list(metric_problems(study, path, metric))
     yield from wrong
-    if wrong or limit is not None:
+    if wrong or limit is not None or candidate.endswith(UNKNOWN):
         return
     name = split_metric(metric)
     if not name.base.endswith("_pct") and not is_line_rate(name):
-        message = f'"{metric}" has no limit of its own; write one, as in {metric} < 80000'
+        message = (
+            f'"{metric}" has no limit of its own; write one, as in {metric} < 80000, or '
+            f"{metric}{UNKNOWN} if nobody knows it"
+        )
         yield study.document.problem(path, message)
 
 

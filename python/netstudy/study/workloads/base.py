@@ -78,6 +78,11 @@ class Spec(Model):
         return {}
 
     @property
+    def load(self) -> object:
+        """What says how much is asked for, such as a number of users; None: the number of hosts."""
+        return None
+
+    @property
     def sample_bytes(self) -> int | None:
         """Payload of one of its samples, where no reference is left; None: it has no fixed size."""
         return None

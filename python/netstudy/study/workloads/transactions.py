@@ -278,6 +278,7 @@ class Transactions(Spec):
             "transactions_per_s": WorkloadMetric("transactions a second"),
             "elements_per_transaction": WorkloadMetric("page elements by transactions"),
             "offered_per_s": WorkloadMetric("submissions that were due, a second"),
+            "met_pct": WorkloadMetric("share of submissions that were due and done"),
             "not_met_pct": WorkloadMetric("share of submissions that were due and not begun"),
             "errors": WorkloadMetric("submissions that failed"),
             "network_errors": WorkloadMetric("submissions that failed on their connection"),
@@ -321,6 +322,7 @@ class Transactions(Spec):
             "transactions": "transactions a second",
             "elements": "page elements by transactions",
             "offered": "submissions that were due, a second",
+            "met": "share of submissions that were due and done",
             "not_met": "share of submissions that were due and not begun",
             "errors": "submissions that failed",
             "network_errors": "submissions that failed on their connection",
@@ -451,6 +453,13 @@ class Transactions(Spec):
             if host not in (None, self.server.group, "localhost"):
                 message = f"is at {host}; the program is on the host {self.server.group}"
                 yield study.document.problem((*path, "application", key), message)
+
+    @property
+    def load(self) -> object:
+        """The users of a closed loop, the rate of an open one."""
+        if self.closed is not None:
+            return self.closed.users
+        return None if self.open is None else self.open.rate
 
     @model_validator(mode="after")
     def _one_load(self) -> Transactions:

@@ -1,0 +1,223 @@
+"""Two levels of a factor beside each other, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from netstudy.analysis.conclusions import Replaced
+from netstudy.analysis.effects import PairEffect
+from netstudy.analysis.verdict import Comparison
+from netstudy.report.cellrefs import count, metric_number, plain, treatment_text
+from netstudy.report.numbers import level_text, listed, number_text
+from netstudy.report.prose.change import Change, ahead_of, change_of
+from netstudy.report.prose.words import NOTHING, named, things
+from netstudy.report.refs import Name, Number, Sentence, join, say
+from netstudy.wire import Level
+
+_SEVERAL = 2
+"""Settings that a mean over them needs."""
+
+
+def pair_sentence(pair: PairEffect) -> Sentence:
+    """Two levels: which one is ahead, by how much and where; or that they are equal."""
+    measured = [row for row in pair.rows if row.outcome != "missing"]
+    if not measured:
+        return say("{a} and {b} were not measured at the same levels.", **_both(pair))
+    if all(row.outcome == "same" for row in measured):
+        return say(
+            "{a} and {b} are equal in {metric}{n}.",
+            metric=Name(pair.metric.label),
+            n=_in_all(measured),
+            **_both(pair),
+        )
+    if len(measured) == 1:
+        return _one(pair, measured[0])
+    if pair.winner is not None and pair.scale == "ratio":
+        return _overall(pair, pair.winner, measured)
+    return _counts(pair, measured)
+
+
+def pooled_sentence(pair: PairEffect) -> Iterator[Sentence]:
+    """The ratio over all settings where neither way is better, or no effect is shown."""
+    if pair.scale != "ratio" or pair.winner is not None or len(pair.contexts) < _SEVERAL:
+        return
+    source = f"geometric mean over {len(pair.contexts)} settings, {pair.metric.name}"
+    interval = NOTHING
+    if pair.interval is not None:
+        low, high = (number_text(end, 2) for end in (pair.interval.low, pair.interval.high))
+        ci = Number(pair.change, f"{low} to {high}", f"95 % interval, {source}")
+        interval = say(" ({level} CI {ci})", level=Name("95 %"), ci=ci)
+    yield say(
+        "{a} ÷ {b}, {metric}: {ratio}{ci} over {n} (geometric mean).",
+        metric=Name(pair.metric.label),
+        ratio=plain(pair.change, 2, "", source),
+        ci=interval,
+        n=things(count(len(pair.contexts), "settings compared"), "setting"),
+        **_both(pair),
+    )
+
+
+def _both(pair: PairEffect) -> dict[str, Name]:
+    return {"a": named(pair.factor, pair.level), "b": named(pair.factor, pair.base)}
+
+
+def _in_all(rows: Sequence[Comparison]) -> Sentence:
+    if len(rows) == 1:
+        return NOTHING
+    return say(" in all {n}", n=things(count(len(rows), "settings compared"), "setting"))
+
+
+def _one(pair: PairEffect, row: Comparison) -> Sentence:
+    if row.outcome == "undecided" or row.winner is None:
+        words = "differ in" if row.outcome == "different" else "too close to call in"
+        return say(
+            f"{{a}} and {{b}}: {words} {{metric}}.", metric=Name(pair.metric.label), **_both(pair)
+        )
+    source = f"{pair.metric.name}, {level_text(pair.level)} ÷ {level_text(pair.base)}"
+    change = change_of(row, source)
+    is_level = row.winner == pair.level
+    return say(
+        "{winner} {ahead}.",
+        winner=named(pair.factor, row.winner),
+        ahead=ahead_of(
+            pair.metric,
+            change if is_level else change.inverse(),
+            named(pair.factor, pair.base if is_level else pair.level),
+        ),
+    )
+
+
+def _overall(pair: PairEffect, winner: Level, rows: Sequence[Comparison]) -> Sentence:
+    source = f"geometric mean over {len(pair.contexts)} settings, {pair.metric.name}"
+    change = Change(pair.change, pair.interval, source)
+    is_level = winner == pair.level
+    won = sum(row.winner == winner for row in rows)
+    exceptions = NOTHING
+    if won < len(rows):
+        exceptions = say("; ahead in {n} of them", n=count(won, "settings that it wins"))
+    return say(
+        "{winner} {ahead}, on average over {n}{exceptions}.",
+        winner=named(pair.factor, winner),
+        ahead=ahead_of(
+            pair.metric,
+            change if is_level else change.inverse(),
+            named(pair.factor, pair.base if is_level else pair.level),
+        ),
+        n=things(count(len(rows), "settings compared"), "setting"),
+        exceptions=exceptions,
+    )
+
+
+def _counts(pair: PairEffect, rows: Sequence[Comparison]) -> Sentence:
+    """Without an effect over all: in how many settings which one is ahead."""
+    parts = [
+        *(
+            (f"{named(pair.factor, one)} is ahead", sum(row.winner == one for row in rows))
+            for one in (pair.level, pair.base)
+        ),
+        ("they differ", sum(row.outcome == "different" and row.winner is None for row in rows)),
+        ("they are equal", sum(row.outcome == "same" for row in rows)),
+        ("too close to call", sum(row.outcome == "undecided" for row in rows)),
+    ]
+    told = [f"{words} in {n}" for words, n in parts if n]
+    return say(
+        "{metric} of {a} and {b}, over {n}: {told}.",
+        metric=Name(pair.metric.title),
+        n=things(count(len(rows), "settings compared"), "setting"),
+        told=Name(listed(told)),
+        **_both(pair),
+    )
+
+
+def replaced_sentences(one: Replaced) -> Iterator[Sentence]:
+    """Whether what was replaced is the limit of throughput, and what became of losses."""
+    yield _verdict(one)
+    for pair in one.losses:
+        yield _loss_change(one, pair)
+    if one.throughput is not None and one.throughput.is_shown:
+        yield pair_sentence(one.throughput)
+    for found in one.others:
+        yield pair_sentence(found)
+        yield from pooled_sentence(found)
+
+
+def _verdict(one: Replaced) -> Sentence:
+    """By substitution: what limits throughput raises it where it is replaced by more of it."""
+    names = {
+        "level": named(one.factor, one.level),
+        "base": named(one.factor, one.base),
+        "factor": Name(one.factor),
+    }
+    pair = one.throughput
+    rows = [] if pair is None else [row for row in pair.rows if row.outcome != "missing"]
+    if pair is None or not rows:
+        return say(
+            "{level} in place of {base}: throughput was not measured with both, all else equal.",
+            **names,
+        )
+    names["metric"] = Name(pair.metric.label)
+    if all(row.outcome == "same" for row in rows):
+        return say(
+            "The {factor} is not the bottleneck: {level} in place of {base} changes {metric} by "
+            "less than the noise{n}.",
+            n=_in_all(rows),
+            **names,
+        )
+    gains = sum(row.winner == one.level for row in rows)
+    if gains:
+        return say(
+            "The {whole} limits {metric}{where}: {level} in its place raises it.",
+            whole=_with_factor(one),
+            where=NOTHING
+            if gains == len(rows)
+            else say(
+                " in {n} of {all} settings",
+                n=count(gains, "settings in which the replacement gains"),
+                all=count(len(rows), "settings compared"),
+            ),
+            **names,
+        )
+    if any(row.winner == one.base for row in rows):
+        return say("{level} in place of {base} lowers {metric}.", **names)
+    return say(
+        "Whether the {factor} is the bottleneck is not decided: {level} in place of {base} is too "
+        "close to call in {metric}.",
+        **names,
+    )
+
+
+def _with_factor(one: Replaced) -> Name:
+    """The replaced level as a thing: disk F20; of a number the factor is said already."""
+    level = str(named(one.factor, one.base))
+    return Name(level if one.factor in level else f"{one.factor} {level}")
+
+
+def _loss_change(one: Replaced, pair: PairEffect) -> Sentence:
+    """What is left of a loss, at each setting where there was any."""
+    known = [
+        (context, change)
+        for context, row in zip(pair.contexts, pair.rows, strict=True)
+        if (change := one.change(pair, row)) is not None and any(change)
+    ]
+    factors = [
+        name
+        for name in dict.fromkeys(name for context, _ in known for name in context)
+        if len({context.get(name) for context, _ in known}) > 1
+    ]
+    parts = []
+    for context, change in known:
+        shown = {name: context[name] for name in factors if name in context}
+        before, after = (
+            metric_number(value, pair.metric, f"{one.factor}, {treatment_text(context)}")
+            for value in change
+        )
+        where = say(" ({where})", where=Name(treatment_text(shown))) if shown else NOTHING
+        parts.append(say("{before} to {after}{where}", before=before, after=after, where=where))
+    words = "removes the" if one.removes(pair) else "changes the"
+    return say(
+        f"{{level}} in place of {{base}} {words} {{metric}}: {{parts}}.",
+        level=named(one.factor, one.level),
+        base=named(one.factor, one.base),
+        metric=Name(pair.metric.label),
+        parts=join(parts),
+    )

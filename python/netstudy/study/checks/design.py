@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from netstudy.documents.fields import Ref
@@ -57,10 +58,20 @@ def unused_problems(study: Study) -> Iterator[Problem]:
             yield study.document.problem(path, message, of_key=True)
 
 
+def _set_by_variants(study: Study) -> set[str]:
+    """Names of the references that variants put in the place of values."""
+    return {
+        name
+        for variant in study.testbeds.values()
+        for value in variant.set.values()
+        for name in re.findall(r"\$\{([\w.]+)\}", str(value))
+    }
+
+
 def unused_field_problems(study: Study) -> Iterator[Problem]:
-    """Fields of levels that nothing refers to, each where it stands first. Those of a factor of a
-    single level are a label too."""
-    used = {ref.name for _, ref in reference_scope(study)}
+    """Fields of levels that nothing refers to, be it what a variant sets, each where it stands
+    first. Those of a factor of a single level are a label too."""
+    used = {ref.name for _, ref in reference_scope(study)} | _set_by_variants(study)
     seen: set[str] = set()
     for case in study.cases:
         for factor in case.factors:

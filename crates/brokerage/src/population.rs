@@ -98,7 +98,7 @@ pub(crate) async fn load<C: Connection>(
     connection: &mut C,
     population: &BrokeragePopulation,
 ) -> Result<Counts, DatabaseError> {
-    connection.begin(Begin::Ordinary).await?;
+    connection.begin(Begin::Durable).await?;
     connection.run_script(TABLES).await?;
     let of = Rows::drawn(population);
     let mut counts = Counts::new();

@@ -93,8 +93,8 @@ pub struct BrokeragePopulation {
 pub struct BrokerageSettings {
     /// Keep prepared statements with a connection; else each statement is prepared anew.
     pub statement_cache: bool,
-    /// Commits wait until their log is on the disk; else the last of them are lost with the machine,
-    /// and books still balance.
+    /// Commits wait until their log is on the disk; else the last of them are lost where the machine or
+    /// the database's server crashes, and books still balance.
     pub durable_commits: bool,
     /// Images on each page, from 0 to 9: page elements that browsers fetch beside it.
     pub page_images: u8,

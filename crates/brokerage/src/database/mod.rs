@@ -148,8 +148,10 @@ pub(crate) enum Begin {
     Ordinary,
     /// All statements see the same moment.
     Snapshot,
-    /// No other transaction changes the tables meanwhile.
+    /// No other transaction changes the tables meanwhile, and the commit is durable.
     Alone,
+    /// The commit is durable, whatever the variant says.
+    Durable,
 }
 
 /// A connection to either database. Futures of SQLite's are ready at once.

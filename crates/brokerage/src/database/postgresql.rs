@@ -27,7 +27,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// An operation that takes longer than that is given up, with its connection.
 const OPERATION_TIMEOUT: Duration = Duration::from_secs(30);
 /// Begins a transaction during which no other one changes these tables.
-const ALONE: &str = "BEGIN; LOCK TABLE account, accountprofile, holding, orders IN EXCLUSIVE MODE";
+const ALONE: &str = "BEGIN; SET LOCAL synchronous_commit = on; \
+    LOCK TABLE account, accountprofile, holding, orders IN EXCLUSIVE MODE";
 /// Bytes of a message while a table is filled.
 const COPY_BYTES: usize = 64 * 1024;
 
@@ -287,6 +288,7 @@ impl Connection for PostgresConnection<'_> {
             Begin::Ordinary => "BEGIN",
             Begin::Snapshot => "BEGIN ISOLATION LEVEL REPEATABLE READ",
             Begin::Alone => ALONE,
+            Begin::Durable => "BEGIN; SET LOCAL synchronous_commit = on",
         });
         Ok(())
     }

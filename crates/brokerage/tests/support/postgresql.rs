@@ -73,6 +73,12 @@ impl Postgresql {
         command.stdout(std::process::Stdio::null()).spawn().expect("psql starts")
     }
 
+    /// Waits until a statement counts something.
+    pub(crate) fn wait_for(&self, count: &str) {
+        let mut answers = std::iter::repeat_with(|| self.psql(count)).take(1_000);
+        assert!(answers.any(|answer| answer != "0"), "never: {count}");
+    }
+
     fn psql_arguments<'a>(&'a self, statements: &'a str) -> [&'a str; 9] {
         let folder = self.folder.0.to_str().expect("the path is text");
         ["-h", folder, "-U", ROLE, "-d", DATABASE, "-qAtc", statements, "-X"]
@@ -130,7 +136,7 @@ fn programs() -> Option<PathBuf> {
     folders.pop()
 }
 
-fn is_root() -> bool {
+pub(crate) fn is_root() -> bool {
     std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
 }
 

@@ -1,8 +1,10 @@
 //! Agents as their controller sees them: traffic over loopback addresses, each agent a process.
 
-use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+mod process;
+
+use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
-use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::thread;
 use std::time::Duration;
 
@@ -11,6 +13,8 @@ use netstudy_records::{
     Direction, Endpoint, InstrumentPlan, Jitter, PhaseKind, ProbePlan, RequestSchedule, RequestsOf,
     Snapshot, SocketOptions, Token, TransferSize, Until,
 };
+
+use crate::process::Agent;
 
 const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const TOKEN: &str = "000102030405060708090a0b0c0d0e0f";
@@ -23,58 +27,7 @@ const QUIET: Duration = Duration::from_millis(100);
 /// No test comes near it, unless something hangs.
 const TIME_LIMIT_MS: u64 = 60_000;
 
-/// A running agent.
-struct Agent {
-    child: Child,
-    stdin: Option<ChildStdin>,
-    stdout: BufReader<ChildStdout>,
-}
-
 impl Agent {
-    fn start(plan: &AgentPlan) -> Self {
-        Self::start_with(&serde_json::to_string(plan).expect("a plan is JSON"))
-    }
-
-    fn start_with(plan: &str) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_netstudy-engine"))
-            .arg("agent")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the agent starts");
-        let stdin = child.stdin.take();
-        let stdout = BufReader::new(child.stdout.take().expect("a pipe"));
-        let mut agent = Self { child, stdin, stdout };
-        agent.tell(plan);
-        agent
-    }
-
-    fn tell(&mut self, line: &str) {
-        let stdin = self.stdin.as_mut().expect("standard input is open");
-        writeln!(stdin, "{line}").expect("the agent reads");
-    }
-
-    /// The next record.
-    fn record(&mut self) -> AgentRecord {
-        let mut line = String::new();
-        self.stdout.read_line(&mut line).expect("the agent writes");
-        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"))
-    }
-
-    /// Skips records until `wanted` accepts one.
-    fn until<T>(&mut self, mut wanted: impl FnMut(AgentRecord) -> Option<T>) -> T {
-        loop {
-            let record = self.record();
-            let shown = format!("{record:?}");
-            let is_last = matches!(record, AgentRecord::End | AgentRecord::Error { .. });
-            if let Some(found) = wanted(record) {
-                return found;
-            }
-            assert!(!is_last, "{shown}");
-        }
-    }
-
     fn phase(&mut self, wanted: PhaseKind) -> Phase {
         self.until(|record| match record {
             AgentRecord::Phase { name, from_ns, to_ns, bytes_received, bytes_sent, .. }
@@ -85,52 +38,6 @@ impl Agent {
             _ => None,
         })
     }
-
-    fn go(&mut self) {
-        self.tell(r#"{"command":"go"}"#);
-    }
-
-    fn snapshot(&mut self, name: &str) -> Snapshot {
-        self.tell(&format!(r#"{{"command":"snapshot","name":"{name}"}}"#));
-        self.until(|record| match record {
-            AgentRecord::Snapshot(snapshot) => Some(snapshot),
-            _ => None,
-        })
-    }
-
-    fn error(&mut self) -> String {
-        self.until(|record| match record {
-            AgentRecord::Error { message } => Some(message),
-            _ => None,
-        })
-    }
-
-    /// The remaining records, and the exit status.
-    fn rest(mut self) -> (Vec<AgentRecord>, ExitStatus) {
-        let mut text = String::new();
-        self.stdout.read_to_string(&mut text).expect("the agent writes");
-        let status = self.child.wait().expect("the agent ends");
-        let record = |line| serde_json::from_str(line).expect("a line is a record");
-        (text.lines().map(record).collect(), status)
-    }
-
-    /// Told to stop, it ends well.
-    fn stop(mut self) -> Vec<AgentRecord> {
-        self.tell(r#"{"command":"stop"}"#);
-        let (records, status) = self.rest();
-        assert!(status.success(), "{status}: {records:?}");
-        assert_eq!(records.last(), Some(&AgentRecord::End));
-        records
-    }
-
-    fn exit_code(mut self) -> Option<i32> {
-        self.child.wait().expect("the agent ends").code()
-    }
-
-    fn kill(&mut self) {
-        self.child.kill().expect("it can be killed");
-        self.child.wait().expect("it ends");
-    }
 }
 
 /// A client's records of a phase at its end.
@@ -140,14 +47,6 @@ struct Phase {
     to_ns: u64,
     bytes_received: Vec<u64>,
     bytes_sent: Vec<u64>,
-}
-
-impl Drop for Agent {
-    fn drop(&mut self) {
-        // A test that fails leaves nothing running.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 fn plan(node: &str, connections: Vec<ConnectionPlan>, workload: AgentWorkload) -> AgentPlan {

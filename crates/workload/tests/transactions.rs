@@ -568,6 +568,7 @@ fn what_cannot_be_carried_out_is_refused() {
     };
     assert!(refused(&|bad| bad.load = closed(0, ms(0))));
     assert!(refused(&|bad| bad.load = closed(501, ms(0))));
+    assert!(refused(&|bad| (bad.operations, bad.load) = (page(), closed(1_000_001, ms(0)))));
     assert!(refused(&|bad| bad.load = every(ms(0), 5)));
     assert!(refused(&|bad| bad.quotes = 0));
     assert!(refused(&|bad| bad.statistics_every = ms(0)));

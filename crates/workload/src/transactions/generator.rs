@@ -19,6 +19,8 @@ use crate::phases::{Limit, Next, Phases, Sequence, Turn, Until};
 
 /// All shares together.
 const WHOLE_PPM: u32 = 1_000_000;
+/// Most users of one generator.
+const USERS_MAX: u32 = 1_000_000;
 /// Most shares that a purchase is of.
 const QUANTITY_MAX: u32 = 200;
 /// Time until a user of a closed loop submits again after a connection failed, where thinking takes less: an
@@ -55,6 +57,9 @@ impl GeneratorConfig {
         let users = self.load.users();
         if users == 0 {
             return Err("a generator has at least one user");
+        }
+        if users > USERS_MAX {
+            return Err("a generator has at most a million users");
         }
         if let Load::Open { interval: Duration::ZERO, .. } = self.load {
             return Err("in an open loop there is time between two submissions");

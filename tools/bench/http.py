@@ -1,0 +1,277 @@
+"""Holds the generator of transactions against wrk: `make bench-http`.
+
+Two network namespaces with a veth pair between them, in a sandbox that leaves nothing behind. nginx
+sends one static page of the size of a brokerage's page, or the brokerage its home page (`--page
+brokerage`, with SQLite on a RAM disk), over so many connections, each with one request under way.
+
+The two generators take turns, so that whatever else the machine does meets both; medians are
+compared. The server stays on one CPU, the generators on another one. Processor time is all that the
+kernel charges to the generator (getrusage(2)). Prints a table, and as the last line all figures as
+one JSON object; fails where the generator makes less than 0.9 times the requests of wrk in the same
+processor time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from rich.console import Console
+from rich.table import Table
+
+from netstudy.testbed.engine import find_engine
+from netstudy.testbed.netns.namespaces import find_program, within
+from netstudy.testbed.netns.sandbox import enter, sandbox_command
+from netstudy.testbed.real import wire
+from netstudy.wire import ClosedLoad, HttpRequest, Operation, UntilCount, UntilTime, to_json
+from tools.bench import iperf3
+from tools.bench.iperf3 import CLIENT, SERVER, Ends, Process
+from tools.bench.transfers import Cell
+
+FOLDER = Path("/run/nginx")
+PORT = 8080
+PAGE_BYTES = 9_000
+"""Of a page of the brokerage, about."""
+USERS = 1_000
+"""Registered at the brokerage."""
+RATIO_MIN = 0.9
+OURS, THEIRS = "agent", "wrk"
+QUANTITIES = {"rate_per_s": "requests/s", "rate_per_cpu_s": "requests a CPU second"}
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is asked for, over how many connections."""
+
+    page: str
+    connections: int
+
+    @property
+    def name(self) -> str:
+        """In the table."""
+        return f"{self.page}, {self.connections} connections"
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What one turn of a generator gave."""
+
+    requests: int
+    seconds: float
+    cpu_s: float
+
+    @property
+    def rate_per_s(self) -> float:
+        """Requests a second."""
+        return self.requests / self.seconds
+
+    @property
+    def rate_per_cpu_s(self) -> float:
+        """Requests in a second of the generator's processor time."""
+        return self.requests / self.cpu_s
+
+
+def cases(page: str) -> list[Case]:
+    """One user, some, and many."""
+    return [Case(page, connections) for connections in (1, 16, 128)]
+
+
+Serving = Callable[[int], Iterator[str | None]]
+"""Starts a server on a CPU while a block lasts; says which cookie asks for its page."""
+
+
+def _configuration() -> Path:
+    path = FOLDER / "nginx.conf"
+    (FOLDER / "html").mkdir(parents=True)
+    (FOLDER / "html/home").write_bytes(b"x" * PAGE_BYTES)
+    folders = "".join(
+        f"{what}_temp_path {FOLDER}/{what};\n"
+        for what in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    path.write_text(
+        f"daemon off; master_process off; pid {FOLDER}/pid; error_log stderr;\n"
+        "events { worker_connections 1024; }\n"
+        f"http {{ access_log off; default_type text/html; keepalive_requests 1000000000;\n{folders}"
+        f"server {{ listen {SERVER}:{PORT}; root {FOLDER}/html; }} }}\n"
+    )
+    return path
+
+
+@contextmanager
+def nginx(cpu: int) -> Iterator[str | None]:
+    """nginx with the page. Everybody may see it."""
+    program = find_program("nginx") or "nginx"
+    process = Process("server", cpu, [program, "-p", str(FOLDER), "-c", str(_configuration())])
+    _wait_for_server()
+    try:
+        yield None
+    finally:
+        process.terminate()
+
+
+def _wait_for_server() -> None:
+    with within("client"):
+        for _ in range(100):
+            try:
+                urllib.request.urlopen(f"http://{SERVER}:{PORT}/", timeout=1)
+            except urllib.error.HTTPError:
+                return
+            except OSError:
+                time.sleep(0.1)
+            else:
+                return
+    raise SystemExit("the server does not answer")
+
+
+def ours(case: Case, seconds: float, cpu: int, cookie: str | None) -> Turn:
+    """The agent: it logs its users in where a page wants a cookie."""
+    home = HttpRequest(method="GET", path="/home")
+    is_brokerage = cookie is not None
+    work = wire.TransactionClient(
+        target=wire.Endpoint(address=SERVER, port=PORT),
+        local=CLIENT,
+        host=f"{SERVER}:{PORT}",
+        script="brokerage" if is_brokerage else "plain",
+        mix=(
+            Operation(
+                name="home",
+                share_ppm=1_000_000,
+                elements_ppm=1_000_000,
+                requests=() if is_brokerage else (home,),
+            ),
+        ),
+        load=ClosedLoad(users=case.connections),
+        deck=wire.Deck(first=0, step=1, users=USERS),
+        quotes=1,
+        statistics_every_ns=10**9,
+        request_timeout_ns=10 * 10**9,
+        seed="00" * 8,
+        number=0,
+        warmup=UntilCount(count=0),
+        measure=UntilTime(ns=round(seconds * 1e9)),
+    )
+    process = Process("client", cpu, [str(find_engine()), "agent"])
+    plan = wire.AgentPlan(
+        run="bench",
+        node="client",
+        token=iperf3.TOKEN,
+        time_limit_ms=iperf3.TIME_LIMIT_S * 1000,
+        connections=(),
+        workload=work,
+    )
+    process.tell(to_json(plan))
+    requests = 0
+    for line in process.lines():
+        match wire.AGENT_RECORD.validate_json(line):
+            case wire.PhaseRecord(name="warm-up"):
+                process.tell(to_json(wire.GoCommand()))
+            case wire.PhaseRecord(name="measure"):
+                process.tell(to_json(wire.StopCommand()))
+            case wire.TransactionsRecord() as counted:
+                requests = sum(counted.page_elements)
+                if sum(counted.network_errors) + sum(counted.server_errors):
+                    raise SystemExit(f"the agent saw errors: {counted}")
+            case wire.ErrorRecord(message=message):
+                raise SystemExit(message)
+    return Turn(requests, seconds, process.end())
+
+
+def theirs(case: Case, seconds: float, cpu: int, cookie: str | None) -> Turn:
+    """wrk, in one thread."""
+    command = [find_program("wrk") or "wrk", "-t1", f"-c{case.connections}", f"-d{seconds:g}s"]
+    command += [] if cookie is None else ["-H", f"Cookie: {cookie}"]
+    process = Process("client", cpu, [*command, f"http://{SERVER}:{PORT}/home"])
+    said = process.lines().read()
+    return read_wrk(said, process.end())
+
+
+def read_wrk(said: str, cpu_s: float) -> Turn:
+    """The figures of what wrk prints."""
+    found = re.search(r"(\d+) requests in ([\d.]+)(ms|s|m),", said)
+    if found is None or "Non-2xx" in said or "Socket errors" in said:
+        raise SystemExit(f"wrk says: {said}")
+    second = {"ms": 1e-3, "s": 1.0, "m": 60.0}[found[3]]
+    return Turn(int(found[1]), float(found[2]) * second, cpu_s)
+
+
+def compare(
+    case: Case, rounds: int, seconds: float, cpu: int, cookie: str | None
+) -> dict[str, list[Turn]]:
+    """Takes turns, and changes who is first."""
+    programs = {OURS: ours, THEIRS: theirs}
+    taken: dict[str, list[Turn]] = {name: [] for name in programs}
+    for turn in range(rounds):
+        for name in list(programs) if turn % 2 == 0 else list(reversed(programs)):
+            taken[name].append(programs[name](case, seconds, cpu, cookie))
+    return taken
+
+
+def figures(taken: dict[str, list[Turn]], quantity: str) -> dict[str, float]:
+    """The median of each program, and the ratio of the agent's to the other's."""
+    medians = {
+        name: median(getattr(turn, quantity) for turn in turns) for name, turns in taken.items()
+    }
+    return {**medians, "ratio": medians[OURS] / medians[THEIRS]}
+
+
+def table(compared: dict[str, dict[str, list[Turn]]]) -> Table:
+    """Requests a second, and a second of processor time, of each case."""
+    shown = Table(
+        "case", *(f"{head}, {who}" for head in QUANTITIES.values() for who in (OURS, THEIRS, "ratio"))
+    )
+    for name, taken in compared.items():
+        cells = []
+        for quantity in QUANTITIES:
+            found = figures(taken, quantity)
+            cells += [f"{found[OURS]:.0f}", f"{found[THEIRS]:.0f}", f"{found['ratio']:.2f}"]
+        shown.add_row(name, *cells)
+    return shown
+
+
+def main() -> None:
+    """Go into a sandbox; there, measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=5.0)
+    parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    for program, package in {"nginx": "nginx-light", "wrk": "wrk"}.items():
+        if find_program(program) is None:
+            raise SystemExit(f"{program} is not installed: sudo apt-get install {package}")
+    if not arguments.inside:
+        command = [sys.executable, "-m", "tools.bench.http", *sys.argv[1:], "--inside"]
+        raise SystemExit(subprocess.run(sandbox_command(command)).returncode)
+    enter()
+    iperf3.make_network()
+    iperf3.set_up(Cell(1500, 1, offloads=True))
+    on: Ends = iperf3.ends(os.sched_getaffinity(0))
+    with nginx(on.receiver) as cookie:
+        compared = {
+            case.name: compare(case, arguments.rounds, arguments.seconds, on.sender, cookie)
+            for case in cases("nginx")
+        }
+    Console(width=140).print(table(compared))
+    found = {
+        name: {quantity: figures(taken, quantity) for quantity in QUANTITIES}
+        for name, taken in compared.items()
+    }
+    print(json.dumps(found))
+    slow = [name for name, quantities in found.items() if quantities["rate_per_cpu_s"]["ratio"] < RATIO_MIN]
+    if slow:
+        raise SystemExit(f"less than {RATIO_MIN} times the requests of wrk: {', '.join(slow)}")
+
+
+if __name__ == "__main__":
+    main()

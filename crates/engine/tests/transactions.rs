@@ -3,7 +3,7 @@
 mod process;
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,9 +11,11 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 
 use netstudy_records::{
-    AgentPlan, AgentRecord, AgentSchema, AgentWorkload, Arrivals, Deck, Endpoint, HttpMethod,
-    HttpRequest, InstrumentPlan, Latency, Load, Operation, PhaseKind, Service, SocketOptions,
-    Token, TransactionClient, TransactionScript, Until,
+    AgentPlan, AgentRecord, AgentSchema, AgentWorkload, Arrivals, BrokerageCounters,
+    BrokerageDatabase, BrokeragePlan, BrokeragePlanSchema, BrokeragePopulation, BrokerageRecord,
+    BrokerageSettings, Deck, Endpoint, HttpMethod, HttpRequest, InstrumentPlan, Latency, Load,
+    Operation, PhaseKind, Service, SocketOptions, Token, TransactionClient, TransactionScript,
+    Until,
 };
 
 use crate::process::Agent;
@@ -152,6 +154,9 @@ fn plan(client: TransactionClient) -> AgentPlan {
     }
 }
 
+/// Count, unanswered, shortest, longest.
+type Times = (u64, u64, Option<u64>, Option<u64>);
+
 /// What a generator recorded.
 #[derive(Debug, Default)]
 struct Outcome {
@@ -159,8 +164,8 @@ struct Outcome {
     counts: BTreeMap<String, BTreeMap<&'static str, u64>>,
     /// By operation and reason.
     errors: BTreeMap<(String, String), u64>,
-    /// By operation and latency: count, unanswered, shortest, longest.
-    times: BTreeMap<(String, &'static str), (u64, u64, Option<u64>, Option<u64>)>,
+    /// By operation and latency.
+    times: BTreeMap<(String, &'static str), Times>,
     /// Ends of the blocks of statistics, and their page elements and response times.
     statistics: Vec<(u64, u64, u64)>,
     /// HTTP bytes read and written in the measuring phase, by the counters at its edges.
@@ -206,7 +211,7 @@ fn measure(mut agent: Agent) -> Outcome {
     let phase = quiet(&mut agent, PhaseKind::Measure);
     let after = agent.snapshot("after");
     let bytes = counters.map(|name| after.counters[name] - before.counters[name]);
-    let mut outcome = Outcome { phase, bytes, ..Outcome::default() };
+    let mut outcome = Outcome { bytes, phase, ..Outcome::default() };
     agent.stop().into_iter().for_each(|record| outcome.add(record));
     for (operation, counts) in &outcome.counts {
         let ends = ["completed", "network_errors", "server_errors", "not_met", "unfinished"];
@@ -465,15 +470,16 @@ fn a_form_is_not_submitted_twice() {
     assert_eq!(outcome.reasons(), ["closed early"]);
 }
 
-fn brokerage(names: &[&str]) -> Vec<Operation> {
-    let share_ppm = 1_000_000 / names.len() as u32;
-    let operation = |name: &&str| Operation {
+/// Operations of the brokerage, each as often.
+fn brokerage_mix(names: &[&str]) -> Vec<Operation> {
+    let count = names.len() as u32;
+    let operation = |(place, name): (u32, &&str)| Operation {
         name: (*name).to_owned(),
-        share_ppm,
+        share_ppm: 1_000_000 / count + u32::from(place < 1_000_000 % count),
         elements_ppm: 1_000_000,
         requests: Vec::new(),
     };
-    names.iter().map(operation).collect()
+    (0..).zip(names).map(operation).collect()
 }
 
 #[test]
@@ -505,7 +511,7 @@ fn users_of_the_brokerage_keep_their_session_and_sell_what_they_hold() {
             _ => Reply::Send(with_length(400, "", "what?")),
         }
     });
-    let mut client = client(server.at, brokerage(&["sell", "logout"]), closed(4));
+    let mut client = client(server.at, brokerage_mix(&["sell", "logout"]), closed(4));
     client.script = TransactionScript::Brokerage;
     client.deck = Deck { first: 1, step: 2, users: 10 };
     client.quotes = 5;
@@ -561,7 +567,7 @@ fn a_plan_that_cannot_be_carried_out_is_refused() {
     let good = client(at, one_page("/"), closed(2));
     let of_brokerage = TransactionClient {
         script: TransactionScript::Brokerage,
-        mix: brokerage(&["home"]),
+        mix: brokerage_mix(&["home"]),
         ..good.clone()
     };
     for (bad, says) in [
@@ -580,6 +586,139 @@ fn a_plan_that_cannot_be_carried_out_is_refused() {
         assert!(error.contains(says), "{error}");
         assert_eq!(agent.exit_code(), Some(2));
     }
+}
+
+/// The engine's brokerage over SQLite, in a folder of its own.
+struct Brokerage {
+    child: Child,
+    records: std::io::Lines<BufReader<std::process::ChildStdout>>,
+    folder: std::path::PathBuf,
+    at: Endpoint,
+}
+
+impl Brokerage {
+    fn start(name: &str, population: (u32, u32)) -> Self {
+        let folder = std::env::temp_dir().join(format!("brokerage-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let mut child = Command::new(env!("CARGO_BIN_EXE_netstudy-engine"))
+            .arg("brokerage")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the brokerage starts");
+        let records = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+        let plan = BrokeragePlan {
+            schema: BrokeragePlanSchema::V1,
+            run: "0123456789ab".to_owned(),
+            node: "app".to_owned(),
+            listen: Endpoint { address: SERVER, port: 0 },
+            database: BrokerageDatabase::Sqlite {
+                file: folder.join("brokerage.sqlite").to_string_lossy().into_owned(),
+            },
+            pool_connections: 4,
+            worker_threads: 2,
+            population: BrokeragePopulation {
+                users: population.0,
+                quotes: population.1,
+                seed: "ff".to_owned(),
+            },
+            settings: BrokerageSettings {
+                statement_cache: true,
+                durable_commits: false,
+                page_images: 2,
+                session_limit: 1000,
+                request_timeout_ms: 10_000,
+                idle_timeout_ms: 60_000,
+            },
+            time_limit_ms: 120_000,
+        };
+        let at = Endpoint { address: SERVER, port: 0 };
+        let mut brokerage = Self { child, records, folder, at };
+        brokerage.tell(&serde_json::to_string(&plan).expect("a plan is JSON"));
+        brokerage.at = brokerage.until(|record| match record {
+            BrokerageRecord::Ready { listening, .. } => Some(listening),
+            _ => None,
+        });
+        brokerage.done("load");
+        brokerage
+    }
+
+    fn tell(&mut self, line: &str) {
+        let stdin = self.child.stdin.as_mut().expect("standard input is open");
+        writeln!(stdin, "{line}").expect("the brokerage reads");
+    }
+
+    fn until<T>(&mut self, mut wanted: impl FnMut(BrokerageRecord) -> Option<T>) -> T {
+        loop {
+            let line = self.records.next().expect("a further record").expect("it is text");
+            if let Some(found) = wanted(serde_json::from_str(&line).expect("it is a record")) {
+                return found;
+            }
+        }
+    }
+
+    fn done(&mut self, command: &str) {
+        self.tell(&format!(r#"{{"command":"{command}"}}"#));
+        self.until(|record| match record {
+            BrokerageRecord::Done { command: done, .. } => (done == command).then_some(()),
+            other => panic!("{other:?}"),
+        });
+    }
+
+    fn counters(&mut self) -> BrokerageCounters {
+        self.tell(r#"{"command":"snapshot","name":"now"}"#);
+        self.until(|record| match record {
+            BrokerageRecord::Snapshot { counters, .. } => Some(counters),
+            _ => None,
+        })
+    }
+
+    /// The laws that its books break.
+    fn broken_laws(&mut self) -> Vec<String> {
+        self.tell(r#"{"command":"check"}"#);
+        self.until(|record| match record {
+            BrokerageRecord::Books { balanced, detail, .. } => {
+                assert_eq!(balanced, detail.is_empty());
+                Some(detail)
+            }
+            _ => None,
+        })
+    }
+}
+
+impl Drop for Brokerage {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+#[test]
+fn the_standard_mix_is_carried_out_without_an_error_and_books_balance() {
+    let mut brokerage = Brokerage::start("mix", (60, 100));
+    let names =
+        ["home", "quotes", "logout", "register", "account", "portfolio", "buy", "sell", "update"];
+    let mut client = client(brokerage.at, brokerage_mix(&names), closed(6));
+    client.script = TransactionScript::Brokerage;
+    client.deck = Deck { first: 0, step: 2, users: 30 };
+    client.quotes = 100;
+    client.page_images = 2;
+    client.warmup = Until::Time { ns: 200 * MS };
+    client.measure = Until::Time { ns: 1000 * MS };
+    let mut agent = Agent::start(&plan(client));
+    quiet(&mut agent, PhaseKind::WarmUp);
+    // As between the phases of a study.
+    brokerage.done("reset");
+    let before = brokerage.counters();
+    let outcome = measure(agent);
+    let after = brokerage.counters();
+    assert_eq!(outcome.errors, BTreeMap::new());
+    assert_eq!(outcome.of("login", "completed"), 6, "sessions end with a reset");
+    let served = |counters: &BrokerageCounters| counters.operations.values().sum::<u64>();
+    let asked = outcome.all("page_elements");
+    assert!(asked > 0 && served(&after) > served(&before));
+    assert_eq!(brokerage.broken_laws(), Vec::<String>::new());
 }
 
 /// nginx with one page, in a folder of its own; none: it is not installed.

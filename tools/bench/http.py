@@ -170,7 +170,7 @@ def _wait_for(path: str) -> None:
 
 def _cookie_of_median_page() -> str:
     """The cookie of the user, of some, whose home page has the median size."""
-    pages = []
+    pages: list[tuple[int, str]] = []
     with within("client"):
         for user in range(31):
             form = urlencode({"uid": f"uid:{user}", "passwd": "xxx"}).encode()

@@ -4,7 +4,7 @@ mod process;
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
-use std::process::ExitStatus;
+use std::process::Command;
 use std::thread;
 use std::time::Duration;
 

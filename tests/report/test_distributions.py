@@ -29,6 +29,7 @@ from netstudy.report.numbers import NO_BREAK
 from netstudy.report.pages import write_report
 from netstudy.report.prose.answer import answer
 from netstudy.report.prose.conclude import conclusions
+from netstudy.report.prose.summary import summary
 from netstudy.report.refs import say
 from netstudy.report.requirement_table import requirements_table
 from netstudy.report.tables import verdicts_table
@@ -279,6 +280,14 @@ def test_a_requirement_on_what_the_samples_do_not_carry_says_so(tmp_path: Path) 
         "completion_ms_above_150ms_pct < 40 %",
         "met",
     ]
+
+
+def test_the_summary_says_of_which_panel_it_tells_the_causes(tmp_path: Path) -> None:
+    result = result_of(tmp_path, panels=True)
+    (why,) = (one for one in summary(result) if one.lead == "Why")
+    first, *others = (plain(sentence) for sentence in why.sentences)
+    assert first.startswith("At block 1 MB: On arista-7124s, waiting for retransmission timeouts")
+    assert not any(sentence.startswith("At block") for sentence in others)
 
 
 def test_the_summary_tells_a_share_in_percentage_points(tmp_path: Path) -> None:

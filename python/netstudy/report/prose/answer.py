@@ -17,7 +17,7 @@ from netstudy.analysis.metrics import Metric
 from netstudy.analysis.study_result import CaseResult, PanelResult, StudyResult
 from netstudy.analysis.verdict import Comparison, VerdictTable
 from netstudy.report.cellrefs import cell_number, count, metric_number, plain
-from netstudy.report.numbers import counted, full_level, level_text, listed, significant_text, spans
+from netstudy.report.numbers import counted, level_text, listed, significant_text, spans
 from netstudy.report.prose.change import (
     TOLD_AS_TIMES,
     Change,
@@ -36,6 +36,7 @@ from netstudy.report.prose.words import (
     Point,
     at_level,
     at_levels,
+    in_words,
     named,
     overtakings,
     things,
@@ -102,14 +103,10 @@ def _observed(case: CaseResult, *, alone: bool) -> Iterator[Sentence]:
     if len(case.panels) == 1 or not alone:
         yield from key_observations(case.panels[0])
         return
-    each = [[_held(found, one) for one in key_observations(found)] for found in case.panels]
+    each = [
+        [in_words(found.panel, one) for one in key_observations(found)] for found in case.panels
+    ]
     yield from (one for turn in zip_longest(*each) for one in turn if one is not None)
-
-
-def _held(found: PanelResult, observed: Sentence) -> Sentence:
-    """A sentence with the levels that its panel holds."""
-    held = [Name(full_level(factor, level)) for factor, level in found.panel.fixed.items()]
-    return say("At {held}: {text}", held=join(held), text=observed) if held else observed
 
 
 def _load(case: CaseResult) -> str | None:

@@ -7,7 +7,6 @@ study has; each test case tells the rest under its own heading.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 
 from netstudy.analysis.requirements import CheckedRequirement
 from netstudy.analysis.study_result import PanelResult, StudyResult
@@ -16,7 +15,7 @@ from netstudy.report.expectation_table import expectation_text
 from netstudy.report.prose.answer import answer, within, words_of
 from netstudy.report.prose.explain import cause_summary
 from netstudy.report.prose.published import published_summary
-from netstudy.report.prose.words import Point, point, things
+from netstudy.report.prose.words import Point, in_words, point, things
 from netstudy.report.refs import Name, Sentence, say
 from netstudy.report.requirement_table import condition_text, worst_number
 
@@ -41,9 +40,15 @@ def summary(result: StudyResult) -> list[Point]:
 
 
 def _why(result: StudyResult) -> Iterator[Sentence]:
-    """The causes of the first panel that has any."""
-    each = (cause_summary(found) for found in _panels(result))
-    yield from islice(next(filter(None, each), []), _WHY)
+    """The causes of the first panel that has any; of several panels, the first says which."""
+    panels = list(_panels(result))
+    for found in panels:
+        causes = cause_summary(found)
+        if causes:
+            first, *others = causes[:_WHY]
+            yield in_words(found.panel, first) if len(panels) > 1 else first
+            yield from others
+            return
 
 
 def _published(result: StudyResult) -> Iterator[Sentence]:

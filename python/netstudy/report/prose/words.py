@@ -87,6 +87,12 @@ def in_panel(panel: Panel) -> Sentence:
     return held_levels(panel.fixed)
 
 
+def in_words(panel: Panel, sentence: Sentence) -> Sentence:
+    """A sentence with the levels that its panel holds before it: "At buffer 2 MB: …"."""
+    held = [Name(full_level(factor, level)) for factor, level in panel.fixed.items()]
+    return say("At {held}: {text}", held=join(held), text=sentence) if held else sentence
+
+
 def held_levels(held: Treatment) -> Sentence:
     """Held levels, in brackets; empty without any."""
     if not held:

@@ -393,12 +393,14 @@ def test_a_test_bed_that_does_not_hold_together(
         ("- a list\n", "1:1: the file must be a map of keys, such as `study: incast`"),
         ("words\n", "1:1: the file must be a map of keys, such as `study: incast`"),
         ("study: [a, b\n", "2:1: not YAML: while parsing a flow sequence, expected ',' or ']', "
-                           "but got '<stream end>'"),
-        ("study: a: b\n", "1:9: not YAML: mapping values are not allowed here"),
+                           "but got '<stream end>'; a bracket is not closed"),
+        ("study: a: b\n", "1:9: not YAML: mapping values are not allowed here; a value with "
+                          '": " in it must be in quotes'),
         ("study: 'a\n", "2:1: not YAML: while scanning a quoted scalar, found unexpected end of "
                         "stream"),
         ("\tstudy: a\n", "1:1: not YAML: while scanning for the next token, found character "
-                         "'\\t' that cannot start any token"),
+                         "'\\t' that cannot start any token; lines are indented by spaces, not "
+                         "by tabs"),
         ("study: a\n---\nstudy: b\n", "2:1: not YAML: expected a single document in the stream, "
                                       "but found another document"),
         ("study: *a\n", "1:8: not YAML: found undefined alias 'a'"),

@@ -83,7 +83,8 @@ def test_items_of_lists_are_counted_from_0(small: Small) -> None:
         ("workload.incast.iterations.x", "1",
          "workload.incast.iterations: is 10, which has nothing inside to set"),
         ("replicates", "[1",
-         "not YAML: while parsing a flow sequence, expected ',' or ']', but got '<stream end>'"),
+         "not YAML: while parsing a flow sequence, expected ',' or ']', but got '<stream end>'; "
+         "a bracket is not closed"),
         ("replicates", "", "replicates: must be a whole number, not nothing"),
         ("replicates..x", "1", "a path is keys with dots, such as workload.incast.iterations"),
     ],

@@ -370,6 +370,8 @@ def test_the_incast_study_can_be_carried_out_in_the_simulator() -> None:
     assert unsupported(study, "sim") == []
     (said,) = unsupported(study, "moon")
     assert said == "This version has no testbed moon; it has sim, netns, netns-kernel, published."
+    (said,) = unsupported(study, "netn")
+    assert said == 'This version has no testbed netn; did you mean "netns"?'
     planned = make_plan(study)
     assert (len(planned.cells), planned.estimate.runs) == (46, 46 * study.replicates)
 

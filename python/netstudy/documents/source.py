@@ -175,11 +175,20 @@ def _place_at(text: str, offset: int, name: str) -> Place:
     return Place(name, before.count("\n") + 1, offset - before.rfind("\n"))
 
 
+_HINTS = {
+    "a tag": '; a value that begins with "!" must be in quotes',
+    "'\\t'": "; lines are indented by spaces, not by tabs",
+    "'<stream end>'": "; a bracket is not closed",
+    "mapping values": '; a value with ": " in it must be in quotes',
+}
+"""What mends an error, by a part of the parser's message."""
+
+
 def _syntax_problem(error: MarkedYAMLError, name: str) -> Problem:
     mark = error.problem_mark or error.context_mark
     place = Place(name, mark.line + 1, mark.column + 1) if mark else Place(name, 1, 1)
     said = ", ".join(part for part in (error.context, error.problem) if part)
-    hint = '; a value that begins with "!" must be in quotes' if "a tag" in said else ""
+    hint = next((hint for part, hint in _HINTS.items() if part in said), "")
     return Problem(place, "", f"not YAML: {said}{hint}")
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from netstudy.documents.nearest import suggestion
 from netstudy.documents.problems import listed
 from netstudy.plan.workloads import LOWERINGS, lowering_of_spec
 from netstudy.study import Study
@@ -19,8 +20,8 @@ def unsupported(study: Study, testbed: str) -> list[str]:
     """Parts that this version cannot carry out on a testbed, one sentence each; empty if there are
     none."""
     there = testbed in TESTBEDS
-    has = ", ".join(TESTBEDS)
-    missing = [] if there else [f"This version has no testbed {testbed}; it has {has}."]
+    hint = suggestion(testbed, TESTBEDS) or f"; it has {', '.join(TESTBEDS)}."
+    missing = [] if there else [f"This version has no testbed {testbed}{hint}"]
     if testbed == PUBLISHED:
         return [*missing, *_not_reported(study)]  # no run is carried out
     return [

@@ -25,6 +25,7 @@ MODERN = Kernel(
     links=frozenset({"veth", "bridge", "macvlan"}),
     packet_sockets=True,
     source_routes=True,
+    control_groups=frozenset({"cpu", "memory", "io"}),
 )
 """Linux 6.18 with 250 ticks a second and its own defaults."""
 

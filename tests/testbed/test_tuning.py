@@ -8,13 +8,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from netstudy import wire
+from netstudy.testbed.netns.control_groups import Limits, control_groups
 from netstudy.testbed.netns.setting import CpuPinning, Setting
-from netstudy.testbed.netns.tuning import cpu_mask, keep_before_others, quotas
+from netstudy.testbed.netns.tuning import cpu_mask, keep_before_others
 from tests.skips import or_skip
 from tests.testbed.carried_out import a_run, counts, roles
 from tests.testbed.networks import layout, zones
@@ -71,6 +73,13 @@ def test_one_that_never_sleeps_leaves_the_real_time_class_within_a_second(pid: i
 @pytest.mark.parametrize("pid", [SLEEP], indirect=True)
 def test_one_that_sleeps_stays_in_the_real_time_class(pid: int) -> None:
     assert set(asyncio.run(classes(pid))) == {os.SCHED_RR}
+
+
+@contextmanager
+def quotas(percents: dict[str, float]) -> Iterator[dict[str, Path]]:
+    """A group for each host that has a quota."""
+    with control_groups({host: Limits(cpu_pct=pct) for host, pct in percents.items()}) as groups:
+        yield {host: file for host, (file,) in groups.items()}
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from netstudy.testbed.netns.setting import Setting
 from netstudy.testbed.real import wire as agent_wire
 from netstudy.testbed.real.agent_specs import AgentSpec
 from netstudy.testbed.workloads import traffic_of
+from netstudy.testbed.workloads.base import ApplicationTraffic
 
 PROGRESS_MS = 1_000
 """Interval of a client's progress records, which cost it some microseconds each."""
@@ -19,9 +20,9 @@ Listening = Mapping[AgentSpec, tuple[agent_wire.Endpoint, ...]]
 
 
 def agent_plan(
-    setting: Setting, spec: AgentSpec, token: str, listening: Listening
+    setting: Setting, spec: AgentSpec, token: str, listening: Listening, port: int | None = None
 ) -> agent_wire.AgentPlan:
-    """The first line that an agent reads."""
+    """The first line that an agent reads; `port` is that of the run's application."""
     run = setting.run
     address = setting.layout.address(spec.endpoint)
     is_client = spec.role == "client"
@@ -36,14 +37,21 @@ def agent_plan(
         socket=agent_wire.SocketOptions(congestion_control=address.tcp.congestion_control),
         instruments=_instruments(setting, spec),
         connections=tuple(_connections(setting, spec, listening)),
-        workload=_workload(run, spec),
+        workload=_workload(setting, spec, port),
         probe=_probe(run, spec),
     )
 
 
-def _workload(run: wire.Run, spec: AgentSpec) -> agent_wire.AgentWorkload:
-    traffic = traffic_of(run.workload)
+def _workload(setting: Setting, spec: AgentSpec, port: int | None) -> agent_wire.AgentWorkload:
+    run, traffic = setting.run, traffic_of(setting.run.workload)
     match spec.role:
+        case "client" if isinstance(traffic, ApplicationTraffic):
+            assert port is not None, "the application runs before it is asked"
+            layout, host = setting.layout, traffic.served(run).host
+            own, other = layout.routes.reached(spec.endpoint, host) or (spec.endpoint, host)
+            local, target = (IPv4Address(layout.address(one).ip) for one in (own, other))
+            endpoint = agent_wire.Endpoint(address=target, port=port)
+            return traffic.generator(run, spec, local, endpoint)
         case "client":
             return traffic.client(run, spec)
         case "server":
@@ -79,6 +87,9 @@ def _instruments(setting: Setting, spec: AgentSpec) -> agent_wire.InstrumentPlan
         else None,
         connections_interval_ms=_interval_ms(setting.run, "tcp", {spec.node}),
         interfaces=(layout.address(spec.endpoint).device,),
+        namespace_cpu=setting.served is not None
+        and host.node in setting.served.hosts
+        and inside[0] == spec,
     )
 
 

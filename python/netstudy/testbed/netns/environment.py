@@ -189,6 +189,7 @@ def _kind(host: Host, setting: Setting) -> Any:
         tuple(
             (
                 interface_settings(one, layout),
+                one.nic.checksum_offload,
                 *(kernel_path.host_queue(one) if layout.is_shaped(one) else ()),
             )
             for one in host.interfaces
@@ -316,20 +317,29 @@ def _without_device(text: str | None) -> str | None:
 def _of_processes(setting: Setting, host: str) -> Iterator[Tuning]:
     """Changes for a host's processes."""
     if (cpu := setting.pinning.hosts) is not None:
-        yield _kept_on(cpu)
-    if (share := setting.quotas.get(host)) is not None:
-        yield Tuning(
-            command="control group of the host: cpu quota",
-            before="none",
-            after=f"{share:g} % of a CPU",
-        )
+        yield _kept_on([cpu])
+    if setting.served is not None and host in setting.served.hosts:
+        yield _kept_on(sorted(setting.cpus_of(host)), "of the application and its database: ")
+    limits = setting.limits[host]
+    if limits.cpu_pct is not None:
+        yield _limited("cpu quota", f"{limits.cpu_pct:g} % of a CPU")
+    if limits.memory_bytes is not None:
+        yield _limited("memory", f"{limits.memory_bytes} B")
+    if (disk := limits.disk) is not None:
+        rate = f"{disk.rate_bps} bit/s each way"
+        more = f", {disk.operations_per_s} requests a second" if disk.operations_per_s else ""
+        yield _limited(f"disk {disk.device}", rate + more)
+
+
+def _limited(what: str, to: str) -> Tuning:
+    return Tuning(command=f"control group of the host: {what}", before="none", after=to)
 
 
 def _of_switch(setting: Setting) -> Iterator[Tuning]:
     """Changes for the switch program; the kernel's switch has no program."""
     if setting.layout.switching == "user-space":
         if (cpu := setting.pinning.switch) is not None:
-            yield _kept_on(cpu)
+            yield _kept_on([cpu])
         yield Tuning(
             command="chrt --rr 1 for the switch, 0.9 s of each second, where that is allowed",
             before="SCHED_OTHER",
@@ -337,10 +347,11 @@ def _of_switch(setting: Setting) -> Iterator[Tuning]:
         )
 
 
-def _kept_on(cpu: int) -> Tuning:
+def _kept_on(cpus: Sequence[int], whose: str = "") -> Tuning:
     allowed = " ".join(map(str, sorted(os.sched_getaffinity(0))))
-    command = f"taskset --cpu-list {cpu}"
-    return Tuning(command=command, before=f"CPUs {allowed}", after=f"CPU {cpu}")
+    command = f"{whose}taskset --cpu-list {','.join(map(str, cpus))}"
+    after = f"CPU{'s' if len(cpus) > 1 else ''} {' '.join(map(str, cpus))}"
+    return Tuning(command=command, before=f"CPUs {allowed}", after=after)
 
 
 def with_environments(record: wire.RunRecord, names: Mapping[str, str]) -> wire.RunRecord:

@@ -18,8 +18,10 @@ from functools import cache
 from pathlib import Path
 
 from netstudy.errors import TestbedError
+from netstudy.testbed.netns.control_groups import usable
 from netstudy.testbed.netns.namespaces import run_program
 from netstudy.testbed.netns.sandbox import enter, sandbox_command
+from netstudy.testbed.netns.users import as_ordinary_user
 
 _MODULE = "netstudy.testbed.netns.kernel"
 _TIME_LIMIT_S = 20
@@ -70,6 +72,11 @@ class Kernel:
     """Whether a program may receive and send frames (AF_PACKET)."""
     source_routes: bool
     """Whether a route may depend on the address that a packet comes from."""
+    control_groups: frozenset[str] = frozenset()
+    """Controllers of control groups that may be used: cpu, memory, io."""
+    other_users: bool = True
+    """Whether a process inside may have another user's id than root's: of the machine's users, or
+    in a user namespace of its own."""
 
     @property
     def version(self) -> tuple[int, int]:
@@ -114,7 +121,18 @@ def _probe() -> Kernel:
         links=links,
         packet_sockets=_packet_sockets(),
         source_routes=_works("ip", "rule", "add", "from", "10.77.0.1", "lookup", "1000"),
+        control_groups=frozenset(usable()),
+        other_users=_other_users(),
     )
+
+
+def _other_users() -> bool:
+    """Whether a program can be started as an ordinary user."""
+    command = [*as_ordinary_user(), "sh", "-c", 'test "$(id -u)" != 0']
+    try:
+        return subprocess.run(command, capture_output=True).returncode == 0
+    except (OSError, TestbedError):
+        return False
 
 
 def _veth() -> bool:

@@ -417,6 +417,11 @@ def _stacks(
             yield Host(one.node, node.name, group, (), (one,), one.tcp)
 
 
+def offloads(nic: wire.Nic | None) -> dict[str, bool]:
+    """What is on and off at an interface: checksums are left to it only where the study says so."""
+    return {**OFFLOADS_OFF, "tx": nic is not None and bool(nic.checksum_offload)}
+
+
 def sysctls(layout: Layout) -> dict[str, Mapping[str, str]]:
     """Namespace -> file below /proc/sys/net -> text."""
     of_hosts = {host.node: host.tcp.sysctls for host in layout.hosts}

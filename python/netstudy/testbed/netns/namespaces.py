@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import ctypes
 import os
+import select
 import shutil
+import signal
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from netstudy.errors import TestbedError
@@ -17,6 +19,8 @@ from netstudy.errors import TestbedError
 FOLDER = Path("/run/netns")
 """Where `ip netns` keeps the names; the sandbox mounts an empty folder of its own there."""
 
+_END_S = 5.0
+"""Time for a killed process to end."""
 _CLONE_NEWNET = 0x4000_0000  # linux/sched.h
 _OWN = Path("/proc/thread-self/ns/net")
 
@@ -31,7 +35,7 @@ PACKAGES = {
 }
 """Program -> the package that contains it in Debian and its descendants."""
 
-_MORE_PLACES = ("/usr/sbin", "/sbin")
+MORE_PLACES = ("/usr/sbin", "/sbin")
 """Folders of administration programs, which an ordinary user's PATH may lack."""
 
 
@@ -66,9 +70,33 @@ def in_namespace(name: str) -> list[str]:
     return [program("nsenter"), f"--net={namespace(name)}", "--"]
 
 
+def end_processes(names: Iterable[str]) -> None:
+    """Kill every process that is still in one of these namespaces, and wait for their ends.
+    Programs leave their children behind when they are killed.
+
+    Where /proc shows other numbers than this process's own pid namespace has, nothing is done: the
+    end of the sandbox ends them.
+    """
+    if Path("/proc/self").readlink().name != str(os.getpid()):
+        return
+    inside = {namespace(name).stat().st_ino for name in names}
+    others = (path for path in Path("/proc").iterdir() if path.name.isdigit())
+    with ExitStack() as stack:
+        ends = []
+        for path in (one for one in others if int(one.name) != os.getpid()):
+            with suppress(OSError):
+                if (path / "ns/net").stat().st_ino in inside:
+                    end = os.pidfd_open(int(path.name))
+                    stack.callback(os.close, end)
+                    signal.pidfd_send_signal(end, signal.SIGKILL)
+                    ends.append(end)
+        for end in ends:
+            select.select([end], [], [], _END_S)
+
+
 def find_program(name: str) -> str | None:
     """The full path of a program; None when the machine does not have it."""
-    places = os.pathsep.join([os.environ.get("PATH", os.defpath), *_MORE_PLACES])
+    places = os.pathsep.join([os.environ.get("PATH", os.defpath), *MORE_PLACES])
     return shutil.which(name, path=places)
 
 

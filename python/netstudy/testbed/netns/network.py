@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from netstudy import wire
 from netstudy.errors import TestbedError
 from netstudy.store.nodes import Tuning
 from netstudy.testbed.netns import kernel_path, layout
@@ -59,7 +60,7 @@ def _make(plan: Layout, of_all: list[Tuning], tuned: Tuned) -> None:
 
 def _make_switches(plan: Layout, tunings: list[Tuning] | None) -> None:
     with within(SWITCHES):
-        _prepare([one.peer[1] for one in plan.switched], plan, tunings)
+        _prepare({one.peer[1]: None for one in plan.switched}, plan, tunings)
         noted_batch("ip", layout.switch_commands(plan), tunings)
         noted_batch("bridge", layout.forwarding_commands(plan), tunings)
         if plan.switching == "kernel":
@@ -68,16 +69,20 @@ def _make_switches(plan: Layout, tunings: list[Tuning] | None) -> None:
 
 def _make_host(host: Host, plan: Layout, tunings: list[Tuning] | None) -> None:
     with within(host.node):
-        _prepare([one.device for one in host.interfaces], plan, tunings)
+        _prepare({one.device: one.nic for one in host.interfaces}, plan, tunings)
         noted_batch("ip", layout.host_commands(host, plan), tunings)
         for one in host.interfaces:
             if plan.is_shaped(one):
                 noted_batch("tc", kernel_path.host_queue(one), tunings)
 
 
-def _prepare(interfaces: list[str], plan: Layout, tunings: list[Tuning] | None) -> None:
+def _prepare(
+    interfaces: Mapping[str, wire.Nic | None], plan: Layout, tunings: list[Tuning] | None
+) -> None:
     changed = [
-        one for interface in interfaces for one in set_offloads(interface, layout.OFFLOADS_OFF)
+        one
+        for interface, nic in interfaces.items()
+        for one in set_offloads(interface, layout.offloads(nic))
     ]
     if plan.receive_cpu is not None:
         changed += steer(interfaces, plan.receive_cpu)

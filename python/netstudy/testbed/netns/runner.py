@@ -5,26 +5,29 @@ from __future__ import annotations
 import asyncio
 import re
 import secrets
+import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from netstudy import wire
 from netstudy.testbed.netns.agent_plan import agent_plan
+from netstudy.testbed.netns.application import RunApplication, start_application
+from netstudy.testbed.netns.control_groups import control_groups
 from netstudy.testbed.netns.kernel_path import burst_bytes, frame_bytes
 from netstudy.testbed.netns.layout import Layout
-from netstudy.testbed.netns.namespaces import in_namespace
+from netstudy.testbed.netns.namespaces import end_processes, in_namespace
 from netstudy.testbed.netns.polling import Poller, communities, pollings
 from netstudy.testbed.netns.setting import Setting
 from netstudy.testbed.netns.switches import EngineSwitch, KernelQueues, NoSwitch, RunSwitch
-from netstudy.testbed.netns.tuning import quotas
 from netstudy.testbed.real import wire as agent_wire
 from netstudy.testbed.real.agent_specs import AgentSpec
 from netstudy.testbed.real.evidence import AgentEvidence, Evidence
 from netstudy.testbed.real.processes import (
     NodeError,
     NodeProcess,
+    Process,
     RunProcesses,
     Transcript,
     answered,
@@ -33,7 +36,6 @@ from netstudy.testbed.real.processes import (
 from netstudy.testbed.real.progress import UnderWay
 
 Agent = NodeProcess[agent_wire.AgentRecord]
-Process = NodeProcess[Any]
 OnProgress = Callable[[wire.RunUnderWay], None]
 """Called at each progress record of a client, about once a second."""
 ResultT = TypeVar("ResultT")
@@ -43,6 +45,8 @@ _COMPLAINT_S = 0.5
 _QUIET_S = 0.1
 """Wait after the last byte of a phase, until nothing is in flight: a delayed acknowledgment takes
 40 ms (TCP_DELACK_MIN), and a sender with a shorter timeout retransmits meanwhile."""
+_BEFORE_LOAD: Final = ("load", "configure", "gather-statistics")
+"""Phases of an application before anybody asks it."""
 
 
 @dataclass
@@ -66,13 +70,16 @@ class _Crew:
     switch: RunSwitch
     agents: Mapping[AgentSpec, Agent]
     pollers: Sequence[Poller]
+    application: RunApplication | None
     under_way: UnderWay
-    course: _Course = field(default_factory=_Course)
+    course: _Course
 
     @property
     def processes(self) -> list[Process]:
         switch = [self.switch.process] if self.switch.process else []
-        return [*self.agents.values(), *switch, *(one.process for one in self.pollers)]
+        served = self.application.processes if self.application else ()
+        pollers = (one.process for one in self.pollers)
+        return [*self.agents.values(), *served, *switch, *pollers]
 
     @property
     def clients(self) -> dict[AgentSpec, Agent]:
@@ -89,7 +96,9 @@ async def carry_out(
     """
     token = secrets.token_hex(16)
     async with AsyncExitStack() as stack:
-        groups = stack.enter_context(quotas(setting.quotas))
+        groups = stack.enter_context(control_groups(setting.limits))
+        if setting.served is not None:
+            stack.callback(end_processes, setting.layout.namespaces)
         processes = RunProcesses(stack, transcript)
         known = communities(setting.run)
         switch = await _start_switch(setting, known, processes)
@@ -97,14 +106,21 @@ async def carry_out(
             await Poller.start(one, setting, known[one.switch], processes)
             for one in pollings(setting.run)
         ]
-        agents = await _start_agents(setting, token, processes)
-        for spec, agent in agents.items():
-            if (group := groups.get(setting.layout.host_of(spec.node).machine)) is not None:
-                group.write_text(str(agent.process.pid))
-        crew = _Crew(setting, switch, agents, pollers, UnderWay(setting.run))
-        for spec, agent in crew.clients.items():
-            agent.on_record = crew.under_way.listener(spec.endpoint, on_progress)
         try:
+            course = _Course()
+            application = await start_application(setting, groups, processes)
+            if application is not None:
+                before = _prepared(application, setting.run, course)
+                await _unless_one_ends(before, list(application.processes))
+            port = application.port if application else None
+            agents = await _start_agents(setting, token, processes, port)
+            for spec, agent in agents.items():
+                for file in groups.get(setting.layout.host_of(spec.node).machine, ()):
+                    file.write_text(str(agent.process.pid))
+            under_way = UnderWay(setting.run)
+            crew = _Crew(setting, switch, agents, pollers, application, under_way, course)
+            for spec, agent in crew.clients.items():
+                agent.on_record = crew.under_way.listener(spec.endpoint, on_progress)
             return await _in_time(crew)
         except NodeError as error:
             reasons = "; ".join([error.message, *processes.stopped_by_signals()])
@@ -183,6 +199,25 @@ async def _cancelled(task: asyncio.Future[Any]) -> None:
         await task
 
 
+async def _prepared(application: RunApplication, run: wire.Run, course: _Course) -> None:
+    """Do what comes before the load: an application's data are loaded in any case, the rest where
+    the plan has it."""
+    planned = [phase.kind for phase in run.phases]
+    if "load" not in planned:
+        await application.prepare("load")
+    for kind in (one for one in planned if one in _BEFORE_LOAD):
+        await _application_phase(application, kind, course)
+
+
+async def _application_phase(
+    application: RunApplication, kind: wire.PhaseKind, course: _Course
+) -> None:
+    start_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    await application.prepare(kind)
+    end_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    course.phases.append(wire.PhaseTimes(kind=kind, start_ns=start_ns, end_ns=end_ns))
+
+
 async def _led(crew: _Crew) -> None:
     """Lead the clients through their phases, with the pauses and readings between them.
 
@@ -195,6 +230,8 @@ async def _led(crew: _Crew) -> None:
         await _go(crew)
     await _phase(crew, "warm-up", keep="warm-up" in planned)
     await _pause(crew, "stop", edge="warm-up-end")
+    if crew.application is not None and "reset" in planned:
+        await _application_phase(crew.application, "reset", crew.course)
     await _edge(crew, wire.MEASURE_START)
     await _go(crew)
     await _phase(crew, "measure")
@@ -262,6 +299,8 @@ async def _edge(crew: _Crew, name: str) -> None:
     for agent in crew.agents.values():
         await agent.send(agent_wire.SnapshotCommand(name=name))
     await crew.switch.snapshot(name)
+    if crew.application is not None:
+        await crew.application.snapshot(name)
     for spec, agent in crew.agents.items():
         taken = agent.expect(agent_wire.SnapshotRecord, lambda record: record.name == name)
         crew.course.snapshots.setdefault(spec, {})[name] = await answered(agent, taken)
@@ -273,6 +312,7 @@ async def _gathered(crew: _Crew) -> Evidence:
     written = {spec: await _stop(agent) for spec, agent in crew.agents.items()}
     polls = [await poller.stop() for poller in crew.pollers]
     switched = await crew.switch.stop()
+    served = await crew.application.finish() if crew.application else None
 
     return Evidence(
         run=setting.run,
@@ -293,6 +333,8 @@ async def _gathered(crew: _Crew) -> Evidence:
         phases=tuple(course.phases),
         burst_bytes=_burst_bytes(setting.layout),
         cpus=setting.cpus,
+        application=served,
+        application_connections=setting.served.connections if setting.served else 0,
     )
 
 
@@ -332,14 +374,15 @@ async def _start_switch(
 
 
 async def _start_agents(
-    setting: Setting, token: str, processes: RunProcesses
+    setting: Setting, token: str, processes: RunProcesses, port: int | None
 ) -> dict[AgentSpec, Agent]:
-    """Start servers and observers, then the clients, which need the servers' ports."""
+    """Start servers and observers, then the clients, which need the servers' ports, or that of the
+    application."""
     listening: dict[AgentSpec, tuple[agent_wire.Endpoint, ...]] = {}
 
     async def start(spec: AgentSpec) -> Agent:
         host = setting.layout.host_of(spec.node)
-        plan = agent_plan(setting, spec, token, listening)
+        plan = agent_plan(setting, spec, token, listening, port)
         command = [*in_namespace(host.node), str(setting.engine), "agent"]
         name = setting.process_name(spec)
         agent = await processes.start(name, command, plan, agent_wire.AGENT_RECORD)

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import cycle, islice
 from pathlib import Path
 
 from netstudy import wire
+from netstudy.testbed.netns.control_groups import DiskLimit, Limits, disk_of
 from netstudy.testbed.netns.layout import Layout
 from netstudy.testbed.real.agent_specs import AgentSpec, AgentSpecs, agent_specs
+from netstudy.testbed.real.application import Served
 from netstudy.testbed.real.progress import TimeLimits
+from netstudy.testbed.workloads import traffic_of
+from netstudy.testbed.workloads.base import DISK_FOLDER, ApplicationTraffic
 
 SILENCE_S = 20.0
 """The kernel repeats what is lost after 0.2 s, 0.4 s, …: seven losses in a row do not happen."""
@@ -32,6 +37,19 @@ def cpu_pinning(allowed: Iterable[int]) -> CpuPinning:
     return CpuPinning(first, rest[0]) if rest else CpuPinning(None, None)
 
 
+def disk_limit(device: str, disk: wire.Disk) -> DiskLimit:
+    """A disk of a host as a limit of the machine's: a request each time that it takes to
+    position."""
+    operations = max(1_000_000_000 // disk.access_ns, 1) if disk.access_ns else None
+    return DiskLimit(device, disk.disk_rate_bps, operations)
+
+
+def whole_cpus(group: wire.Group) -> int | None:
+    """The number of CPUs that a host asks for; None: it does not say, or asks for a share by its
+    quota."""
+    return None if group.cpu is None or group.cpu_quota_pct is not None else group.cpu.cpus
+
+
 @dataclass(frozen=True)
 class Setting:
     """A run and everything that its processes are started with."""
@@ -41,15 +59,31 @@ class Setting:
     engine: Path
     pinning: CpuPinning
     silence_s: float = SILENCE_S
+    allowed: frozenset[int] = field(default_factory=lambda: frozenset(os.sched_getaffinity(0)))
+    """The CPUs that this program may use."""
+    database_engine: str | None = None
+    """What the application's data are in, where it has a choice."""
     """Longest silence of a server, beyond the delays that the study asks for."""
 
     @cached_property
     def specs(self) -> AgentSpecs:
         """The run's agents and connections."""
+        if self.served is not None:
+            asking = dict.fromkeys(self.run.workload.roles.client)
+            specs = AgentSpecs(
+                (), clients=tuple(AgentSpec(one, "client") for one in asking), servers=()
+            )
+            return replace(specs, observers=tuple(self._observers(specs)))
         pairs = self.run.workload.connected
         named = ((self.layout.routes.reached(*pair) or pair) for pair in pairs)
         specs = agent_specs(named, probed=self.run.probe is not None)
         return replace(specs, observers=tuple(self._observers(specs)))
+
+    @cached_property
+    def served(self) -> Served | None:
+        """The application that runs on its hosts beside the agents; None: there is none."""
+        traffic = traffic_of(self.run.workload)
+        return traffic.served(self.run) if isinstance(traffic, ApplicationTraffic) else None
 
     def _observers(self, specs: AgentSpecs) -> Iterator[AgentSpec]:
         """An observer for each interface of a host that no other agent reads: without traffic, or
@@ -68,6 +102,29 @@ class Setting:
         """Time limits of the run and of silences in it."""
         return TimeLimits(self.run, self.silence_s)
 
+    @cached_property
+    def limits(self) -> dict[str, Limits]:
+        """Host -> what its processes may take together, zones included."""
+        return {
+            host.machine: Limits(
+                cpu_pct=host.group.cpu_quota_pct,
+                memory_bytes=host.group.memory_bytes if self._serves(host.machine) else None,
+                disk=self._throttle(host.machine, host.group),
+            )
+            for host in self.layout.hosts
+        }
+
+    def _serves(self, host: str) -> bool:
+        return self.served is not None and host in self.served.hosts
+
+    def _throttle(self, host: str, group: wire.Group) -> DiskLimit | None:
+        """The limit of the disk under a database's files, where the host says how fast it is."""
+        on_disk = self.served is not None and self.served.data_host == host
+        if not on_disk or group.disk is None or not Path(DISK_FOLDER).is_dir():
+            return None
+        device = disk_of(Path(DISK_FOLDER))
+        return None if device is None else disk_limit(device, group.disk)
+
     @property
     def quotas(self) -> dict[str, float]:
         """Host -> percent of one CPU for all its processes, zones included."""
@@ -77,12 +134,31 @@ class Setting:
     @property
     def cpus(self) -> dict[str, float]:
         """Host or zone -> number of CPUs that its processes may use, by pinning and quota."""
-        pinned = 1 if self.pinning.hosts is not None else len(os.sched_getaffinity(0))
-        shares = {host.node: self.quotas.get(host.machine) for host in self.layout.hosts}
-        return {
-            node: pinned if share is None else min(pinned, share / 100)
-            for node, share in shares.items()
-        }
+        found = {}
+        for host in self.layout.hosts:
+            most, share = float(len(self.cpus_of(host.node))), self.quotas.get(host.machine)
+            found[host.node] = most if share is None else min(most, share / 100)
+        return found
+
+    def cpus_of(self, node: str) -> frozenset[int]:
+        """The CPUs that the processes of a host or zone are kept on: all there are for a host that
+        serves, unless it says how many; the one of all other agents for any other."""
+        if self._serves(node):
+            return self._serving[node]
+        one = self.pinning.hosts
+        return frozenset(self.allowed if one is None else (one,))
+
+    @cached_property
+    def _serving(self) -> dict[str, frozenset[int]]:
+        """Hosts that serve take the CPUs that they ask for from the last one down, one host after
+        the other, so that they come to the one of the agents last."""
+        assert self.served is not None, "asked for hosts that serve"
+        found, free = {}, cycle(sorted(self.allowed, reverse=True))
+        for node in self.served.hosts:
+            wanted = whole_cpus(self.layout.host_of(node).group)
+            most = len(self.allowed)
+            found[node] = frozenset(islice(free, min(wanted or most, most)))
+        return found
 
     def process_name(self, spec: AgentSpec) -> str:
         """An agent's name in records and errors: its endpoint, with its role where another agent

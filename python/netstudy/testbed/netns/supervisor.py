@@ -19,6 +19,7 @@ from netstudy.errors import NetstudyError
 from netstudy.store.folder import CAPTURE
 from netstudy.store.nodes import Machine, Tuning, keep_node
 from netstudy.testbed.engine import engine_version, find_engine
+from netstudy.testbed.netns.application_limits import database_engine
 from netstudy.testbed.netns.environment import (
     Captured,
     Tuned,
@@ -35,7 +36,7 @@ from netstudy.testbed.netns.runner import OnProgress, carry_out
 from netstudy.testbed.netns.sandbox import file_folders
 from netstudy.testbed.netns.setting import SILENCE_S, Setting, cpu_pinning
 from netstudy.testbed.netns.tuning import prefer_this_process
-from netstudy.testbed.netns.unsupported import notes
+from netstudy.testbed.netns.unsupported import notes_on_run
 from netstudy.testbed.real.assemble import failed_record, interference, run_record
 from netstudy.testbed.real.captures import keep, set_aside
 from netstudy.testbed.real.processes import NodeError, Transcript
@@ -101,7 +102,14 @@ def supervise(
                 receive_cpu=own.hosts,
                 polled=polled_switches(run),
             )
-            setting = Setting(run, layout, engine, own, silence_s)
+            setting = Setting(
+                run,
+                layout,
+                engine,
+                own,
+                silence_s,
+                database_engine=database_engine(run, kernel),
+            )
             transcripts = captures / f"{run.id}{CAPTURE}" if captures else None
             tell = partial(_tell, progress, done)
             attempt = partial(_record, setting, kernel, keeping, transcripts, tell)
@@ -197,7 +205,7 @@ def _with_evidence(record: wire.RunRecord, path: Path) -> wire.RunRecord:
 def _environment(setting: Setting, kernel: Kernel) -> dict[str, str]:
     switching = setting.layout.switching
     said = {"testbed": NAMES[switching], "kernel": kernel.release}
-    different = " ".join(notes(setting.run.network, switching, kernel))
+    different = " ".join(notes_on_run(setting.run, switching, kernel))
     return said | ({"different from the study": different} if different else {})
 
 

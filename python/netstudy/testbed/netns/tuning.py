@@ -11,11 +11,6 @@ that several CPUs handle overtake each other, which TCP takes for loss. From Lin
 new interface takes its CPU from a sysctl of its namespace. Before, each interface is set by a
 file of /sys, which shows the namespace that it was mounted in (Documentation/networking/scaling.rst
 of the kernel).
-
-CPU quotas limit the CPU time of a host's processes by a control group. Soft interrupts that
-the kernel handles for the host are not charged to its group, so throughput is not proportional to
-the quota. Control groups outlive their processes: a run removes its own groups at its end, and a
-later run removes those of a run that was killed.
 """
 
 from __future__ import annotations
@@ -24,7 +19,6 @@ import asyncio
 import ctypes
 import fcntl
 import os
-import secrets
 import socket
 import struct
 import time
@@ -60,14 +54,6 @@ _NICENESS, _MOST_NICENESS = -15, -20
 _REAL_TIME_SHARE, _REAL_TIME_AHEAD_S = 0.9, 0.04
 """A program may be in the real-time class for 0.9 s of each second, and 0.04 s in advance."""
 _BUDGET_STEP_S = 0.03
-
-_GROUP_PREFIX = "netstudy-"
-_GROUP_STALE_S = 60
-"""An empty group of this age belongs to a run that was killed."""
-_QUOTA_PERIOD_US = 100_000
-"""The kernel's default (Documentation/scheduler/sched-bwc.rst). It takes quotas of whole
-microseconds from 1 ms on: the least quota is 1 %, the resolution 0.001 %."""
-_CGROUPS = Path("/sys/fs/cgroup")
 
 
 def set_offloads(interface: str, wanted: Mapping[str, bool]) -> list[Tuning]:
@@ -240,70 +226,3 @@ class _RealTimeBudget:
         taken_s = used_s - self._used_s if is_real_time else 0.0
         self._ahead_s = max(0.0, self._ahead_s + taken_s - _REAL_TIME_SHARE * (at_s - self._at_s))
         self._used_s, self._at_s = used_s, at_s
-
-
-@contextmanager
-def quotas(percents: dict[str, float]) -> Iterator[dict[str, Path]]:
-    """A control group for each host with a quota, in percent of one CPU, for the block.
-
-    Yields host -> the file that adds a process to its group. Raises TestbedError where this user
-    may not make groups.
-    """
-    if not percents:
-        yield {}
-        return
-    _remove_stale_groups()
-    parent = _cpu_controller() / f"{_GROUP_PREFIX}{secrets.token_hex(6)}"
-    try:
-        parent.mkdir()
-        _enable_cpu_controller(parent)
-        yield {host: _make_group(parent / host, percent) for host, percent in percents.items()}
-    except OSError as error:
-        raise TestbedError(
-            f"cannot limit the CPU time of hosts: {error.filename}: {error.strerror}; "
-            "that needs root and the cpu controller of control groups"
-        ) from error
-    finally:
-        _remove_groups(parent)
-
-
-def _cpu_controller() -> Path:
-    """The folder of the cpu controller: its own hierarchy (version 1), or the unified one."""
-    return next((path for path in (_CGROUPS / "cpu", _CGROUPS) if path.is_dir()), _CGROUPS)
-
-
-def _is_unified(parent: Path) -> bool:
-    return (parent / "cgroup.controllers").exists()
-
-
-def _enable_cpu_controller(parent: Path) -> None:
-    if _is_unified(parent):
-        for group in (parent.parent, parent):
-            (group / "cgroup.subtree_control").write_text("+cpu")
-
-
-def _make_group(group: Path, percent: float) -> Path:
-    group.mkdir()
-    quota_us = round(percent * _QUOTA_PERIOD_US / 100)
-    if _is_unified(group):
-        (group / "cpu.max").write_text(f"{quota_us} {_QUOTA_PERIOD_US}")
-    else:
-        (group / "cpu.cfs_period_us").write_text(str(_QUOTA_PERIOD_US))
-        (group / "cpu.cfs_quota_us").write_text(str(quota_us))
-    return group / "cgroup.procs"
-
-
-def _remove_stale_groups() -> None:
-    for group in _cpu_controller().glob(f"{_GROUP_PREFIX}*"):
-        with suppress(OSError):
-            if time.time() - group.stat().st_mtime > _GROUP_STALE_S:
-                _remove_groups(group)
-
-
-def _remove_groups(parent: Path) -> None:
-    """Remove groups; the kernel keeps those with processes, of a run under way."""
-    with suppress(OSError):
-        for group in parent.iterdir():
-            if group.is_dir():
-                group.rmdir()
-        parent.rmdir()

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from netstudy import wire
 from netstudy.errors import TestbedError
 from netstudy.testbed.netns import kernel_path
+from netstudy.testbed.netns.application_limits import (
+    application_notes,
+    application_refusals,
+    imposed_on,
+    served_by,
+)
 from netstudy.testbed.netns.kernel import Kernel
 from netstudy.testbed.netns.kernel_tcp import departures, kernel_tcp, missing_control
 from netstudy.testbed.netns.layout import Layout, Switching, make_layout
 from netstudy.testbed.real.secrets import secret
 from netstudy.testbed.workloads import traffic_of
+from netstudy.testbed.workloads.base import ApplicationTraffic
 
 _OF_ANOTHER_TCP = ("fack", "rfc")
 
@@ -20,16 +27,31 @@ def unsupported(plan: wire.Plan, switching: Switching, kernel: Kernel) -> list[s
     """One sentence for each unsupported part; empty when the plan can be carried out."""
     networks = {repr(run.network): run.network for run in plan.runs}.values()
     of_networks = (line for network in networks for line in _of(network, switching, kernel))
-    of_runs = (line for run in plan.runs for line in _of_run(run, switching))
+    of_runs = (line for run in plan.runs for line in _of_run(run, switching, kernel))
     return list(dict.fromkeys([*of_networks, *of_runs]))
 
 
-def notes(network: wire.Network, switching: Switching, kernel: Kernel) -> list[str]:
+def notes_on_run(run: wire.Run, switching: Switching, kernel: Kernel) -> list[str]:
     """Differences from the study that do not stop a run, one sentence each."""
+    application = served_by(run)
+    if application is None:
+        return notes(run.network, switching, kernel)
+    of_hosts = notes(run.network, switching, kernel, frozenset(imposed_on(application)))
+    return [*of_hosts, *application_notes(run, application, kernel)]
+
+
+def notes(
+    network: wire.Network,
+    switching: Switching,
+    kernel: Kernel,
+    imposed: Collection[tuple[str, str]] = (),
+) -> list[str]:
+    """Differences of a network from the study, without `imposed`: parts of hosts that the machine
+    is made to have."""
     own = [line for group in network.groups for line in departures(group.tcp, kernel)]
     path = kernel_path.departures(network) if switching == "kernel" else []
     switches = [line for switch in network.switches for line in _switch(switch)]
-    hosts = [*_hosts(network), *_queues(make_layout(network, kernel, switching=switching))]
+    hosts = [*_hosts(network, imposed), *_queues(make_layout(network, kernel, switching=switching))]
     found = [*own, *path, *hosts, *_clock(network), *switches, *_zones(network)]
     return list(dict.fromkeys(found))
 
@@ -37,12 +59,35 @@ def notes(network: wire.Network, switching: Switching, kernel: Kernel) -> list[s
 def _of(network: wire.Network, switching: Switching, kernel: Kernel) -> Iterator[str]:
     if switching == "kernel":
         yield from kernel_path.unsupported(network)
+    yield from _checksums(make_layout(network, kernel, switching=switching))
     if any(one.honours_pause or one.pause_high_bytes is not None for one in network.switches):
         yield "Links of namespaces know no PAUSE; turn it off in the switch."
     yield from _pauses(network)
     for group in network.groups:
         yield from _tcp(group, kernel)
     yield from _places(network, kernel)
+    yield from _quotas(network, kernel)
+
+
+def _checksums(layout: Layout) -> Iterator[str]:
+    asked = [
+        one for one in layout.interfaces if one.nic.checksum_offload and not layout.is_shaped(one)
+    ]
+    for group in dict.fromkeys(layout.host_of(one.host).group.name for one in asked):
+        yield (
+            f"The switches' program carries a link of host {group}, and forwards no frames whose "
+            "checksum is left to the interface: leave checksum_offload out, or link hosts "
+            "directly at a rate that the kernel keeps."
+        )
+
+
+def _quotas(network: wire.Network, kernel: Kernel) -> Iterator[str]:
+    limited = [group.name for group in network.groups if group.cpu_quota_pct is not None]
+    if limited and "cpu" not in kernel.control_groups:
+        yield (
+            f"The quota of {', '.join(limited)} limits CPU time by control groups, which this user "
+            "may not make here: run as root, or leave cpu_quota out."
+        )
 
 
 def _pauses(network: wire.Network) -> Iterator[str]:
@@ -108,11 +153,18 @@ def _places(network: wire.Network, kernel: Kernel) -> Iterator[str]:
                 )
 
 
-def _of_run(run: wire.Run, switching: Switching) -> Iterator[str]:
-    yield from traffic_of(run.workload).unsupported(run)
+def _of_run(run: wire.Run, switching: Switching, kernel: Kernel) -> Iterator[str]:
+    traffic = traffic_of(run.workload)
+    yield from traffic.unsupported(run)
+    application = served_by(run)
+    known: Collection[wire.PhaseKind] = ()
+    if isinstance(traffic, ApplicationTraffic):
+        known = traffic.application_phases(run.workload)
     for phase in run.phases:
-        if phase.kind in wire.APPLICATION_PHASES:
+        if phase.kind in wire.APPLICATION_PHASES and phase.kind not in known:
             yield f"The workload has no data of its own: it has no phase '{phase.kind}'."
+    if application is not None:
+        yield from application_refusals(run, application, kernel)
     yield from _probe(run)
     yield from _instruments(run, switching)
     yield from _pairs(run)
@@ -203,8 +255,15 @@ def _with_own_zone(zones: Mapping[str, wire.Zone], *ends: str) -> Iterator[str]:
             )
 
 
-def _hosts(network: wire.Network) -> Iterator[str]:
-    """Modelled properties of interfaces and CPUs: in namespaces these are the machine's own."""
+def _hosts(network: wire.Network, imposed: Collection[tuple[str, str]]) -> Iterator[str]:
+    """Modelled properties of interfaces and CPUs: in namespaces these are the machine's own, but
+    for `imposed`, parts of hosts."""
+    own = {
+        (network.group(host.group).name, part)
+        for name, part in imposed
+        for host in network.hosts
+        if host.name == name
+    }
     modelled = {
         "receive_latency_ns",
         "receive_jitter_ns",
@@ -231,7 +290,8 @@ def _hosts(network: wire.Network) -> Iterator[str]:
             yield f"The hosts are this machine: {', '.join(said)} of {profile} are not imposed."
     for group in network.groups:
         parts = ("local_path", "cpu", "bus", "disk")
-        if said := [part for part in parts if getattr(group, part) is not None]:
+        there = (part for part in parts if getattr(group, part) is not None)
+        if said := [part for part in there if (group.name, part) not in own]:
             are = "are" if len(said) > 1 else "is"
             what = f"{', '.join(said)} of {group.profile} {are}"
             yield f"The hosts are this machine: {what} not imposed."

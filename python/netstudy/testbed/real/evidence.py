@@ -10,6 +10,7 @@ from typing import Final, Protocol, TypeVar
 from netstudy import wire
 from netstudy.plan.paths import Routes
 from netstudy.testbed.real.agent_specs import AgentSpec, AgentSpecs
+from netstudy.testbed.real.application import ApplicationEvidence
 from netstudy.testbed.real.snmp import Polls
 from netstudy.testbed.real.switch_wire import (
     SwitchClock,
@@ -171,6 +172,10 @@ class Evidence:
     """The name of the clock, and of the counters, that all nodes share."""
     cpus: Mapping[str, float] = field(default_factory=dict)
     """Host -> CPUs that its processes may use."""
+    application: ApplicationEvidence | None = None
+    """What the application said; None: agents serve."""
+    application_connections: int = 0
+    """Most connections that it may have had at a time."""
 
     @property
     def clients(self) -> list[AgentEvidence]:

@@ -33,6 +33,7 @@ def limits(evidence: Evidence) -> tuple[TestbedLimit, ...]:
         *path_limits(evidence),
         *_steal(evidence),
         *_generators(evidence),
+        *traffic_of(evidence.run.workload).limits(evidence),
         *_probing(evidence),
         *chain.from_iterable(_polls(evidence, one) for one in evidence.polls),
     )

@@ -128,7 +128,8 @@ def below_line_rate(evidence: Evidence) -> Iterator[wire.Check]:
     the kernel may send at once, and for acknowledgments of the last byte."""
     ports = port_growth(evidence)
     span_ns = evidence.counted_ns
-    allowed_bytes = evidence.burst_bytes + _TRAILING_BYTES * len(evidence.specs.connections)
+    connections = len(evidence.specs.connections) + evidence.application_connections
+    allowed_bytes = evidence.burst_bytes + _TRAILING_BYTES * connections
     shares = [
         (8 * max(one.sent_bytes - allowed_bytes, 0) * 1e9 / span_ns / one.port.rate_bps, one)
         for link in evidence.run.network.links

@@ -1,6 +1,6 @@
-"""The engine processes of a run: a plan and commands go in, records come out.
-
-The output of a process is stored byte for byte, and all processes end with the run.
+"""The processes of a run, which end with it. The engine's: a plan and commands go in, records come
+out, which are stored byte for byte. Others, a database or a program to be measured: only their log
+is kept.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ import asyncio
 import os
 import signal
 import tempfile
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
+from subprocess import SubprocessError
 from typing import IO, Any, Generic, NoReturn, Protocol, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -27,6 +28,8 @@ GRACE_S = 2.0
 START_S = 20.0
 """Time for processes to start and connections to open."""
 _STDERR_LINES = 5
+_LOG_LINES = 1_000
+"""Last lines of a log that are kept."""
 
 
 class _Record(Protocol):
@@ -72,9 +75,15 @@ class NodeProcess(Generic[RecordT]):
 
     @classmethod
     async def start(
-        cls, node: str, command: Sequence[str], plan: Wire, adapter: TypeAdapter[RecordT]
+        cls,
+        node: str,
+        command: Sequence[str],
+        plan: Wire,
+        adapter: TypeAdapter[RecordT],
+        prepare: Callable[[], None] = lambda: None,
     ) -> NodeProcess[RecordT]:
-        """Start the command and give it its plan. Raises NodeError when it does not start."""
+        """Start the command and give it its plan. `prepare` is called in the new process before.
+        Raises NodeError when it does not start."""
         errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by `close`)
         try:
             process = await asyncio.create_subprocess_exec(
@@ -83,7 +92,7 @@ class NodeProcess(Generic[RecordT]):
                 stdout=asyncio.subprocess.PIPE,
                 stderr=errors,
                 limit=_LINE_BYTES_MAX,
-                preexec_fn=dies_with_parent(),
+                preexec_fn=_before(prepare),
             )
         except OSError as error:
             errors.close()
@@ -133,13 +142,7 @@ class NodeProcess(Generic[RecordT]):
     @property
     def stopped_by(self) -> str | None:
         """The signal that has stopped it; None while it runs and after its end."""
-        try:
-            # WNOWAIT leaves its state to the code that waits for its end.
-            options = os.WSTOPPED | os.WNOHANG | os.WNOWAIT
-            found = os.waitid(os.P_PID, self.process.pid, options)
-        except ChildProcessError:
-            return None
-        return signal.Signals(found.si_status).name if found else None
+        return _stopped_by(self.process)
 
     async def close(self) -> None:
         """End the process if it still runs: close its input, then kill it."""
@@ -181,11 +184,116 @@ class NodeProcess(Generic[RecordT]):
 
     async def _end(self) -> str:
         """Describes the end of the process, with the last lines of its standard error."""
-        code = await self.process.wait()
-        self.errors.seek(0)
-        said = self.errors.read().decode("utf-8", "replace").strip().splitlines()[-_STDERR_LINES:]
-        how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
-        return "; ".join([how, *said])
+        return await _ending(self.process, self.errors)
+
+
+@dataclass
+class PlainProcess:
+    """A running process that speaks no protocol; made by `start`, ended by `close` whatever
+    happens."""
+
+    node: str
+    process: asyncio.subprocess.Process
+    log: IO[bytes]
+    """Its standard output and its standard error."""
+    end_by: signal.Signals
+    lines: list[bytes] = field(default_factory=list)
+    """The last lines of its log, once it has ended."""
+
+    @classmethod
+    async def start(
+        cls,
+        node: str,
+        command: Sequence[str],
+        *,
+        folder: str,
+        environment: Mapping[str, str],
+        prepare: Callable[[], None],
+        end_by: signal.Signals,
+    ) -> PlainProcess:
+        """Start the command in a folder. `prepare` is called in the new process before. Raises
+        NodeError when it does not start."""
+        log = tempfile.TemporaryFile()  # noqa: SIM115 (closed by `close`)
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *command,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=folder,
+                env=environment,
+                preexec_fn=_before(prepare),
+                start_new_session=True,
+            )
+        except (OSError, SubprocessError) as error:
+            log.close()
+            raise NodeError(node, f"cannot start {command[0]}: {error}") from error
+        return cls(node, process, log, end_by)
+
+    async def finished(self) -> None:
+        """Wait for its end. Raises NodeError if it failed."""
+        if await self.process.wait() != 0:
+            await self.say_why()
+
+    async def say_why(self) -> NoReturn:
+        """Raise NodeError with the reason why it ended."""
+        raise NodeError(self.node, await _ending(self.process, self.log))
+
+    @property
+    def stopped_by(self) -> str | None:
+        """See NodeProcess.stopped_by."""
+        return _stopped_by(self.process)
+
+    async def close(self) -> None:
+        """End it, with all processes of its session that are still in its process group."""
+        with suppress(ProcessLookupError):
+            self.process.send_signal(self.end_by)
+        try:
+            await asyncio.wait_for(self.process.wait(), GRACE_S)
+        except TimeoutError:
+            self.process.kill()
+            await self.process.wait()
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            self.log.seek(0)
+            self.lines += self.log.read().splitlines(keepends=True)[-_LOG_LINES:]
+            self.log.close()
+
+
+Process = NodeProcess[Any] | PlainProcess
+"""Any process of a run."""
+
+
+def _before(prepare: Callable[[], None]) -> Callable[[], None]:
+    """What a new process does before its program begins."""
+    dies = dies_with_parent()
+
+    def act() -> None:
+        prepare()
+        if dies is not None:
+            dies()
+
+    return act
+
+
+async def _ending(process: asyncio.subprocess.Process, errors: IO[bytes]) -> str:
+    """Describes the end of a process, with the last lines of what it wrote for people."""
+    code = await process.wait()
+    errors.seek(0)
+    said = errors.read().decode("utf-8", "replace").strip().splitlines()[-_STDERR_LINES:]
+    how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
+    return "; ".join([how, *said])
+
+
+def _stopped_by(process: asyncio.subprocess.Process) -> str | None:
+    try:
+        # WNOWAIT leaves its state to the code that waits for its end.
+        options = os.WSTOPPED | os.WNOHANG | os.WNOWAIT
+        found = os.waitid(os.P_PID, process.pid, options)
+    except ChildProcessError:
+        return None
+    return signal.Signals(found.si_status).name if found else None
 
 
 async def answered(process: NodeProcess[Any], answer: Coroutine[Any, Any, OneT]) -> OneT:
@@ -225,17 +333,35 @@ class RunProcesses:
         """They end when `stack` unwinds; `transcript` fills while they run."""
         self._stack = stack
         self._transcript = transcript
-        self._processes: list[NodeProcess[Any]] = []
+        self._processes: list[Process] = []
 
     async def start(
-        self, node: str, command: Sequence[str], plan: Wire, adapter: TypeAdapter[RecordT]
+        self,
+        node: str,
+        command: Sequence[str],
+        plan: Wire,
+        adapter: TypeAdapter[RecordT],
+        prepare: Callable[[], None] = lambda: None,
     ) -> NodeProcess[RecordT]:
         """See NodeProcess.start."""
-        process = await NodeProcess.start(node, command, plan, adapter)
-        self._stack.push_async_callback(process.close)
-        self._transcript[node] = process.lines
-        self._processes.append(process)
+        process = await NodeProcess.start(node, command, plan, adapter, prepare)
+        self._note(process)
         return process
+
+    async def start_plain(self, node: str, command: Sequence[str], **options: Any) -> PlainProcess:
+        """See PlainProcess.start."""
+        process = await PlainProcess.start(node, command, **options)
+        self._note(process)
+        return process
+
+    def _note(self, process: Process) -> None:
+        self._stack.push_async_callback(process.close)
+        self._transcript[process.node] = process.lines
+        self._processes.append(process)
+
+    def at_end(self, act: Callable[[], object]) -> None:
+        """Call `act` when the processes that are started from now on have ended."""
+        self._stack.callback(act)
 
     def accompany(self, work: Coroutine[Any, Any, None]) -> None:
         """Run a background task until the run ends."""
@@ -248,7 +374,11 @@ class RunProcesses:
 
     async def collect_last_records(self) -> None:
         """After a failure, let the processes that still run write their final records."""
-        able = [process for process in self._processes if process.stopped_by is None]
+        able = [
+            process
+            for process in self._processes
+            if isinstance(process, NodeProcess) and process.stopped_by is None
+        ]
         await asyncio.gather(*map(_collect_last_records, able))
 
 

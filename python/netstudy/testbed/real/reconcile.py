@@ -135,6 +135,8 @@ def reconciliation(evidence: Evidence) -> tuple[Reconciliation, ...]:
     found = _Counted(evidence)
     checks = [_forwarded, _frame_bytes, _losses, _flows, _timeouts, _into_switch, _polled]
     work = evidence.run.workload
+    if evidence.application is not None:  # its connections are not the agents' to tell of
+        checks = [_polled]
     if traffic_of(work).is_all_payload(work):
         checks = [_payload, _forwarded, _frame_bytes, _wire, *checks[2:]]
     return tuple(one for check in checks for one in check(found))

@@ -7,11 +7,17 @@ from netstudy.testbed.workloads.base import AnyTraffic
 from netstudy.testbed.workloads.incast import IncastTraffic
 from netstudy.testbed.workloads.published import record_of
 from netstudy.testbed.workloads.request import RequestTraffic
+from netstudy.testbed.workloads.transactions import TransactionsTraffic
 from netstudy.testbed.workloads.transfer import TransferTraffic
 
 __all__ = ["TRAFFIC", "record_of", "traffic_of"]
 
-TRAFFIC: tuple[AnyTraffic, ...] = (IncastTraffic(), TransferTraffic(), RequestTraffic())
+TRAFFIC: tuple[AnyTraffic, ...] = (
+    IncastTraffic(),
+    TransferTraffic(),
+    RequestTraffic(),
+    TransactionsTraffic(),
+)
 """The workloads that agents carry out."""
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
 from netstudy import wire
 from netstudy.testbed.real import wire as agent_wire
 from netstudy.testbed.real.agent_specs import AgentSpec
+from netstudy.testbed.real.application import Served
 from netstudy.testbed.real.evidence import AgentEvidence, Evidence
 
 WireT = TypeVar("WireT", bound=wire.Traffic)
@@ -53,9 +54,9 @@ class Traffic(ABC, Generic[WireT]):
         """Samples of all clients together for a count of one."""
 
     @abstractmethod
-    def resized(self, work: WireT, share: float) -> WireT:
+    def resized(self, work: WireT, share: float) -> wire.Traffic:
         """The workload with messages scaled by `share`, and without pauses, for a trial of the
-        machine."""
+        machine; or another one that fills the same links."""
 
     def longest_wait_ns(self, work: WireT) -> int:  # noqa: ARG002
         """The longest time for which the workload itself may keep all of its ends idle."""
@@ -69,9 +70,43 @@ class Traffic(ABC, Generic[WireT]):
     def samples(self, evidence: Evidence) -> wire.Samples:
         """The tables of the measuring phase. Raises LookupError when something is missing."""
 
+    def limits(self, evidence: Evidence) -> Iterator[wire.TestbedLimit]:  # noqa: ARG002
+        """Whether what makes the traffic was itself the limit."""
+        yield from ()
+
     @abstractmethod
     def checks(self, evidence: Evidence) -> Iterator[wire.Check]:
         """The workload's own laws."""
+
+
+class ApplicationTraffic(Traffic[WireT]):
+    """A workload whose servers are no agents, but an application that runs on its host."""
+
+    @abstractmethod
+    def served(self, run: wire.Run) -> Served:
+        """The application and its hosts."""
+
+    @abstractmethod
+    def generator(
+        self, run: wire.Run, spec: AgentSpec, local: agent_wire.Address, target: agent_wire.Endpoint
+    ) -> agent_wire.AgentWorkload:
+        """The task of an agent that asks the application at `target`, from its address `local`."""
+
+    @abstractmethod
+    def application_phases(self, work: WireT) -> Collection[wire.PhaseKind]:
+        """The phases in which the application has something to do."""
+
+    def client(self, run: wire.Run, spec: AgentSpec) -> agent_wire.AgentWorkload:
+        """See Traffic.client: it is the generator's, who needs addresses."""
+        raise NotImplementedError
+
+    def server(self, run: wire.Run, spec: AgentSpec) -> agent_wire.AgentWorkload:
+        """See Traffic.server: no agent listens."""
+        raise NotImplementedError
+
+    def is_all_payload(self, work: WireT) -> bool:  # noqa: ARG002
+        """See Traffic.is_all_payload: programs that are not ours open and close connections."""
+        return False
 
 
 AnyTraffic = Traffic[Any]

@@ -1,0 +1,354 @@
+"""The application of a run in its hosts' namespaces: how it is started, led and stopped.
+
+Database and application server are processes beside the agents. They are in the control groups of
+their hosts, on the CPUs that these have, and end with the run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+import socket
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from ipaddress import IPv4Address
+from pathlib import Path
+from typing import TypeVar
+
+from netstudy import wire
+from netstudy.testbed.netns.database import (
+    NAME,
+    PORT,
+    USER,
+    Database,
+    checkpoint,
+    start_database,
+)
+from netstudy.testbed.netns.namespaces import end_processes, in_namespace, within
+from netstudy.testbed.netns.setting import Setting
+from netstudy.testbed.real import brokerage_wire
+from netstudy.testbed.real import wire as agent_wire
+from netstudy.testbed.real.application import ApplicationEvidence, Served
+from netstudy.testbed.real.processes import (
+    NodeError,
+    NodeProcess,
+    PlainProcess,
+    Process,
+    RunProcesses,
+    answered,
+    ready,
+)
+from netstudy.testbed.workloads.base import DISK_FOLDER, RAM_FOLDER
+
+_WORK_S = 600.0
+"""Most time that a command to the application may take: a population is loaded in seconds, over a
+throttled disk in minutes."""
+_READY_S = 30.0
+_STEP_S = 0.05
+_ANSWER_S = 2.0
+_PORT = 8080
+"""Of the application server."""
+AnswerT = TypeVar("AnswerT", bound=wire.Wire)
+
+
+class RunApplication(ABC):
+    """The application while a run is under way."""
+
+    processes: Sequence[Process] = ()
+
+    @property
+    @abstractmethod
+    def port(self) -> int:
+        """The port that it listens on."""
+
+    @abstractmethod
+    async def prepare(self, kind: wire.PhaseKind) -> None:
+        """Carry out the work of a phase of the application. Raises NodeError."""
+
+    @abstractmethod
+    async def snapshot(self, name: str) -> None:
+        """Read its counters at the edge of a phase."""
+
+    @abstractmethod
+    async def finish(self) -> ApplicationEvidence:
+        """Check its books, and return what it has said."""
+
+
+async def start_application(
+    setting: Setting, groups: Mapping[str, Sequence[Path]], processes: RunProcesses
+) -> RunApplication | None:
+    """Start what the run's hosts have beside agents; None: nothing. Raises NodeError."""
+    served = setting.served
+    if served is None:
+        return None
+    place = _Place(setting, served, groups)
+    match served.application:
+        case wire.Program() as asked:
+            return await _Program.start(asked, place, processes)
+        case wire.Brokerage() as asked:
+            return await _Brokerage.start(asked, place, processes)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where the processes of an application are."""
+
+    setting: Setting
+    served: Served
+    groups: Mapping[str, Sequence[Path]]
+    """Host -> the files that add a process to its control groups."""
+
+    def toward(self, host: str, other: str) -> str:
+        """The address of a host on its way to another one."""
+        layout = self.setting.layout
+        own, _ = layout.routes.reached(host, other) or (host, other)
+        return layout.address(own).ip
+
+    @property
+    def listening(self) -> IPv4Address:
+        """The address at which all generators reach the application; any of its host's if there
+        are several."""
+        found = {
+            self.toward(self.served.host, one) for one in self.setting.run.workload.roles.client
+        }
+        return IPv4Address(found.pop() if len(found) == 1 else 0)
+
+    def ready(self, host: str) -> Callable[[], None]:
+        """What a new process does to be one of a host's."""
+        files, cpus = tuple(self.groups.get(host, ())), self.setting.cpus_of(host)
+
+        def act() -> None:
+            for file in files:
+                file.write_text("0")
+            os.sched_setaffinity(0, cpus)
+
+        return act
+
+    def folder(self, host: str, name: str, medium: str, processes: RunProcesses) -> Path:
+        """A folder for a host's processes, removed when they have ended."""
+        parent = Path(RAM_FOLDER if medium == "ram" else DISK_FOLDER)
+        parent.chmod(0o711)
+        found = parent / name
+        found.mkdir(mode=0o700)
+        processes.at_end(lambda: shutil.rmtree(found, ignore_errors=True))
+        processes.at_end(lambda: end_processes([host]))
+        return found
+
+
+@dataclass
+class _Program(RunApplication):
+    """A program of the user's."""
+
+    asked: wire.Program
+    place: _Place
+    process: PlainProcess
+    evidence: ApplicationEvidence = field(default_factory=ApplicationEvidence)
+
+    @classmethod
+    async def start(cls, asked: wire.Program, place: _Place, processes: RunProcesses) -> _Program:
+        host = place.served.host
+        folder = place.folder(host, "application", "ram", processes)
+        environment = {
+            **os.environ,
+            "NETSTUDY_ADDRESS": str(place.listening),
+            "NETSTUDY_PORT": str(asked.port),
+            "NETSTUDY_FOLDER": str(folder),
+        }
+        process = await processes.start_plain(
+            f"{host} (application)",
+            [*in_namespace(host), *asked.start],
+            folder=str(folder),
+            environment=environment,
+            prepare=place.ready(host),
+            end_by=signal.SIGTERM,
+        )
+        started = cls(asked, place, process)
+        await started._answers()
+        return started
+
+    @property
+    def processes(self) -> list[Process]:  # type: ignore[override]
+        return [self.process]
+
+    @property
+    def port(self) -> int:
+        return self.asked.port
+
+    async def prepare(self, kind: wire.PhaseKind) -> None:
+        """See RunApplication.prepare: its data are its own affair."""
+
+    async def snapshot(self, name: str) -> None:
+        """See RunApplication.snapshot: it speaks to nobody but by HTTP."""
+
+    async def finish(self) -> ApplicationEvidence:
+        """See RunApplication.finish."""
+        return ApplicationEvidence()
+
+    async def _answers(self) -> None:
+        """Wait until the program answers at the path that tells that it is ready."""
+        last = "nothing listens"
+        try:
+            async with asyncio.timeout(_READY_S):
+                while (last := await self._try()) != "":
+                    if self.process.process.returncode is not None:
+                        await self.process.say_why()
+                    await asyncio.sleep(_STEP_S)
+        except TimeoutError:
+            where = f"http://{self.place.listening}:{self.port}{self.asked.ready_path}"
+            message = f"{where} does not answer with success after {_READY_S:.0f} s: {last}"
+            raise NodeError(self.process.node, message) from None
+
+    async def _try(self) -> str:
+        """Ask once, inside of the host; why it is not ready yet, or nothing."""
+        with within(self.place.served.host):
+            asking = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        asking.setblocking(False)
+        where = (str(self.place.listening), self.port)
+        request = f"GET {self.asked.ready_path} HTTP/1.0\r\nHost: {where[0]}\r\n\r\n"
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(_ANSWER_S):
+                await loop.sock_connect(asking, where)
+                await loop.sock_sendall(asking, request.encode())
+                answer = await loop.sock_recv(asking, 64)
+        except (OSError, TimeoutError) as error:
+            return getattr(error, "strerror", None) or "no answer"
+        finally:
+            asking.close()
+        words = answer.decode("latin-1").split("\r\n")[0].split()
+        ok = len(words) > 1 and words[0].startswith("HTTP/") and words[1][:1] in ("2", "3")
+        return "" if ok else f"it answers {' '.join(words)!r}"
+
+
+@dataclass
+class _Brokerage(RunApplication):
+    """The engine's brokerage with its database."""
+
+    place: _Place
+    server: NodeProcess[brokerage_wire.BrokerageRecord]
+    listening: agent_wire.Endpoint
+    database: Database | None
+    database_server: PlainProcess | None
+    done: list[brokerage_wire.BrokerageDone] = field(default_factory=list)
+    snapshots: dict[str, brokerage_wire.BrokerageSnapshot] = field(default_factory=dict)
+
+    @classmethod
+    async def start(
+        cls, asked: wire.Brokerage, place: _Place, processes: RunProcesses
+    ) -> _Brokerage:
+        setting, host = place.setting, place.served.host
+        database = server = None
+        if setting.database_engine == "postgresql":
+            database = _database(asked, place, processes)
+            server = await start_database(database, processes, place.ready(database.node))
+        plan = brokerage_wire.BrokeragePlan(
+            run=setting.run.id,
+            node=f"{host} (application)",
+            listen=agent_wire.Endpoint(address=place.listening, port=_PORT),
+            database=_reached(asked, database, place, processes),
+            pool_connections=asked.pool_connections,
+            worker_threads=asked.threads or len(setting.cpus_of(host)),
+            population=brokerage_wire.BrokeragePopulation(
+                users=asked.users, quotes=asked.quotes, seed=setting.run.seed
+            ),
+            settings=brokerage_wire.BrokerageSettings(page_images=asked.page_images),
+            time_limit_ms=setting.time_limits.run_ms + round(1e3 * _WORK_S),
+        )
+        command = [*in_namespace(host), str(setting.engine), "brokerage"]
+        application = await processes.start(
+            plan.node, command, plan, brokerage_wire.BROKERAGE_RECORD, place.ready(host)
+        )
+        said = await ready(application, brokerage_wire.BrokerageReady)
+        return cls(place, application, said.listening, database, server)
+
+    @property
+    def processes(self) -> list[Process]:  # type: ignore[override]
+        return [self.server, *([self.database_server] if self.database_server else [])]
+
+    @property
+    def port(self) -> int:
+        return self.listening.port
+
+    async def prepare(self, kind: wire.PhaseKind) -> None:
+        match kind:
+            case "load":
+                await self._command(brokerage_wire.LoadCommand())
+            case "configure":
+                if self.database is not None:
+                    await checkpoint(self.database)
+            case "gather-statistics":
+                await self._command(brokerage_wire.GatherStatisticsCommand())
+            case "reset":
+                await self._command(brokerage_wire.ResetCommand())
+
+    async def snapshot(self, name: str) -> None:
+        await self.server.send(agent_wire.SnapshotCommand(name=name))
+        self.snapshots[name] = await answered(
+            self.server,
+            self.server.expect(
+                brokerage_wire.BrokerageSnapshot, lambda snapshot: snapshot.name == name
+            ),
+        )
+
+    async def finish(self) -> ApplicationEvidence:
+        await self.server.send(brokerage_wire.CheckCommand())
+        books = await self._answer(brokerage_wire.BrokerageBooks, "check")
+        await self.server.send(agent_wire.StopCommand())
+        await answered(self.server, self.server.finish(agent_wire.EndRecord))
+        return ApplicationEvidence(tuple(self.done), self.snapshots, books)
+
+    async def _command(
+        self,
+        command: brokerage_wire.LoadCommand
+        | brokerage_wire.GatherStatisticsCommand
+        | brokerage_wire.ResetCommand,
+    ) -> None:
+        await self.server.send(command)
+        self.done.append(await self._answer(brokerage_wire.BrokerageDone, command.command))
+
+    async def _answer(self, kind: type[AnswerT], command: str) -> AnswerT:
+        """The answer to a command. Raises NodeError when it could not be carried out."""
+
+        def is_answer(record: wire.Wire) -> bool:
+            if isinstance(record, brokerage_wire.BrokerageFailed):
+                return record.command == command
+            return isinstance(record, kind)
+
+        try:
+            async with asyncio.timeout(_WORK_S):
+                record = await self.server.expect(wire.Wire, is_answer)
+        except TimeoutError:
+            message = f"has not ended {command!r} after {_WORK_S:.0f} s"
+            raise NodeError(self.server.node, message) from None
+        if isinstance(record, kind):
+            return record
+        assert isinstance(record, brokerage_wire.BrokerageFailed), "no other record is an answer"
+        raise NodeError(self.server.node, f"{command} failed: {record.message}")
+
+
+def _database(asked: wire.Brokerage, place: _Place, processes: RunProcesses) -> Database:
+    """A server on the database's host, or beside the application."""
+    host = place.served.host
+    node = place.served.database_host or host
+    return Database(
+        node=node,
+        address=place.toward(node, host),
+        client=place.toward(host, node),
+        folder=place.folder(node, "database", asked.data, processes),
+        connections=asked.pool_connections,
+    )
+
+
+def _reached(
+    asked: wire.Brokerage, database: Database | None, place: _Place, processes: RunProcesses
+) -> brokerage_wire.SqliteDatabase | brokerage_wire.PostgresqlDatabase:
+    """How the application reaches its database."""
+    if database is None:
+        folder = place.folder(place.served.host, "database", asked.data, processes)
+        return brokerage_wire.SqliteDatabase(file=str(folder / "brokerage.sqlite"))
+    return brokerage_wire.PostgresqlDatabase(
+        host=database.address, port=PORT, user=USER, database=NAME
+    )

@@ -1,0 +1,48 @@
+"""The application of a run: what serves requests on a host beside the agents, and what it said."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from netstudy import wire
+from netstudy.testbed.real.brokerage_wire import BrokerageBooks, BrokerageDone, BrokerageSnapshot
+
+
+@dataclass(frozen=True)
+class Served:
+    """An application and its hosts."""
+
+    application: wire.Application
+    host: str
+    """The host of the application server."""
+    database_host: str | None
+    """That of its database; None: it has none, or has it inside."""
+    connections: int
+    """Most connections at a time, to it and to its database."""
+
+    @property
+    def data_host(self) -> str | None:
+        """The host whose disk has the application's data; None: they are in memory, or it has
+        none."""
+        asked = self.application
+        if not isinstance(asked, wire.Brokerage) or asked.data != "disk":
+            return None
+        return self.database_host or self.host
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """The hosts on which something runs beside the agents."""
+        return tuple(dict.fromkeys(one for one in (self.host, self.database_host) if one))
+
+
+@dataclass(frozen=True)
+class ApplicationEvidence:
+    """What an application said of its work."""
+
+    done: tuple[BrokerageDone, ...] = ()
+    """The commands that it carried out, in order."""
+    snapshots: Mapping[str, BrokerageSnapshot] = field(default_factory=dict)
+    """Edge -> its counters there."""
+    books: BrokerageBooks | None = None
+    """Whether its books balanced in the end; None: it has none."""

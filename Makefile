@@ -27,7 +27,7 @@ set_up = @$(call missing,$(1)); [ -z "$$missing" ] || $(MAKE) -j2 $$missing
 say = @printf '  %s\n' "$(1)"
 
 .PHONY: engine run-packages dev-packages lint-rust lint-python engine-and-python rust-tests
-.PHONY: help build run test check check-slow accuracy conformance bench bench-peers bench-iperf3 bench-ftp bench-http profile docs lock clean lint
+.PHONY: help build run test check check-slow accuracy conformance bench bench-peers bench-iperf3 bench-ftp bench-http bench-brokerage profile docs lock clean lint
 
 help: ## print this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -113,6 +113,9 @@ bench-ftp: build ## speed and processor time of files by FTP beside vsftpd and c
 
 bench-http: build ## requests in a CPU second of the generator of transactions beside wrk
 	@.venv/bin/python -m tools.bench.http $(ARGS)
+
+bench-brokerage: build ## requests and processor time of the brokerage beside nginx, asked by wrk
+	@.venv/bin/python -m tools.bench.brokerage $(ARGS)
 
 profile: build ## record what the engine is optimised by, after a change to its packet path
 	@tools/profile

@@ -24,6 +24,21 @@ pub struct Transactions {
     pub costs: Option<Costs>,
 }
 
+impl Transactions {
+    /// Users of a generator: the first ones have one more where they cannot be shared evenly.
+    #[must_use]
+    pub fn users_of(&self, client: usize) -> u32 {
+        let (all, clients) = (self.load.users(), self.roles.client.len() as u32);
+        all / clients + u32::from((client as u32) < all % clients)
+    }
+
+    /// Generators that have a user: the first ones.
+    #[must_use]
+    pub fn busy_clients(&self) -> usize {
+        self.roles.client.len().min(self.load.users() as usize)
+    }
+}
+
 /// The tiers of an application.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -163,6 +178,16 @@ pub enum Load {
         /// Most submissions under way at a time, all generators together: a further one is not met.
         users: u32,
     },
+}
+
+impl Load {
+    /// Most submissions under way at a time, all generators together.
+    #[must_use]
+    pub const fn users(&self) -> u32 {
+        match *self {
+            Self::Closed { users, .. } | Self::Open { users, .. } => users,
+        }
+    }
 }
 
 /// Processes of arrivals.

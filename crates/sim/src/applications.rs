@@ -18,6 +18,8 @@ pub(crate) struct Cast {
     pub(crate) connections: Vec<[usize; 2]>,
     /// Control connections, one beside each of those in the same order, or none; numbered after them.
     pub(crate) controls: Vec<[usize; 2]>,
+    /// Connections between servers, numbered after these.
+    inner: Vec<[usize; 2]>,
     /// The probe's connections, numbered after these: one for each pair that has connections.
     probes: Vec<[usize; 2]>,
     /// Whether the end that opens a connection sends data, and whether its peer does; requests and
@@ -42,12 +44,18 @@ impl Cast {
     /// A cast without a probe.
     pub(crate) fn new(roles: &Roles, connections: Vec<[usize; 2]>, senders: [bool; 2]) -> Self {
         let participants = participants(roles);
-        Self { participants, connections, controls: Vec::new(), probes: Vec::new(), senders }
+        let [controls, inner, probes] = [const { Vec::new() }; 3];
+        Self { participants, connections, controls, inner, probes, senders }
     }
 
     /// The same with a control connection beside each connection.
     pub(crate) fn with_controls(self) -> Self {
         Self { controls: self.connections.clone(), ..self }
+    }
+
+    /// The same with connections between servers.
+    pub(crate) fn with_inner(self, inner: Vec<[usize; 2]>) -> Self {
+        Self { inner, ..self }
     }
 
     /// As many pairs as the larger role has members; the smaller role repeats.
@@ -75,14 +83,16 @@ impl Cast {
         self.connections.iter().map(|pair| pair[0] + 1).max().unwrap_or(0)
     }
 
-    /// The connections of the workload, those that control them, then those of the probe.
+    /// The connections of the workload, those that control them, those between servers, then those of
+    /// the probe.
     pub(crate) fn all_connections(&self) -> Vec<[usize; 2]> {
-        self.connections.iter().chain(&self.controls).chain(&self.probes).copied().collect()
+        let own = self.connections.iter().chain(&self.controls).chain(&self.inner);
+        own.chain(&self.probes).copied().collect()
     }
 
     /// Number of the workload's connections that a participant has.
     pub(crate) fn connections_of(&self, participant: usize) -> u32 {
-        count_of(&self.connections, participant)
+        count_of(&self.connections, participant) + count_of(&self.inner, participant)
     }
 }
 

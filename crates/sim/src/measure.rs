@@ -394,6 +394,10 @@ impl Measure {
             over: 0,
             ended: 0,
         };
+        let phases = measure.config.phases;
+        for kind in phases.preparations() {
+            measure.end_phase(kind, Time::ZERO);
+        }
         for sampler in 0..samplers {
             measure.mark(Time::ZERO, NO_HOST, Mark::Sampler(sampler));
         }
@@ -482,7 +486,7 @@ impl Measure {
 
     /// The phases before the measuring phase are over.
     fn end_warmup(&mut self, now: Time) {
-        let PhasePlan { warmup, stop, .. } = self.config.phases;
+        let PhasePlan { warmup, stop, resets, .. } = self.config.phases;
         let stopped = match self.stage {
             Stage::Stopped(since) if stop.is_some() => since,
             _ => now,
@@ -492,6 +496,9 @@ impl Measure {
         }
         if stop.is_some() {
             self.end_phase(PhaseKind::Stop, now);
+        }
+        if resets {
+            self.end_phase(PhaseKind::Reset, now);
         }
     }
 
@@ -567,6 +574,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
             }
             Mark::Sampler(number) => {
                 self.measure().check_progress(at)?;
+                go_on(on_samples, 0)?;
                 self.read_instrument(number, at, network);
             }
             Mark::CoolDownEnd => {

@@ -5,6 +5,8 @@ use netstudy_records::PhaseKind;
 use netstudy_units::Duration;
 use netstudy_workload::Until;
 
+use crate::workloads;
+
 /// The phases of a run, in this order. A phase that is none is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PhasePlan {
@@ -13,6 +15,10 @@ pub(crate) struct PhasePlan {
     pub(crate) warmup: Option<Until>,
     /// The workload rests for this time, once nothing is under way.
     pub(crate) stop: Option<Duration>,
+    /// Of an application's data: loaded, configured, statistics gathered, and, before the measuring phase,
+    /// reset. Its model has no data, so that they take no time.
+    pub(crate) prepares: [bool; 3],
+    pub(crate) resets: bool,
     pub(crate) measure: Until,
     /// The time after the end of the workload.
     pub(crate) cooldown: Option<Duration>,
@@ -25,8 +31,17 @@ impl PhasePlan {
     pub(crate) fn new(run: &records::Run) -> Result<Self, String> {
         let is_probed = run.probe.is_some();
         let measure = Until::Count(0);
-        let mut plan =
-            Self { idle: None, warmup: None, stop: None, measure, cooldown: None, is_probed };
+        let mut plan = Self {
+            idle: None,
+            warmup: None,
+            stop: None,
+            prepares: [false; 3],
+            resets: false,
+            measure,
+            cooldown: None,
+            is_probed,
+        };
+        let has_application = workloads::of(run).has_application();
         for phase in &run.phases {
             match phase.kind {
                 PhaseKind::Idle => plan.idle = Some(idle(phase, is_probed)?),
@@ -34,6 +49,10 @@ impl PhasePlan {
                 PhaseKind::Stop => plan.stop = Some(rest(phase)?),
                 PhaseKind::Measure => plan.measure = end(phase)?,
                 PhaseKind::CoolDown => plan.cooldown = Some(rest(phase)?),
+                PhaseKind::Load if has_application => plan.prepares[0] = true,
+                PhaseKind::Configure if has_application => plan.prepares[1] = true,
+                PhaseKind::GatherStatistics if has_application => plan.prepares[2] = true,
+                PhaseKind::Reset if has_application => plan.resets = true,
                 PhaseKind::Load
                 | PhaseKind::Configure
                 | PhaseKind::GatherStatistics
@@ -70,6 +89,12 @@ impl PhasePlan {
             (Some(Until::Time(time)), None, Until::Time(_)) if time.as_ps() > 0 => Some(time),
             _ => None,
         }
+    }
+
+    /// The phases before all others that prepare an application.
+    pub(crate) fn preparations(&self) -> impl Iterator<Item = PhaseKind> {
+        let kinds = [PhaseKind::Load, PhaseKind::Configure, PhaseKind::GatherStatistics];
+        kinds.into_iter().zip(self.prepares).filter_map(|(kind, is_asked)| is_asked.then_some(kind))
     }
 
     /// How long the measuring phase lasts, if it ends after a time.

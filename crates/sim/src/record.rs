@@ -31,9 +31,9 @@ pub fn of_failure(run: &records::Run, error: String) -> RunRecord {
 pub(crate) fn of_outcome(
     run: &records::Run,
     wiring: &Wiring,
-    cast: &Cast,
     mode: Mode,
     checks: Vec<Check>,
+    samples: Samples,
     mut outcome: Outcome,
 ) -> RunRecord {
     let status = if checks.iter().all(|check| check.holds) { Status::Ok } else { Status::Invalid };
@@ -51,7 +51,7 @@ pub(crate) fn of_outcome(
         edges: outcome.edges.iter().map(edge).collect(),
         counters,
         ports,
-        samples: samples(run, wiring, cast, &outcome),
+        samples,
         series,
         ..empty(run)
     }
@@ -100,12 +100,12 @@ fn phase(span: &Span) -> PhaseTimes {
 }
 
 /// The tables of the workload, the table of connections, and the histograms of requests.
-fn samples(run: &records::Run, wiring: &Wiring, cast: &Cast, outcome: &Outcome) -> Samples {
+pub(crate) fn samples(run: &records::Run, wiring: &Wiring, cast: &Cast, outcome: &Outcome) -> Samples {
     let requests = outcome.samples.requests.iter();
     let mut samples = Samples {
         connection: Some(connections(run, wiring, cast, outcome)),
         request: requests
-            .filter_map(|(&(of, hosts), found)| histogram(wiring, of, hosts, found))
+            .filter_map(|(&(of, hosts), found)| of_requests(wiring, of, hosts, found))
             .collect(),
         ..Samples::default()
     };
@@ -114,28 +114,38 @@ fn samples(run: &records::Run, wiring: &Wiring, cast: &Cast, outcome: &Outcome) 
 }
 
 /// The latencies of requests of one host to another; none if none was due.
-fn histogram(
+fn of_requests(
     wiring: &Wiring,
     of: RequestsOf,
-    [client, server]: [u32; 2],
+    hosts: [u32; 2],
+    answers: &Answers,
+) -> Option<RequestHistogram> {
+    let (operation, phase) = match of {
+        RequestsOf::Workload => ("request", PhaseKind::Measure),
+        RequestsOf::Probe(phase) => ("probe", phase),
+    };
+    let ends = hosts.map(|host| wiring.name_of(host as usize));
+    histogram(operation, phase, ends, answers)
+}
+
+/// Response times between a client and a server; none if nothing was due.
+pub(crate) fn histogram(
+    operation: &str,
+    phase: PhaseKind,
+    [client, server]: [&str; 2],
     answers: &Answers,
 ) -> Option<RequestHistogram> {
     let Answers { latencies, unanswered } = answers;
     if latencies.count() + unanswered == 0 {
         return None;
     }
-    let name = |host: u32| wiring.name_of(host as usize).to_owned();
     let (value_ns, requests) = latencies.buckets().unzip();
-    let (operation, phase) = match of {
-        RequestsOf::Workload => ("request", PhaseKind::Measure),
-        RequestsOf::Probe(phase) => ("probe", phase),
-    };
     Some(RequestHistogram {
         latency: Latency::Response,
         operation: operation.to_owned(),
         phase,
-        client: name(client),
-        server: name(server),
+        client: client.to_owned(),
+        server: server.to_owned(),
         count: latencies.count(),
         unanswered: *unanswered,
         min_ns: latencies.min_ns().unwrap_or(0),

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use netstudy_fabric::stepped::Architecture;
 use netstudy_fabric::{SwitchBuffer, SwitchSetup, SwitchTask, dispatch};
 use netstudy_records as records;
-use netstudy_records::{InstrumentKind, Mode, RunRecord, Until};
+use netstudy_records::{Check, InstrumentKind, Mode, RunRecord, Samples, Until};
 use netstudy_workload::Traffic;
 
 use crate::applications::{self, Cast};
@@ -95,8 +95,12 @@ struct Performance<'a, O> {
 impl<O: Tracer> Stage for Performance<'_, O> {
     type Done = RunRecord;
 
-    fn perform<T: Traffic + 'static>(self, applications: Vec<T>) -> Result<RunRecord, String> {
-        self.setting.carry_out(applications, self.manner, self.progress)
+    fn perform_and<T: Traffic + 'static>(
+        self,
+        applications: Vec<T>,
+        add: impl FnOnce(&Outcome, &mut Samples, &mut Vec<Check>),
+    ) -> Result<RunRecord, String> {
+        self.setting.carry_out(applications, self.manner, self.progress, add)
     }
 }
 
@@ -120,6 +124,7 @@ impl Setting<'_> {
         applications: Vec<T>,
         manner: Manner<impl Tracer>,
         progress: &mut dyn Progress,
+        add: impl FnOnce(&Outcome, &mut Samples, &mut Vec<Check>),
     ) -> Result<RunRecord, String> {
         let outcome = match &self.run.probe {
             None => self.execute(applications, manner, progress)?,
@@ -135,7 +140,9 @@ impl Setting<'_> {
             laws::frames_conserved(&outcome),
         ];
         checks.extend(laws::switches_conserve(wiring, &outcome));
-        Ok(record::of_outcome(run, wiring, cast, mode, checks, outcome))
+        let mut samples = record::samples(run, wiring, cast, &outcome);
+        add(&outcome, &mut samples, &mut checks);
+        Ok(record::of_outcome(run, wiring, mode, checks, samples, outcome))
     }
 
     fn execute<T: Traffic>(

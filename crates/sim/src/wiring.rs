@@ -18,6 +18,7 @@ use netstudy_units::{Duration, Rate, Serializer};
 
 use crate::host::stations::{Shared, Stations};
 use crate::network::Carried;
+use crate::workloads;
 
 /// The network of a run, and the participants of its workload.
 #[derive(Clone, Debug)]
@@ -631,7 +632,8 @@ fn stations(run: &records::Run, topology: &Topology) -> Result<BTreeMap<usize, S
         let records::Node::Host(records::Host { name, group, .. }) = node else { continue };
         let group = find_group(network, group)?;
         let interfaces = topology.interfaces().iter().filter(|one| one.host == number).count();
-        let Some(stations) = Stations::new(group, name, &run.seed, interfaces + 1)? else {
+        let works = workloads::of(run).works_at(name);
+        let Some(stations) = Stations::new(group, name, &run.seed, interfaces + 1, works)? else {
             continue;
         };
         let at_links = network.links.iter().flat_map(|link| [&link.a, &link.b]);

@@ -261,15 +261,16 @@ const MILLION: u64 = 1_000_000;
 
 impl Stations {
     /// The stations of the host `name` with this many interfaces, in a run with the seed `seed`; none: its group
-    /// has no costs. An error if they cannot work.
+    /// has no costs, and no application `works` there. An error if they cannot work.
     pub(crate) fn new(
         group: &records::Group,
         name: &str,
         seed: &str,
         interfaces: usize,
+        works: bool,
     ) -> Result<Option<Self>, String> {
         let records::Group { cpu, bus, disk, .. } = group;
-        if cpu.is_none() && bus.is_none() && disk.is_none() {
+        if !works && cpu.is_none() && bus.is_none() && disk.is_none() {
             return Ok(None);
         }
         let costs = cpu.clone().unwrap_or(records::Cpu::FREE);
@@ -284,7 +285,7 @@ impl Stations {
             None => Ok(None),
         };
         Ok(Some(Self {
-            has_cpus: cpu.is_some(),
+            has_cpus: works || cpu.is_some(),
             cpus: vec![OneCpu::NEW; costs.cpus as usize].into(),
             packets: vec![idle; interfaces].into(),
             memory_bus: channels(|bus| (bus.memory_channels, bus.memory_channel_bps), "memory")?,
@@ -467,6 +468,12 @@ impl Stations {
         call
     }
 
+    /// An application works for this CPU time at full speed, which copies nothing.
+    pub(crate) fn work(&mut self, now: Time, cost: Duration) -> Call {
+        let cost = self.at_speed(cost, MILLION);
+        self.reserve_call(now, cost, 0)
+    }
+
     /// The call as it is now that packets may have put it off.
     pub(crate) fn renewed(&self, call: &Call) -> Call {
         let put_off = self.cpus[call.cpu].put_off;
@@ -483,6 +490,10 @@ impl Stations {
         let cost = work(&self.costs, ps_per_byte, bytes, calls);
         let drawn = self.draw();
         let cost = self.at_speed(cost, drawn);
+        self.reserve_call(now, cost, copies * bytes)
+    }
+
+    fn reserve_call(&mut self, now: Time, cost: Duration, copied_bytes: u64) -> Call {
         // Of the CPUs that are free, one without packets if there is one: packets would put it off.
         let place = |number: &usize| {
             let cpu = &self.cpus[*number];
@@ -491,7 +502,7 @@ impl Stations {
         };
         let cpu = (0..self.cpus.len()).min_by_key(place).expect("it has a CPU");
         let start = now.max(self.cpus[cpu].timeline.free_at);
-        let end = self.copied(now, start + cost, copies * bytes);
+        let end = self.copied(now, start + cost, copied_bytes);
         self.cpus[cpu].timeline.reserve(now, start, end);
         Call { cpu, cpu_done: end, put_off: self.cpus[cpu].put_off, rest_done: now }
     }

@@ -36,6 +36,16 @@ pub(crate) trait Workload {
         true
     }
 
+    /// Whether it has an application whose data phases prepare.
+    fn has_application(&self) -> bool {
+        false
+    }
+
+    /// Whether applications take time of the CPUs of a host, whatever packets cost there.
+    fn works_at(&self, _host: &str) -> bool {
+        false
+    }
+
     /// The workload's conservation law.
     fn check(&self, _run: &records::Run, _cast: &Cast, outcome: &Outcome) -> Check {
         laws::nothing_is_owed(outcome)
@@ -70,7 +80,19 @@ pub(crate) trait Stage {
     type Done;
 
     /// Carries these out.
-    fn perform<T: Traffic + 'static>(self, applications: Vec<T>) -> Result<Self::Done, String>;
+    fn perform<T: Traffic + 'static>(self, applications: Vec<T>) -> Result<Self::Done, String>
+    where
+        Self: Sized,
+    {
+        self.perform_and(applications, |_, _, _| {})
+    }
+
+    /// Carries these out; `add` completes the tables of samples and the checks of the record.
+    fn perform_and<T: Traffic + 'static>(
+        self,
+        applications: Vec<T>,
+        add: impl FnOnce(&Outcome, &mut Samples, &mut Vec<Check>),
+    ) -> Result<Self::Done, String>;
 }
 
 /// Evaluates an expression for the workload of a plan: the list of all workloads.

@@ -1,0 +1,129 @@
+//! A host that generates load: users, each with a connection that stays open.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use netstudy_random::Stream;
+use netstudy_units::Time;
+use netstudy_workload::transactions::{Answer, Generator, TransactionAction};
+use netstudy_workload::{Action, Traffic};
+
+use super::recorder::Recorder;
+
+/// The request under way of a user.
+#[derive(Clone, Copy, Debug, Default)]
+struct Asked {
+    sent: Time,
+    first_byte: Option<Time>,
+}
+
+/// The generator of a host. Connections are those of its users, by their number.
+pub(super) struct Client {
+    generator: Generator<Stream>,
+    request_bytes: u64,
+    response_bytes: u64,
+    asked: Vec<Asked>,
+    /// Connections that are not open yet.
+    opening: u32,
+    /// Connections that were not begun yet.
+    unopened: u32,
+    recorder: Rc<RefCell<Recorder>>,
+}
+
+impl Client {
+    pub(super) fn new(
+        generator: Generator<Stream>,
+        request_bytes: u64,
+        response_bytes: u64,
+        recorder: Rc<RefCell<Recorder>>,
+    ) -> Self {
+        let users = generator.users();
+        Self {
+            generator,
+            request_bytes,
+            response_bytes,
+            asked: vec![Asked::default(); users as usize],
+            opening: users,
+            unopened: users,
+            recorder,
+        }
+    }
+
+    /// What the driver does of it; none: it was recorded.
+    fn follow(&mut self, now: Time, action: &TransactionAction) -> Option<Action> {
+        let mut recorder = self.recorder.borrow_mut();
+        match *action {
+            TransactionAction::Request { client: connection, .. } => {
+                self.asked[connection as usize] = Asked { sent: now, first_byte: None };
+                return Some(Action::Write { connection, bytes: self.request_bytes });
+            }
+            TransactionAction::Element { intended, sent, first_byte, ended, .. } => {
+                recorder.element(intended, sent, first_byte, ended);
+            }
+            TransactionAction::Transaction { operation, intended, sent, ended } => {
+                recorder.transaction(operation, intended, sent, ended);
+            }
+            TransactionAction::Statistics(block) => recorder.statistics(block),
+            TransactionAction::Over { .. } => {
+                recorder.end(self.generator.counts());
+                return Some(Action::Over);
+            }
+            TransactionAction::Begin { .. } => return Some(Action::Begin),
+            TransactionAction::End => return Some(Action::End),
+            TransactionAction::Ready => return Some(Action::Ready),
+            TransactionAction::Hold => return Some(Action::Hold),
+            TransactionAction::Failed { .. } => unreachable!("no simulated request fails"),
+        }
+        None
+    }
+}
+
+impl Traffic for Client {
+    fn next_action(&self) -> Time {
+        if self.unopened > 0 { Time::ZERO } else { self.generator.next_action() }
+    }
+
+    fn poll(&mut self, now: Time) -> Option<Action> {
+        if self.unopened > 0 {
+            self.unopened -= 1;
+            return Some(Action::Open { connection: self.unopened });
+        }
+        while let Some(action) = self.generator.poll(now) {
+            let done = self.follow(now, &action);
+            if done.is_some() {
+                return done;
+            }
+        }
+        None
+    }
+
+    fn go(&mut self, at: Time) -> bool {
+        self.generator.go(at)
+    }
+
+    fn opened(&mut self, now: Time, _connection: u32) -> bool {
+        self.opening -= 1;
+        if self.opening == 0 {
+            self.generator.start(now);
+        }
+        self.opening == 0
+    }
+
+    fn received(&mut self, now: Time, connection: u32, before: u64, total: u64) -> bool {
+        let asked = &mut self.asked[connection as usize];
+        let first_byte = *asked.first_byte.get_or_insert(now);
+        if total / self.response_bytes == before / self.response_bytes {
+            return false;
+        }
+        let answer = Answer {
+            sent: asked.sent,
+            first_byte,
+            bytes_read: self.response_bytes,
+            bytes_written: self.request_bytes,
+            // Every portfolio has something to sell.
+            holding: Some(1),
+        };
+        self.generator.answered(now, connection, answer);
+        true
+    }
+}

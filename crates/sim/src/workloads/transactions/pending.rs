@@ -1,0 +1,110 @@
+//! What a tier has decided on, and what it waits for.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use netstudy_random::Stream;
+use netstudy_records::Service;
+use netstudy_units::{Duration, Time};
+use netstudy_workload::Action;
+
+/// Actions that the driver has not fetched yet.
+#[derive(Debug, Default)]
+pub(super) struct Outbox {
+    actions: VecDeque<Action>,
+    since: Time,
+}
+
+impl Outbox {
+    pub(super) fn push(&mut self, now: Time, action: Action) {
+        if self.actions.is_empty() {
+            self.since = now;
+        }
+        self.actions.push_back(action);
+    }
+
+    pub(super) fn pop(&mut self) -> Option<Action> {
+        self.actions.pop_front()
+    }
+
+    /// When they are due; [`Time::NEVER`] if there are none.
+    pub(super) fn due(&self) -> Time {
+        if self.actions.is_empty() { Time::NEVER } else { self.since }
+    }
+}
+
+/// Jobs that become due at a time: the earliest first, those of equal times in their order.
+#[derive(Debug, Default)]
+pub(super) struct Timed {
+    heap: BinaryHeap<Reverse<(Time, u64, u32)>>,
+    count: u64,
+}
+
+impl Timed {
+    pub(super) fn push(&mut self, at: Time, job: u32) {
+        self.heap.push(Reverse((at, self.count, job)));
+        self.count += 1;
+    }
+
+    pub(super) fn due(&self) -> Time {
+        self.heap.peek().map_or(Time::NEVER, |Reverse((at, ..))| *at)
+    }
+
+    /// The next job that is due at `now`.
+    pub(super) fn pop(&mut self, now: Time) -> Option<u32> {
+        if self.due() > now {
+            return None;
+        }
+        self.heap.pop().map(|Reverse((_, _, job))| job)
+    }
+}
+
+/// Something of which there are so many: jobs wait for it in their order.
+#[derive(Debug)]
+pub(super) struct Permits {
+    free: u32,
+    waiting: VecDeque<u32>,
+}
+
+impl Permits {
+    pub(super) const fn new(count: u32) -> Self {
+        Self { free: count, waiting: VecDeque::new() }
+    }
+
+    /// Whether the job has one now; else it will be the return of a later [`Self::give_back`].
+    pub(super) fn take(&mut self, job: u32) -> bool {
+        if self.free == 0 {
+            self.waiting.push_back(job);
+            return false;
+        }
+        self.free -= 1;
+        true
+    }
+
+    /// A job needs its one no more: the job that has it now.
+    pub(super) fn give_back(&mut self) -> Option<u32> {
+        let next = self.waiting.pop_front();
+        self.free += u32::from(next.is_none());
+        next
+    }
+}
+
+/// Times that pieces of work take.
+#[derive(Debug)]
+pub(super) struct Times {
+    service: Service,
+    chance: Stream,
+}
+
+impl Times {
+    pub(super) const fn new(service: Service, chance: Stream) -> Self {
+        Self { service, chance }
+    }
+
+    pub(super) fn draw(&mut self, mean: Duration) -> Duration {
+        match self.service {
+            Service::Fixed => mean,
+            Service::Exponential => self.chance.exponential(mean),
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! What a generator has sampled in the measuring phase, and its tables and laws.
+
+use netstudy_records::{
+    Answers, Check, Latency, PhaseKind, RequestHistogram, Samples, StatisticsSamples,
+    TransactionErrors, TransactionSamples,
+};
+use netstudy_units::{Duration, Time};
+use netstudy_workload::transactions::{Counts, Statistics};
+
+use crate::record::histogram;
+
+/// Page elements, whatever their operation.
+const PAGE_ELEMENT: &str = "page element";
+/// Operations, whichever they are.
+const TRANSACTION: &str = "transaction";
+
+/// Latencies from when something was due, and from when it was sent.
+#[derive(Debug, Default)]
+struct Ended {
+    response: Answers,
+    service: Answers,
+}
+
+impl Ended {
+    fn record(&mut self, intended: Time, sent: Time, ended: Time) {
+        self.response.latencies.record(ended.since(intended).as_ns());
+        self.service.latencies.record(ended.since(sent).as_ns());
+    }
+
+    fn histograms(
+        &mut self,
+        operation: &str,
+        unfinished: u64,
+        ends: [&str; 2],
+    ) -> impl Iterator<Item = RequestHistogram> {
+        [(Latency::Response, &mut self.response), (Latency::Service, &mut self.service)]
+            .into_iter()
+            .filter_map(move |(latency, answers)| {
+                answers.unanswered = unfinished;
+                of_answers(operation, latency, ends, answers)
+            })
+    }
+}
+
+fn of_answers(
+    operation: &str,
+    latency: Latency,
+    ends: [&str; 2],
+    answers: &Answers,
+) -> Option<RequestHistogram> {
+    histogram(operation, PhaseKind::Measure, ends, answers)
+        .map(|found| RequestHistogram { latency, ..found })
+}
+
+/// The samples of one generator.
+#[derive(Debug)]
+pub(super) struct Recorder {
+    client: String,
+    users: u32,
+    /// By the number of the operation.
+    names: Vec<String>,
+    operations: Vec<Ended>,
+    elements: Ended,
+    first_bytes: Answers,
+    transactions: Ended,
+    statistics: Vec<Statistics>,
+    counts: Vec<Counts>,
+}
+
+impl Recorder {
+    pub(super) fn new(client: String, users: u32, names: Vec<String>) -> Self {
+        Self {
+            client,
+            users,
+            operations: names.iter().map(|_| Ended::default()).collect(),
+            names,
+            elements: Ended::default(),
+            first_bytes: Answers::default(),
+            transactions: Ended::default(),
+            statistics: Vec::new(),
+            counts: Vec::new(),
+        }
+    }
+
+    pub(super) fn element(&mut self, intended: Time, sent: Time, first_byte: Time, ended: Time) {
+        self.elements.record(intended, sent, ended);
+        self.first_bytes.latencies.record(first_byte.since(sent).as_ns());
+    }
+
+    pub(super) fn transaction(&mut self, operation: u32, intended: Time, sent: Time, ended: Time) {
+        self.transactions.record(intended, sent, ended);
+        self.operations[operation as usize].record(intended, sent, ended);
+    }
+
+    pub(super) fn statistics(&mut self, block: Statistics) {
+        self.statistics.push(block);
+    }
+
+    /// The measuring phase is over.
+    pub(super) fn end(&mut self, counts: &[Counts]) {
+        self.counts = counts.to_vec();
+    }
+
+    fn sum(&self) -> Counts {
+        let mut sum = Counts::default();
+        self.counts.iter().for_each(|&one| sum += one);
+        sum
+    }
+
+    /// Adds the rows of this generator, whose requests went to `server`.
+    pub(super) fn add_to(&mut self, tables: &mut Samples, server: &str) {
+        self.add_counts(tables.transaction.get_or_insert_default());
+        tables.error.get_or_insert_with(TransactionErrors::default);
+        self.add_statistics(tables.statistics.get_or_insert_default());
+        let unfinished = self.sum().unfinished;
+        let Self { client, elements, first_bytes, transactions, operations, names, counts, .. } =
+            self;
+        let ends = [client.as_str(), server];
+        let found = &mut tables.request;
+        found.extend(elements.histograms(PAGE_ELEMENT, unfinished, ends));
+        found.extend(of_answers(PAGE_ELEMENT, Latency::FirstByte, ends, first_bytes));
+        found.extend(transactions.histograms(TRANSACTION, unfinished, ends));
+        for ((one, name), counts) in operations.iter_mut().zip(names).zip(counts) {
+            found.extend(one.histograms(name, counts.unfinished, ends));
+        }
+    }
+
+    fn add_counts(&self, table: &mut TransactionSamples) {
+        for (name, counts) in self.names.iter().zip(&self.counts) {
+            table.client.push(self.client.clone());
+            table.operation.push(name.clone());
+            table.offered.push(counts.offered);
+            table.not_met.push(counts.not_met);
+            table.completed.push(counts.completed);
+            table.page_elements.push(counts.page_elements);
+            table.network_errors.push(counts.network_errors);
+            table.server_errors.push(counts.server_errors);
+            table.bytes_read.push(counts.bytes_read);
+            table.bytes_written.push(counts.bytes_written);
+        }
+    }
+
+    fn add_statistics(&self, table: &mut StatisticsSamples) {
+        for &Statistics { at, users, counts } in &self.statistics {
+            table.client.push(self.client.clone());
+            table.at_ns.push(at.as_ns());
+            table.users.push(users.into());
+            table.page_elements.push(counts.page_elements);
+            table.transactions.push(counts.completed);
+            table.network_errors.push(counts.network_errors);
+            table.server_errors.push(counts.server_errors);
+            table.bytes_read.push(counts.bytes_read);
+            table.bytes_written.push(counts.bytes_written);
+            table.response_sum_ns.push(counts.response_sum_ns);
+            table.not_met.push(counts.not_met);
+        }
+    }
+}
+
+/// What was offered ended, was not met, or was under way when the phase was over.
+pub(super) fn nothing_vanished(recorders: &[&Recorder]) -> Check {
+    let mut sum = Counts::default();
+    recorders.iter().for_each(|one| sum += one.sum());
+    let ended = sum.completed + sum.network_errors + sum.server_errors;
+    Check {
+        law: "operations offered are completed, failed, not met or under way".to_owned(),
+        holds: sum.offered == ended + sum.not_met + sum.unfinished,
+        detail: format!(
+            "{} offered, {} completed, {} failed, {} not met, {} under way at the end",
+            sum.offered,
+            sum.completed,
+            sum.network_errors + sum.server_errors,
+            sum.not_met,
+            sum.unfinished,
+        ),
+    }
+}
+
+/// The interactive response time law: users = throughput × (response time + think time). Each user is
+/// in an operation or thinks at all times of the phase, which cuts the first and the last one.
+pub(super) fn users_are_somewhere(
+    recorders: &[&Recorder],
+    took: Duration,
+    think: Duration,
+) -> Check {
+    let users: u64 = recorders.iter().map(|one| u64::from(one.users)).sum();
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    let responses: u64 = recorders.iter().map(|one| one.sum().response_sum_ns).sum();
+    let completed: u64 = recorders.iter().map(|one| one.sum().completed).sum();
+    let longest = recorders.iter().filter_map(|one| one.elements.response.latencies.max_ns()).max();
+    let there = seconds(took.as_ns()) * users as f64;
+    let found = seconds(responses) + seconds(think.as_ns()) * completed as f64;
+    // A user's element or thinking may reach over either end of the phase; a sum of exponential
+    // think times scatters by five standard deviations at most.
+    let cut = 2.0 * users as f64 * (seconds(longest.unwrap_or(0)) + seconds(think.as_ns()));
+    let scatter = 5.0 * seconds(think.as_ns()) * (completed as f64).sqrt();
+    Check {
+        law: "users = throughput x (response time + think time)".to_owned(),
+        holds: (there - found).abs() <= cut + scatter,
+        detail: format!("{users} users for {took}: {there:.3} s, {found:.3} s accounted for"),
+    }
+}

@@ -1,0 +1,223 @@
+//! The application server: each page element takes a thread, works at a CPU, asks the database over one of
+//! its connections, waits, and answers.
+
+use netstudy_units::{Duration, Time};
+use netstudy_workload::{Action, Traffic};
+
+use super::database::DatabaseWork;
+use super::pending::{Outbox, Permits, Timed, Times};
+use crate::host::stations::{Call, Shared};
+
+/// What a page element costs, and the sizes of its messages.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ElementCosts {
+    pub(super) request_bytes: u64,
+    pub(super) response_bytes: u64,
+    /// At this number of CPUs.
+    pub(super) cpu: Duration,
+    pub(super) calls: u32,
+    pub(super) call_request_bytes: u64,
+    pub(super) call_response_bytes: u64,
+    pub(super) delay: Duration,
+}
+
+/// The database, as the server asks it.
+pub(super) enum Backend {
+    /// On the same host.
+    Here(DatabaseWork),
+    /// Over the connections that follow those of users.
+    There {
+        /// Connections that nobody uses.
+        free: Vec<u32>,
+        /// The element that uses each, by its number less that of the first.
+        users: Vec<u32>,
+        pool: Permits,
+    },
+}
+
+/// How far a page element is.
+#[derive(Clone, Copy, Debug, Default)]
+enum Stage {
+    /// There is none, or it waits for a thread or for the database.
+    #[default]
+    Waits,
+    /// At a CPU.
+    Cpu(Call),
+    /// It waits without asking for anything.
+    Delayed,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Element {
+    stage: Stage,
+    calls_left: u32,
+}
+
+/// The server. An element is numbered by its user's connection, which has one at a time.
+pub(super) struct Server {
+    costs: ElementCosts,
+    stations: Shared,
+    times: Times,
+    threads: Permits,
+    backend: Backend,
+    elements: Vec<Element>,
+    timed: Timed,
+    outbox: Outbox,
+}
+
+impl Server {
+    /// The server of this many users.
+    pub(super) fn new(
+        costs: ElementCosts,
+        stations: Shared,
+        times: Times,
+        threads: u32,
+        backend: Backend,
+        users: usize,
+    ) -> Self {
+        let mut outbox = Outbox::default();
+        if let Backend::There { free, .. } = &backend {
+            for &connection in free {
+                outbox.push(Time::ZERO, Action::Open { connection });
+            }
+        }
+        Self {
+            costs,
+            stations,
+            times,
+            threads: Permits::new(threads),
+            backend,
+            elements: vec![Element::default(); users],
+            timed: Timed::default(),
+            outbox,
+        }
+    }
+
+    fn begin(&mut self, now: Time, number: u32) {
+        let cost = self.times.draw(self.costs.cpu);
+        let call = self.stations.borrow_mut().work(now, cost);
+        let element = &mut self.elements[number as usize];
+        *element = Element { stage: Stage::Cpu(call), calls_left: self.costs.calls };
+        self.timed.push(call.done(), number);
+    }
+
+    /// Something that an element waited for may have happened.
+    fn go_on(&mut self, now: Time, number: u32) {
+        let element = &mut self.elements[number as usize];
+        match std::mem::take(&mut element.stage) {
+            Stage::Cpu(call) => {
+                let call = self.stations.borrow().renewed(&call);
+                if call.done() > now {
+                    element.stage = Stage::Cpu(call);
+                    self.timed.push(call.done(), number);
+                } else {
+                    self.call_or_answer(now, number);
+                }
+            }
+            Stage::Delayed => self.answer(now, number),
+            Stage::Waits => self.call_or_answer(now, number),
+        }
+    }
+
+    fn call_or_answer(&mut self, now: Time, number: u32) {
+        let element = &mut self.elements[number as usize];
+        if element.calls_left > 0 {
+            element.calls_left -= 1;
+            self.call(now, number);
+        } else if self.costs.delay > Duration::ZERO {
+            element.stage = Stage::Delayed;
+            let at = now + self.times.draw(self.costs.delay);
+            self.timed.push(at, number);
+        } else {
+            self.answer(now, number);
+        }
+    }
+
+    /// An element asks the database, once it has a connection.
+    fn call(&mut self, now: Time, number: u32) {
+        match &mut self.backend {
+            Backend::Here(work) => work.ask(now, number),
+            Backend::There { pool, .. } => {
+                if pool.take(number) {
+                    self.ask(now, number);
+                }
+            }
+        }
+    }
+
+    fn ask(&mut self, now: Time, number: u32) {
+        let Backend::There { free, users, .. } = &mut self.backend else { return };
+        let connection = free.pop().expect("there are as many connections as permits");
+        users[connection as usize - self.elements.len()] = number;
+        let bytes = self.costs.call_request_bytes;
+        self.outbox.push(now, Action::Write { connection, bytes });
+    }
+
+    /// The database has answered on one of its connections.
+    fn answered(&mut self, now: Time, connection: u32) {
+        let Backend::There { free, users, pool } = &mut self.backend else { return };
+        free.push(connection);
+        let number = users[connection as usize - self.elements.len()];
+        if let Some(waiter) = pool.give_back() {
+            self.ask(now, waiter);
+        }
+        self.go_on(now, number);
+    }
+
+    fn answer(&mut self, now: Time, number: u32) {
+        let bytes = self.costs.response_bytes;
+        self.outbox.push(now, Action::Write { connection: number, bytes });
+        if let Some(waiter) = self.threads.give_back() {
+            self.begin(now, waiter);
+        }
+    }
+
+    fn backend_due(&self) -> Time {
+        match &self.backend {
+            Backend::Here(work) => work.due(),
+            Backend::There { .. } => Time::NEVER,
+        }
+    }
+
+    /// Does what is due at `now`.
+    fn advance(&mut self, now: Time) {
+        while let Some(number) = self.timed.pop(now) {
+            self.go_on(now, number);
+        }
+        while let Backend::Here(work) = &mut self.backend
+            && let Some(number) = work.poll(now)
+        {
+            self.go_on(now, number);
+        }
+    }
+}
+
+impl Traffic for Server {
+    fn next_action(&self) -> Time {
+        self.outbox.due().min(self.timed.due()).min(self.backend_due())
+    }
+
+    fn poll(&mut self, now: Time) -> Option<Action> {
+        self.advance(now);
+        self.outbox.pop()
+    }
+
+    fn received(&mut self, now: Time, connection: u32, before: u64, total: u64) -> bool {
+        let is_user = (connection as usize) < self.elements.len();
+        let bytes =
+            if is_user { self.costs.request_bytes } else { self.costs.call_response_bytes };
+        if total / bytes == before / bytes {
+            return false;
+        }
+        if !is_user {
+            self.answered(now, connection);
+        } else if self.threads.take(connection) {
+            self.begin(now, connection);
+        }
+        true
+    }
+
+    fn answers(&self) -> bool {
+        true
+    }
+}

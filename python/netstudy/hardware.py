@@ -146,6 +146,8 @@ class _AnyNic(Model):
     """Line rate of its port."""
     buffers: Figure[CountValue] | None = None
     """Buffers of the driver, as mainframe interfaces count them."""
+    buffer: Figure[SizeValue] | None = None
+    """Size of each; without it each holds one frame."""
 
 
 class NicFigures(model_with(_AnyNic, figures(wire.Nic, Figure))):  # type: ignore[misc]

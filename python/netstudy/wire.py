@@ -787,6 +787,8 @@ class Costs(Wire):
     """Bytes of its answer."""
     database_cpu_ns: int = Field(default=0, ge=0, le=_WORK_MAX_NS)
     """CPU time of the database, of all requests together."""
+    database_disk_cpu_ns: int = Field(default=0, ge=0, le=_WORK_MAX_NS)
+    """What its use of a disk adds to that: nothing where its tables are on a RAM disk."""
     database_hold_ns: int = Field(default=0, ge=0, le=_WORK_MAX_NS)
     """Time that the requests hold their slot in addition: locks, logs, waits that use no CPU."""
     database_slots: int = Field(default=64, gt=0)

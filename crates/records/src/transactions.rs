@@ -224,6 +224,9 @@ pub struct Costs {
     /// CPU time of the database, of all requests together.
     #[serde(deserialize_with = "spans::ns")]
     pub database_cpu_ns: u64,
+    /// What its use of a disk adds to that.
+    #[serde(default, deserialize_with = "spans::ns")]
+    pub database_disk_cpu_ns: u64,
     /// Time that the requests hold their slot in addition: locks, logs, waits that use no CPU.
     #[serde(deserialize_with = "spans::ns")]
     pub database_hold_ns: u64,

@@ -100,7 +100,12 @@ fn phase(span: &Span) -> PhaseTimes {
 }
 
 /// The tables of the workload, the table of connections, and the histograms of requests.
-pub(crate) fn samples(run: &records::Run, wiring: &Wiring, cast: &Cast, outcome: &Outcome) -> Samples {
+pub(crate) fn samples(
+    run: &records::Run,
+    wiring: &Wiring,
+    cast: &Cast,
+    outcome: &Outcome,
+) -> Samples {
     let requests = outcome.samples.requests.iter();
     let mut samples = Samples {
         connection: Some(connections(run, wiring, cast, outcome)),

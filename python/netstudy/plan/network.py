@@ -34,6 +34,8 @@ Refuse = Callable[[Path, str], NoReturn]
 BYSTANDER = "none"
 """Profile of a host without one, which only measures and takes no part."""
 _BYSTANDER_TCP = "rfc"
+_FRAME_BYTES = 1_514
+"""A frame of Ethernet with an MTU of 1500, as drivers store it."""
 
 
 def whole_tcp(hardware: HardwareLibrary, name: str) -> wire.Tcp:
@@ -82,11 +84,11 @@ class Devices:
         """The interface of a host at a link with its own settings; `path` is the link's place."""
         values = self._nic(host, path)
         if link.nic is not None:
-            values |= self._own_nic(link.nic, (*path, "nic"))
+            values |= self._own_nic(host, link.nic, (*path, "nic"))
         if (buffers := concrete(link.buffers)) is not None:
             if link.nic is not None and {link.nic.buffers, link.nic.transmit_queue} != {None}:
                 self.refuse((*path, "buffers"), "is said twice, here and under nic")
-            values |= {"transmit_queue_frames": buffers}
+            values |= {"transmit_queue_frames": buffers * self._buffer_frames(host, link.nic)}
         return wire.Nic(**values)
 
     def line_rates(self, name: str, host: Host, at_link: Nic | None) -> dict[str, int]:
@@ -182,16 +184,34 @@ class Devices:
     def _nic(self, host: Host, path: Path) -> dict[str, Any]:
         profile = concrete(host.profile)
         values = {} if profile is None else _nic_figures(self.hardware.host(profile).nic)
-        return values if host.nic is None else values | self._own_nic(host.nic, (*path, "nic"))
+        if host.nic is None:
+            return values
+        return values | self._own_nic(host, host.nic, (*path, "nic"))
 
-    def _own_nic(self, own: Nic, path: Path) -> dict[str, Any]:
+    def _own_nic(self, host: Host, own: Nic, path: Path) -> dict[str, Any]:
         named, buffers = concrete(own.profile), concrete(own.buffers)
         values = {} if named is None else _nic_figures(self.hardware.nic(named).figures)
         if buffers is not None:
             if own.transmit_queue is not None:
                 self.refuse((*path, "buffers"), "is said twice, here and as transmit_queue")
-            values |= {"transmit_queue_frames": buffers}
+            values |= {"transmit_queue_frames": buffers * self._buffer_frames(host, own)}
+        elif own.buffer is not None:
+            self.refuse((*path, "buffer"), "has no effect without buffers")
         return values | _knobs(own, wire.Nic)
+
+    def _buffer_frames(self, host: Host, at_link: Nic | None) -> int:
+        """Frames of Ethernet's usual MTU that fit into a buffer of a host's interface: by the study,
+        else by the profiles; without a size a buffer holds one."""
+        size: int | None = None
+        if (named := concrete(host.profile)) is not None:
+            size = _buffer_bytes(self.hardware.host(named).nic)
+        for own in (host.nic, at_link):
+            if own is None:
+                continue
+            if (profile := concrete(own.profile)) is not None:
+                size = _buffer_bytes(self.hardware.nic(profile).figures) or size
+            size = concrete(own.buffer) or size
+        return 1 if size is None else max(1, size // _FRAME_BYTES)
 
     def _check_order(self, path: Path, made: wire.Tcp | wire.Nic | wire.Switch) -> None:
         """The study's values must be consistent with those that it leaves to profiles."""
@@ -232,10 +252,16 @@ def _figures(figures: BaseModel, model: type[BaseModel]) -> dict[str, Any]:
 
 
 def _nic_figures(figures: NicFigures) -> dict[str, Any]:
-    """The figures of an interface; each buffer of its driver holds a frame that waits."""
-    buffers = figures.buffers
-    waits = {} if buffers is None else {"transmit_queue_frames": buffers.value}
+    """The figures of an interface: frames wait in the buffers of its driver."""
+    waits = {}
+    if figures.buffers is not None:
+        each = max(1, (_buffer_bytes(figures) or 0) // _FRAME_BYTES)
+        waits = {"transmit_queue_frames": figures.buffers.value * each}
     return waits | _figures(figures, wire.Nic)
+
+
+def _buffer_bytes(figures: NicFigures) -> int | None:
+    return None if figures.buffer is None else figures.buffer.value
 
 
 def _knobs(own: BaseModel, model: type[BaseModel]) -> dict[str, Any]:

@@ -78,6 +78,8 @@ class _NamedNic(Model):
     buffers: Count | None = None
     """Buffers of the driver, as mainframe interfaces count them: frames that may wait for the wire.
     Fewer: a burst loses frames."""
+    buffer: Size | None = None
+    """Size of each of them; without it, and without one of the profile, each holds one frame."""
 
 
 class Nic(model_with(_NamedNic, settings(wire.Nic))):  # type: ignore[misc]

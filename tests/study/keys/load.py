@@ -193,6 +193,7 @@ LOAD = {
             "database_request": "7 B",
             "database_response": "7 kB",
             "database_cpu": "7 ms",
+            "database_disk_cpu": "7 ms",
             "database_hold": "7 ms",
             "database_slots": 7,
             "database_disk": "7 ms",

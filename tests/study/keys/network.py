@@ -13,6 +13,7 @@ _WORKING = changed(_IDLE, {f"{_SERVER}.cpu": {"send_per_packet": "1 us"}})
 _LINK = "topology.link"
 _SWITCH = "topology.switch"
 _WITH_NIC = changed(INCAST, {f"{_SERVER}.nic": {"rate": "10 Gbit/s"}, _LINK: {}})
+_BUFFERED = changed(INCAST, {f"{_SERVER}.nic": {"buffers": 16}})
 _BOTH_WAYS = changed(INCAST, {f"{_LINK}.rate": {"up": "1 Gbit/s", "down": "1 Gbit/s"}})
 _NIC_PAUSES = changed(INCAST, {f"{_SERVER}.nic": {"pause_high": 100}})
 _SWITCH_PAUSES = changed(INCAST, {_SWITCH: {"profile": "generic-deep", "pause_high": "70 kB"}})
@@ -206,6 +207,7 @@ NETWORK = {
         **examples(in_plan, _WITH_NIC, f"{_SERVER}.nic", {"rate": "100 Mbit/s"}),
         **examples(refused, INCAST, f"{_SERVER}.nic", {"profile": "no such nic"}),
         **examples(in_plan, INCAST, f"{_SERVER}.nic", {"buffers": 16}),
+        **examples(in_plan, _BUFFERED, f"{_SERVER}.nic", {"buffer": "64 KiB"}),
     },
     "Switch": {
         # It tells whether the instrument snmp can read the switch.

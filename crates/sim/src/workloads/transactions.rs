@@ -100,8 +100,7 @@ impl Applications for Transactions {
         hosts.push(tiers.server(server, cast.connections.len())?);
         if !self.roles.database.is_empty() {
             let work = tiers.database(hosts.len(), costs.pool_connections)?;
-            let [request, response] =
-                [costs.database_request_bytes, costs.database_response_bytes];
+            let [request, response] = [costs.database_request_bytes, costs.database_response_bytes];
             hosts.push(Box::new(Database::new(work, request, response)));
         }
         stage.perform_and(hosts, |outcome, tables, checks| {
@@ -239,7 +238,7 @@ impl Tiers<'_> {
         let costs = self.costs;
         let part = |ns: u64| Duration::from_ns(ns).div(u64::from(costs.database_calls.max(1)));
         let each = RequestCosts {
-            cpu: part(costs.database_cpu_ns),
+            cpu: part(costs.database_cpu_ns + costs.database_disk_cpu_ns),
             disk: part(costs.database_disk_ns),
             hold: part(costs.database_hold_ns),
         };

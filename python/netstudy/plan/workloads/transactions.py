@@ -165,7 +165,7 @@ def _cpu_ns(work: wire.Transactions, costs: wire.Costs, network: wire.Network) -
         growth = 1 + costs.app_cpu_growth_ppm / _PPM * (cpus(server) - 1)
         yield costs.app_cpu_ns * growth / cpus(server)
     for database in work.roles.database:
-        yield costs.database_cpu_ns / cpus(database)
+        yield (costs.database_cpu_ns + costs.database_disk_cpu_ns) / cpus(database)
 
 
 def _variant(spec: Transactions) -> BrokerageVariant:
@@ -280,7 +280,7 @@ def _costs(spec: Transactions, variant: BrokerageVariant, context: Context) -> w
     if pool is not None:
         values["pool_connections"] = pool
     if _in_memory(spec, context.topology):
-        values["database_disk_ns"] = 0
+        values |= {"database_disk_ns": 0, "database_disk_cpu_ns": 0}
     return wire.Costs(profile=named, **values)
 
 

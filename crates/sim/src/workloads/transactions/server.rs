@@ -204,8 +204,7 @@ impl Traffic for Server {
 
     fn received(&mut self, now: Time, connection: u32, before: u64, total: u64) -> bool {
         let is_user = (connection as usize) < self.elements.len();
-        let bytes =
-            if is_user { self.costs.request_bytes } else { self.costs.call_response_bytes };
+        let bytes = if is_user { self.costs.request_bytes } else { self.costs.call_response_bytes };
         if total / bytes == before / bytes {
             return false;
         }

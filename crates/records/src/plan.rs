@@ -448,6 +448,7 @@ pub struct Port {
 /// interface of a host with several.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
+#[allow(clippy::large_enum_variant, reason = "a run has one")]
 pub enum Workload {
     /// Synchronized reads.
     Incast(Incast),

@@ -39,8 +39,9 @@ pub(crate) fn of_outcome(
     let status = if checks.iter().all(|check| check.holds) { Status::Ok } else { Status::Invalid };
     let edges: Vec<&Snapshot> = outcome.edges.iter().map(|edge| &edge.counted).collect();
     let (counters, ports) = counters(wiring, &edges);
-    let samplers = std::mem::take(&mut outcome.samplers);
-    let series: Vec<Series> = samplers.into_iter().flat_map(Sampler::into_series).collect();
+    let interval_samplers = std::mem::take(&mut outcome.samplers);
+    let series: Vec<Series> =
+        interval_samplers.into_iter().flat_map(Sampler::into_series).collect();
     let edge = |edge: &measure::Edge| Edge { name: edge.name.to_owned(), at_ns: edge.at.as_ns() };
     RunRecord {
         status,

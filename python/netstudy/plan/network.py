@@ -200,7 +200,7 @@ class Devices:
         return values | _knobs(own, wire.Nic)
 
     def _buffer_frames(self, host: Host, at_link: Nic | None) -> int:
-        """Frames of Ethernet's usual MTU that fit into a buffer of a host's interface: by the study,
+        """Frames of the usual MTU that fit into a buffer of a host's interface: by the study,
         else by the profiles; without a size a buffer holds one."""
         size: int | None = None
         if (named := concrete(host.profile)) is not None:

@@ -218,6 +218,8 @@ impl Lab {
             controls: 0,
             senders: [true, true],
             phases: PhasePlan {
+                prepares: [false; 3],
+                resets: false,
                 idle: None,
                 warmup: None,
                 stop: None,

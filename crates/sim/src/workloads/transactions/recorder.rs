@@ -102,9 +102,7 @@ impl Recorder {
     }
 
     fn sum(&self) -> Counts {
-        let mut sum = Counts::default();
-        self.counts.iter().for_each(|&one| sum += one);
-        sum
+        sum(self.counts.iter().copied())
     }
 
     /// Adds the rows of this generator, whose requests went to `server`.
@@ -157,10 +155,16 @@ impl Recorder {
     }
 }
 
+fn sum(counts: impl Iterator<Item = Counts>) -> Counts {
+    counts.fold(Counts::default(), |mut sum, one| {
+        sum += one;
+        sum
+    })
+}
+
 /// What was offered ended, was not met, or was under way when the phase was over.
 pub(super) fn nothing_vanished(recorders: &[&Recorder]) -> Check {
-    let mut sum = Counts::default();
-    recorders.iter().for_each(|one| sum += one.sum());
+    let sum = sum(recorders.iter().map(|one| one.sum()));
     let ended = sum.completed + sum.network_errors + sum.server_errors;
     Check {
         law: "operations offered are completed, failed, not met or under way".to_owned(),

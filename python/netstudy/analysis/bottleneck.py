@@ -212,14 +212,14 @@ class _Look:
         elsewhere = self._most_elsewhere(metric)
         noise = 1 + (self.study.margin_pct or 0.0) / 100
         is_more = elsewhere is not None and elsewhere[0] > value * noise
-        note = f"its limit is not known; the most was at {elsewhere[1]}" if elsewhere else ""
+        note = f"the most over these links was at {elsewhere[1]}" if is_more and elsewhere else ""
         return Candidate(
             name=name,
             metric=metric,
             where=who if len(members) > 1 else None,
             value=value,
             state="not at its limit" if is_more else "limit not known",
-            note=note or "its limit is not known",
+            note=note,
         )
 
     def _most_elsewhere(self, metric: Metric) -> tuple[float, str] | None:
@@ -283,7 +283,8 @@ class _Look:
     def _groups(self) -> list[str]:
         """Groups of the hosts that take part in the workload."""
         roles = self.row.planned[0].workload.roles
-        nodes = [self.network.node(one.partition("@")[0]) for one in (*roles.server, *roles.client)]
+        members = (*roles.server, *getattr(roles, "database", ()), *roles.client)
+        nodes = [self.network.node(one.partition("@")[0]) for one in members]
         hosts = [one if isinstance(one, Host) else self._host_of(one.name) for one in nodes]
         return list(dict.fromkeys(host.group for host in hosts))
 

@@ -317,7 +317,7 @@ def _substitute(asked: Conclusion, cells: Cells) -> Iterator[Drawn]:
     throughput = cells.throughput
     compared = [throughput] if throughput else []
     wanted = (*_of_comparison(cells), *cells.table.workload.compared_on)
-    compared += [one for one in cells.table.measured(wanted) if one not in compared]
+    compared = list(dict.fromkeys([*compared, *cells.table.measured(wanted)]))
     by_metric = {
         one.name: {
             pair.level if pair.base == base else pair.base: pair

@@ -120,7 +120,11 @@ def workload_settings(run: Run) -> Settings:
 
 def _roles(run: Run) -> dict[str, tuple[str, ...]]:
     found = run.workload.roles
-    return {name: members for name in ("client", "server") if (members := getattr(found, name))}
+    return {
+        name: members
+        for name in ("client", "server", "database")
+        if (members := getattr(found, name, ()))
+    }
 
 
 def settings_of(run: Run) -> Settings:

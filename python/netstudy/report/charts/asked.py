@@ -229,9 +229,8 @@ class Asked:
                 point = self._point(cell, metric, name)
                 points.append(point if metric in metrics else {**point, "right": True})
                 point["unit"] = axis(metric)
-        combos = list(dict.fromkeys(self._combo(cell) for cell in cells))
         for name, (metric, own) in of_series.items():
-            series[name] = self._style(combos.index(self._combo(own[0])), metric, metrics)
+            series[name] = self._style(self._combos.index(self._combo(own[0])), metric, metrics)
         told: list[str] = []
         fits = [
             row
@@ -269,6 +268,12 @@ class Asked:
             ),
             tuple(told),
         )
+
+    @cached_property
+    def _combos(self) -> list[tuple[Level | None, ...]]:
+        """All series of the case: one looks the same in every panel."""
+        cells = self.cells.of_case(self.case.name)
+        return list(dict.fromkeys(self._combo(cell) for cell in cells))
 
     def _combo(self, cell: CellRow) -> tuple[Level | None, ...]:
         return tuple(cell.treatment.get(name) for name in self.figure.series)
@@ -345,7 +350,6 @@ class Asked:
     ) -> AskedPart | None:
         series: dict[str, Style] = {}
         points: list[Row] = []
-        combos = list(dict.fromkeys(self._combo(cell) for cell in cells))
         right = [] if self._right is None else [self._right]
         for metric in (*metrics, *right):
             side = {} if metric in metrics else {"right": True}
@@ -354,7 +358,7 @@ class Asked:
                 if found is None:
                     continue
                 name = self._series(cell, metric, (*metrics, *right))
-                series[name] = self._style(combos.index(self._combo(cell)), metric, metrics)
+                series[name] = self._style(self._combos.index(self._combo(cell)), metric, metrics)
                 unit = {"unit": axis(metric)}
                 points += ({**row, **side, **unit} for row in thinned(*found, name))
         if not any(row for row in points if not row.get("right")):

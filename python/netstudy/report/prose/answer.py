@@ -163,7 +163,7 @@ def _is_better(row: Comparison, metric: Metric) -> bool:
 def _comparative(metric: Metric) -> str:
     if is_time(metric):
         return "faster"
-    return f"{metric.direction} in {metric.label}" if metric.direction != "neutral" else "ahead"
+    return f"{'lower' if metric.direction == 'lower' else 'higher'} in {metric.label}"
 
 
 def _equal_or_open(panel: Panel, table: VerdictTable) -> Sentence:

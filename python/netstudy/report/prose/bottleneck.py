@@ -97,11 +97,16 @@ def _ruled_out(one: Limits) -> Iterator[Sentence]:
     yield say(
         "Below {near} of their limits, and ruled out: {names}{more}.",
         near=_near(one),
-        names=join(told, "and" if not more else ","),
+        names=join(told) if not more else listed_on(told),
         more=say(" and {n} more", n=Number(more, str(more), "candidates ruled out"))
         if more
         else NOTHING,
     )
+
+
+def listed_on(items: Sequence[Sentence]) -> Sentence:
+    """A list that goes on: a, b, c."""
+    return Sentence(tuple(part for item in items for part in (", ", item))[1:])
 
 
 def _near(one: Limits) -> Number:

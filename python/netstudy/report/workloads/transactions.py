@@ -168,8 +168,8 @@ def _one_observation(works: Sequence[Transactions]) -> Iterator[Sentence]:
 def _illustration(runs: Sequence[Run]) -> str:
     """Generators, application and database from left to right, with what goes between them."""
     tiers = _names(runs)
-    drawing = Drawing(560, 190)
-    width, gap, top = 130, 85, 40
+    drawing = Drawing(560, 175)
+    width, gap, top = 124, 80, 30
     for index, (name, text) in enumerate(tiers):
         left = 10 + index * (width + gap)
         drawing.box(left, top, width, 64, BAR_FILLS[index] + "22")
@@ -181,7 +181,7 @@ def _illustration(runs: Sequence[Run]) -> str:
         left = 10 + width + index * (width + gap)
         _both_ways(drawing, left, left + gap, top + 32)
         drawing.text(left + gap / 2, top + 20, word, anchor="middle", size=12)
-    drawing.text(10, 136, _lines(runs), size=13, colour=FAINT, width=540)
+    drawing.text(10, 124, _lines(runs), size=13, colour=FAINT, width=540)
     return drawing.render()
 
 
@@ -195,15 +195,24 @@ def _both_ways(drawing: Drawing, left: float, right: float, y: float) -> None:
 
 def _names(runs: Sequence[Run]) -> list[tuple[str, str]]:
     work = work_of(runs[0])
-    users = sorted({work_of(run).load.users for run in runs})
-    many = f"{users[0]}" if len(users) == 1 else f"{users[0]} to {users[-1]}"
     found = [
-        (role_name(runs[0], "client"), f"{many} users"),
+        (role_name(runs[0], "client"), _asked(runs)),
         (role_name(runs[0], "server"), _application(work)),
     ]
     if work.roles.database:
         found.append((role_name(runs[0], "database"), _engine(work)))
     return found
+
+
+def _asked(runs: Sequence[Run]) -> str:
+    """How many users, or submissions a second."""
+    loads = [work_of(run).load for run in runs]
+    rates = sorted({PS_PER_S / load.interval_ps for load in loads if isinstance(load, OpenLoad)})
+    if rates:
+        return f"{_range(rates, 'rate of the plan')} a second"
+    users = sorted({load.users for load in loads})
+    many = f"{users[0]}" if len(users) == 1 else f"{users[0]} to {users[-1]}"
+    return f"{many} users"
 
 
 def _engine(work: Transactions) -> str:

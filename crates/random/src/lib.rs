@@ -33,10 +33,11 @@ impl Stream {
         Self::new(seed, &format!("server/{number}/start"))
     }
 
-    /// The streams that generator `number` of transactions draws from. Simulator and agents use the same.
+    /// The streams that the generator of transactions on host `node` draws from. Simulator and agents use the
+    /// same streams, so that users, operations and arrivals are the same on every testbed.
     #[must_use]
-    pub fn of_generator(seed: &str, number: u32) -> Streams<Self> {
-        Streams::new(|what| Self::new(seed, &format!("generator/{number}/{what}")))
+    pub fn of_generator(seed: &str, node: &str) -> Streams<Self> {
+        Streams::new(|purpose| Self::new(seed, &format!("{node}/{purpose}")))
     }
 
     /// 64 random bits.

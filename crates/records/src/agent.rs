@@ -381,9 +381,9 @@ pub struct TransactionClient {
     /// Time until a request without a whole answer is an error, and its connection is closed.
     #[serde(deserialize_with = "spans::ns")]
     pub request_timeout_ns: u64,
-    /// Seed of the run: 16 hexadecimal digits.
+    /// Seed of the run, 16 hexadecimal digits: with the host's name it gives the simulator's draws.
     pub seed: String,
-    /// Its number among the generators, from 0: its draws are those of the simulator's.
+    /// Its number among the generators, from 0: tells what it makes at the application from what others make.
     pub number: u32,
     /// How long the warm-up lasts: a time, or a count of 0 for none.
     pub warmup: Until,

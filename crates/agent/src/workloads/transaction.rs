@@ -25,7 +25,7 @@ impl Role for Client<'_> {
         true
     }
 
-    fn task(&self, _plan: &AgentPlan, _connections: u32) -> Result<Task, String> {
+    fn task(&self, plan: &AgentPlan, _connections: u32) -> Result<Task, String> {
         let config = self.config()?;
         config.check()?;
         let own = self.0;
@@ -37,7 +37,7 @@ impl Role for Client<'_> {
         }
         let requests = own.mix.iter().map(|operation| operation.requests.clone());
         Ok(Task::Http(Box::new(HttpTask {
-            generator: Generator::new(config, Stream::of_generator(&own.seed, own.number)),
+            generator: Generator::new(config, Stream::of_generator(&own.seed, &plan.node)),
             requests: requests.collect(),
             target: SocketAddr::new(own.target.address, own.target.port),
             local: own.local,

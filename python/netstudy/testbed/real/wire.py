@@ -314,9 +314,11 @@ class TransactionClient(Wire):
     request_timeout_ns: int = Field(gt=0)
     """Time until a request without a whole answer is an error, and its connection is closed."""
     seed: str
-    """Seed of the run: 16 hexadecimal digits."""
+    """Seed of the run, 16 hexadecimal digits: with the host's name it gives the draws of the
+    simulator."""
     number: int = Field(ge=0)
-    """Its number among the generators: its draws are those of the simulator's."""
+    """Its number among the generators: tells what it makes at the application from what others
+    make."""
     warmup: Until
     """A time, or a count of 0 for none."""
     measure: Until

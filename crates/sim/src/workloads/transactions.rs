@@ -15,7 +15,7 @@ use netstudy_records as records;
 use netstudy_records::{Application, Check, Costs, Roles, Samples, Transactions};
 use netstudy_units::{Duration, Time};
 use netstudy_workload::transactions::{
-    DeckConfig, Generator, GeneratorConfig, Load, OperationConfig, Script, Streams,
+    DeckConfig, Generator, GeneratorConfig, Load, OperationConfig, Script,
 };
 use netstudy_workload::{Action, Traffic};
 
@@ -156,8 +156,7 @@ impl Tiers<'_> {
         let config = self.generator(client)?;
         config.check()?;
         let name = self.wiring.name_of(client);
-        let stream = |purpose: &str| Stream::new(&self.run.seed, &format!("{name}/{purpose}"));
-        let generator = Generator::new(config, Streams::new(stream));
+        let generator = Generator::new(config, Stream::of_generator(&self.run.seed, name));
         let names = generator.names().map(str::to_owned).collect();
         let recorder = Recorder::new(name.to_owned(), generator.users(), names);
         let recorder = Rc::new(RefCell::new(recorder));

@@ -124,6 +124,42 @@ def test_a_star_is_computed_in_closed_form_and_any_other_graph_is_not(small: Sma
     assert per_hop(plain.replace(link, f"  links: [{to_switch}, {{between: [client, switch]}}]"))
     assert per_hop(plain.replace(link, f"  links: [{to_switch}, {{between: [client, server]}}]"))
     assert per_hop(plain.replace(link, "  links: [{between: [client, server]}]"))
+    assert per_hop(plain.replace("nic: {send_latency: 0 ns, receive_latency: 0 ns}}", WORKS))
+
+
+WORKS = "cpu: {cpus: 2, send_per_packet: 100 us, send_per_byte: 50 ns/B, per_call: 0 ns}}"
+
+
+def test_a_host_that_works_takes_the_time_of_its_busiest_place(small: Small) -> None:
+    """1000 packets of 100 us in the CPU of their interface take longer than 50 ns a byte in the
+    process, and than both in two CPUs; at twice the speed the link takes longer."""
+    slow = star("transfer: {size: 1 MB}").replace(
+        "nic: {send_latency: 0 ns, receive_latency: 0 ns}}", WORKS
+    )
+    assert estimate(small(text=slow)).line_seconds == pytest.approx(0.1)
+    fast = slow.replace("cpus: 2", "cpus: 2, speed: 200 %")
+    assert estimate(small(text=fast)).line_seconds == pytest.approx(0.08)
+    copies = slow.replace("50 ns/B", "150 ns/B")
+    assert estimate(small(text=copies)).line_seconds == pytest.approx(0.15)
+    calls = slow.replace("per_call: 0 ns", "per_call: 10 ms")
+    assert estimate(small(text=calls)).line_seconds == pytest.approx(0.05 + 16 * 0.01)
+
+
+def test_a_file_on_a_disk_takes_the_time_of_the_disk(small: Small) -> None:
+    """1 MB at 40 Mbit/s: 200 ms, where it is stored; none where it is discarded."""
+    text = star("transfer: {protocol: ftp, size: 1 MB, to: disk}").replace(
+        "    count: 1\n", "    count: 1\n    disk: {rate: 40 Mbit/s}\n"
+    )
+    assert estimate(small(text=text)).line_seconds == pytest.approx(0.2)
+    discarded = text.replace("to: disk", "to: 'null'")
+    assert estimate(small(text=discarded)).line_seconds == pytest.approx(0.08)
+
+
+def test_a_phase_of_a_fixed_duration_is_told_apart(small: Small) -> None:
+    timed = estimate(small(text=star("transfer: {size: 1 MB}", "procedure: {measure: 7 s}")))
+    assert (timed.line_seconds, timed.timed_seconds) == (7.0, 7.0)
+    counted = estimate(small(text=star("transfer: {size: 1 MB}")))
+    assert (round(counted.line_seconds, 6), counted.timed_seconds) == (0.08, 0.0)
 
 
 def test_useful_packets_are_those_of_one_run(small: Small) -> None:

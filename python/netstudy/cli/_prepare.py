@@ -182,6 +182,10 @@ def most(planned: PlannedStudy, testbed: Testbed, threads: int | None) -> Cost:
     return _cost(planned.most, planned.possible, planned, testbed, threads)
 
 
+_AROUND_S = 3.0
+"""Seconds before the first run and after the last: study, plan, analysis and report."""
+
+
 def _cost(
     estimate: Estimate,
     runs: tuple[Run, ...] | None,
@@ -201,7 +205,7 @@ def _cost(
         runs=estimate.runs,
         packets=packets,
         per_hop_runs=estimate.per_hop_runs,
-        seconds=None if packets is None else testbed.seconds(estimate, threads=threads),
+        seconds=None if packets is None else testbed.seconds(estimate, threads=threads) + _AROUND_S,
         disk_bytes=disk,
     )
 

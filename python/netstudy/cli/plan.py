@@ -69,7 +69,7 @@ def _summary(prepared: Prepared, threads: int | None) -> Iterator[tuple[str, str
     yield "runs", _runs(prepared, first.runs, whole.runs)
     yield "packets", _at_most(_count(first.packets), _count(whole.packets))
     yield "time", _at_most(_time(first.seconds), _time(whole.seconds))
-    if whole.per_hop_runs:
+    if whole.per_hop_runs and testbed.repeats_itself:  # a real network knows no other way
         yield "mode", f"one event a hop for {whole.per_hop_runs:,} runs: slower"
     disk = whole.disk_bytes
     yield "disk", "not known" if disk is None else f"at most {rough_size(disk)}"

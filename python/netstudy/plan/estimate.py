@@ -15,6 +15,7 @@ from typing import Any
 from netstudy import wire
 from netstudy.plan.paths import Routes, is_star
 from netstudy.plan.planned import Estimate
+from netstudy.plan.stations import busiest_seconds, has_stations
 from netstudy.plan.workloads import Load, Lowering, lowering_of
 from netstudy.units import payload_bytes, segments_of
 
@@ -50,6 +51,7 @@ def estimate_of(runs: Sequence[wire.Run]) -> Estimate:
         per_hop_packets=sum(one.packets for one in per_hop),
         record_bytes=sum(one.record_bytes for one in each),
         line_seconds=sum(one.seconds for one in each),
+        timed_seconds=sum(one.timed_seconds for one in each),
     )
 
 
@@ -60,7 +62,7 @@ def useful_packets(run: wire.Run) -> int:
 
 def is_per_hop(network: wire.Network) -> bool:
     """Whether the simulator needs one event a hop: for any network but a star around one switch,
-    for PAUSE, and for GRO."""
+    for PAUSE, for GRO, and for hosts that work."""
     nics = [group.nic for group in network.groups]
     nics += [port.nic for link in network.links for port in link.ports if port.nic]
     return (
@@ -68,6 +70,7 @@ def is_per_hop(network: wire.Network) -> bool:
         or any(one.honours_pause or one.pause_high_bytes is not None for one in network.switches)
         or any(nic.honours_pause or nic.pause_high_frames is not None for nic in nics)
         or any(nic.receive_merge_bytes > 0 for nic in nics)
+        or any(map(has_stations, network.groups))
     )
 
 
@@ -107,6 +110,12 @@ class _Reckoned:
         return sum(self._phase_seconds(phase) for phase in self.run.phases)
 
     @cached_property
+    def timed_seconds(self) -> float:
+        """Duration of the phases that last for a time."""
+        ends = (phase.until for phase in self.run.phases)
+        return sum(until.ns / 1e9 for until in ends if isinstance(until, wire.UntilTime))
+
+    @cached_property
     def record_bytes(self) -> int:
         """Size of the run's record, samples included."""
         network, phases = self.run.network, len(self.run.phases)
@@ -136,8 +145,8 @@ class _Reckoned:
 
     @cached_property
     def _unit_seconds(self) -> float:
-        """Time of one sample of the workload: that of the busiest port, or the workload's own
-        waiting time if longer."""
+        """Time of one sample of the workload: that of the busiest port or place of work, or the
+        workload's own waiting time if longer."""
         bytes_by_port: Counter[tuple[str, str]] = Counter()
         rates: dict[tuple[str, str], int] = {}
         for load in self._loads:
@@ -145,7 +154,20 @@ class _Reckoned:
                 bytes_by_port[port.node, port.name] += load.size_bytes
                 rates[port.node, port.name] = port.rate_bps
         on_wire = max((size * 8 / rates[key] for key, size in bytes_by_port.items()), default=0.0)
-        return max(on_wire, self.lowering.waiting_ns(self.run.workload, self.routes) / 1e9)
+        waiting = self.lowering.waiting_ns(self.run.workload, self.routes) / 1e9
+        return max(on_wire, waiting, self._work_seconds)
+
+    @property
+    def _work_seconds(self) -> float:
+        """Time of the busiest CPU, bus or disk of simulated hosts."""
+        if not any(map(has_stations, self.run.network.groups)):
+            return 0.0
+        return busiest_seconds(
+            self.routes,
+            self._loads,
+            self.lowering.files(self.run.workload),
+            lambda load: self._packets_of(load.source, load.target, load.size_bytes),
+        )
 
     @cached_property
     def _units(self) -> float:

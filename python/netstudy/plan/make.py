@@ -142,4 +142,5 @@ def _estimate(runs: int, wired: Sequence[wire.Run] | None) -> Estimate:
         per_hop_packets=0,
         record_bytes=None,
         line_seconds=0.0,
+        timed_seconds=0.0,
     )

@@ -54,8 +54,10 @@ class Estimate:
     record_bytes: int | None
     """Size of the records."""
     line_seconds: float
-    """Time that the links need for all payload without loss, one run after the other; a phase with
-    a fixed duration counts with that."""
+    """Time that links and simulated hosts need for all payload without loss, one run after the
+    other; a phase with a fixed duration counts with that."""
+    timed_seconds: float
+    """Of it, that of the phases with a fixed duration."""
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ def published_plan(
     if not runs:
         raise StudyError("no published value is left: none is at a level of this run")
     size = sum(_RECORD_BYTES + values_bytes(run) for run in runs)
-    estimate = Estimate(len(runs), 0, 0, 0, size, 0.0)
+    estimate = Estimate(len(runs), 0, 0, 0, size, 0.0, 0.0)
     return PlannedStudy(
         study=study,
         seed=seed,

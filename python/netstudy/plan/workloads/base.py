@@ -70,6 +70,28 @@ class Load:
     size_bytes: int
 
 
+@dataclass(frozen=True)
+class Files:
+    """Where a workload's bytes come from and go to; without files, from memory and to nowhere."""
+
+    reads: bool = False
+    """The sender reads a file."""
+    sendfile: bool = False
+    """It sends the file without a copy."""
+    from_cache: bool = False
+    from_disk: bool = False
+    stores: bool = False
+    """The receiver writes a file."""
+    to_disk: bool = False
+
+    def copies(self, *, sends: bool, at_least: int = 0) -> int:
+        """How often an end copies each byte: between socket and application, and between file and
+        application."""
+        if sends:
+            return max(at_least, 0 if self.sendfile else 1 + self.reads)
+        return max(at_least, 1 + self.stores)
+
+
 class Planned(ABC, Generic[WorkT]):
     """A workload of a plan, described for people."""
 
@@ -139,6 +161,10 @@ class Lowering(Planned[WireT], Generic[SpecT, WireT]):
     @abstractmethod
     def loads(self, work: WireT) -> Iterator[Load]:
         """The messages of one sample, over all connections."""
+
+    def files(self, work: WireT) -> Files:  # noqa: ARG002
+        """Where its bytes come from and go to."""
+        return Files()
 
     def waiting_ns(self, work: WireT, routes: Routes) -> float:  # noqa: ARG002
         """The least time of one sample, however fast the links are."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from netstudy import wire
 from netstudy.documents.problems import Path
 from netstudy.plan.paths import Routes
-from netstudy.plan.workloads.base import Context, Counts, Load, Lowering, Roles
+from netstudy.plan.workloads.base import Context, Counts, Files, Load, Lowering, Roles
 from netstudy.study import Study
 from netstudy.study.references import concrete
 from netstudy.study.topology import Topology
@@ -74,6 +74,20 @@ class TransferLowering(Lowering[Transfer, wire.Transfer]):
                 yield Load(server, client, size)
             if "client" in work.sending:
                 yield Load(client, server, size)
+
+    def files(self, work: wire.Transfer) -> Files:
+        """Those of FTP; a plain transfer has none."""
+        ftp = work.ftp
+        if ftp is None:
+            return Files()
+        return Files(
+            reads=ftp.source != "memory",
+            sendfile=ftp.data_path == "sendfile",
+            from_cache=ftp.source == "cache",
+            from_disk=ftp.source == "disk",
+            stores=ftp.sink != "null",
+            to_disk=ftp.sink in ("disk", "synced disk"),
+        )
 
     def waiting_ns(self, work: wire.Transfer, routes: Routes) -> float:  # noqa: ARG002
         """The pause between two transfers."""

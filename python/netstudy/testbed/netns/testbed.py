@@ -78,7 +78,8 @@ class Netns:
 
     def seconds(self, estimate: Estimate, *, threads: int | None) -> float:  # noqa: ARG002
         """See Testbed.seconds."""
-        return estimate.runs * _RUN_S + estimate.line_seconds * _SLOWDOWN
+        counted = estimate.line_seconds - estimate.timed_seconds
+        return estimate.runs * _RUN_S + estimate.timed_seconds + counted * _SLOWDOWN
 
 
 class NetnsKernel(Netns):

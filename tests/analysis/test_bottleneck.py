@@ -236,3 +236,14 @@ def test_without_a_factor_that_grows_the_cell_with_most_throughput_is_looked_at(
     assert found.row.treatment["sink"] == "null"
     assert found.limit is not None
     assert found.limit.name == LINK
+
+
+def test_the_most_loaded_level_of_a_plateau_is_looked_at(tmp_path: Path) -> None:
+    """Six clients gain less than the noise over four, and what is full is fuller there."""
+
+    def loads(run: Run) -> Load:
+        n = clients_of(run)
+        return Load({1: 240.0, 2: 480.0, 4: 900.0, 6: 912.0}[n], server_cpu=0.2)
+
+    found = limits(concluding(tmp_path, f"[{NULL}]", loads, clients="[1, 2, 4, 6]"))
+    assert found.row.treatment["clients"] == 6

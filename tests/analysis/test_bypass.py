@@ -9,7 +9,7 @@ import pytest
 from netstudy.analysis.bypass import Crossing, crossings
 from netstudy.analysis.cells import pool_study
 from netstudy.plan import make_plan
-from netstudy.report.prose.bypass import crossing_sentences
+from netstudy.report.prose.bypass import crossing_sentences, crossings_table
 from netstudy.study import load
 from netstudy.wire import (
     ConnectionSamples,
@@ -127,7 +127,7 @@ def test_each_placement_and_stack_is_judged_alone(tmp_path: Path) -> None:
         ((1_500, 1_200, 1_300), None, "faster, not counted", "seems to bypass the wire"),
         ((900, 930, 800), None, "slower, not counted", "Nothing says that"),
         ((1_500, 1_200, 1_300), 1.06, "disagree", "and yet the interfaces carried at least 106 %"),
-        ((900, 930, 800), 0.5, "disagree", "carried only at most 50.0 % of the payload"),
+        ((900, 930, 800), 0.5, "disagree", "carried at most 50.0 % of the payload"),
         ((900, 1_500, 800), None, "disagree", "only some repetitions are faster"),
     ],
 )
@@ -144,3 +144,28 @@ def test_a_line_is_judged_by_what_its_frames_can_carry_of_payload(tmp_path: Path
     """950 Mbit/s fit through a gigabit of raw bits, but not beside its frames' headers."""
     assert found(tmp_path, 950, 950, 950, carried=0.0)[0].verdict == "bypasses"
     assert found(tmp_path, 940, 940, 940, carried=0.0)[0].verdict == "disagree"
+
+
+def test_a_sentence_names_what_decides_and_no_more(tmp_path: Path) -> None:
+    """A shared stack bypasses the wire wherever the receiver sits in the host; a stack of its own
+    does not. Between hosts the stack changes nothing."""
+    (tmp_path / "study.yaml").write_text(STUDY.replace("replicates: 3", "replicates: 2"))
+    study = load(tmp_path)
+    plan = make_plan(study).plan
+
+    def at(run: Run) -> RunRecord:
+        inside = run.treatment == {"path": "inside", "stack": "shared"}
+        return recorded(run, 2_000 if inside else 900, 0.0 if inside else 1.05)
+
+    table = pool_study(study, plan, [at(run) for run in plan.runs])
+    every = list(crossings(study, table, table.rows))
+    said = [str(one).replace("\u00a0", " ") for one in crossing_sentences(every)]
+    assert said[0].startswith("inside (stack shared) bypasses the wire: payload is 2.12 times")
+    assert said[1].startswith("inside (stack own) and outside touch the wire: ")
+    rows = crossings_table(every, "crossings").rows
+    assert [[str(cell) for cell in row][-1] for row in rows] == [
+        "bypasses",
+        "touches",
+        "touches",
+        "touches",
+    ]

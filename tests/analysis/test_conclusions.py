@@ -10,6 +10,7 @@ import pytest
 from netstudy.analysis.conclusions import Concluded
 from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.documents.shapes import ByKey
+from netstudy.report.conclusion_tables import conclusion_tables
 from netstudy.report.prose.answer import answer
 from netstudy.report.prose.concluded import concluded_points
 from netstudy.report.refs import Sentence
@@ -91,7 +92,9 @@ def test_a_replaced_part_is_told_in_every_metric_that_is_compared(tmp_path: Path
 
 def test_equal_levels_are_equal_in_every_factor(tmp_path: Path) -> None:
     sentences = told(tmp_path, "{equivalent: drops_per_iteration, at: {servers: 4}}")
-    assert sentences == ["nexus-5010 and arista-7124s are equal in dropped packets an iteration."]
+    assert sentences == [
+        "nexus-5010 and arista-7124s are equal in dropped packets an iteration (servers 4)."
+    ]
 
 
 @pytest.mark.parametrize("kind", ["{knee: servers}", "plateau"])
@@ -182,3 +185,17 @@ def test_every_kind_of_conclusion_is_drawn(tmp_path: Path) -> None:
     drawn: list[type[Conclusion]] = [type(one.asked) for one in result.concluded]
     assert set(drawn) == set(by_key.models.values())
     assert all(isinstance(one, Concluded) and one.drawn for one in result.concluded[:5])
+
+
+def test_levels_are_held_against_the_base_that_the_study_names(tmp_path: Path) -> None:
+    """The later level as base: the ratio is the earlier one's against it, whichever is better."""
+    result = concluding(tmp_path, "{compare: switch, base: nexus-5010}")
+    (table,) = [one for one in conclusion_tables(result) if "÷" in str(one.caption)]
+    assert str(table.caption) == "Completion time: arista-7124s ÷ nexus-5010"
+    assert str(table.rows[0][3]) == "0.909"
+
+
+def test_levels_compared_at_one_level_of_another_factor_say_so(tmp_path: Path) -> None:
+    at = "{compare: switch, base: nexus-5010, at: {servers: 8}}"
+    result = concluding(tmp_path, at)
+    assert [point.lead for point in concluded_points(result)] == ["Compare switch (servers 8)"]

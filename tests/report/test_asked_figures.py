@@ -164,3 +164,34 @@ def test_a_right_axis_of_nothing_that_was_sampled_is_told(tmp_path: Path) -> Non
     assert isinstance(figure.source, Lines)
     assert figure.source.y2 is None
     assert "Not drawn, as nothing was sampled of it: CPU of client." in str(figure.caption)
+
+
+def test_many_fits_are_a_table_and_log_axes_stay_in_panels(tmp_path: Path) -> None:
+    """2 ms and 1 µs a kB; one of the switches takes twice as long a byte."""
+    text = study_text(
+        "factors: {block: [1 MB, 3 MB, 5 MB], switch: [arista-7124s, nexus-5010],"
+        " servers: [2, 4]}\nreplicates: 3\n"
+        "figures: [{kind: size law, x: block, y: completion_ms_mean, series: switch,"
+        " fit: latency + size/bandwidth}]\n",
+        block='"${block}"',
+        switch='"${switch}"',
+        servers='"${servers}"',
+    )
+
+    def law(block: str, switch: str, servers: int) -> float:
+        each = 2 if switch == "nexus-5010" else 1
+        return (2.0 + int(block[0]) * each) * servers
+
+    made = from_text(tmp_path, text, records(law))
+    doc = document(made, analyse(made))
+    figure, found = only(doc)
+    assert found.facets is not None
+    assert found.y_log
+    assert "fit" not in str(figure.caption)
+    (table,) = doc.cases[0].drawn.tables
+    heads = [group.heading for group in table.groups]
+    assert heads == ["servers", "line", "latency", "bandwidth"]
+    values = {(str(row[0]), str(row[1])): str(row[4]) for row in table.rows}
+    assert len(values) == 4
+    mbps = float(values["2", "arista-7124s"].replace(",", ""))
+    assert mbps == pytest.approx(4_000, rel=0.1)

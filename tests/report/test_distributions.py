@@ -314,3 +314,22 @@ def test_a_percentile_that_no_cell_carries_is_answered_with_what_it_takes(tmp_pa
     told = plain(" ".join(map(str, answer(result_of(tmp_path, on="[completion_ms_p999]")))))
     assert "too few samples for the 99.9th percentile of the completion time" in told
     assert "1,000 iterations of the 2,995" in told
+
+
+def test_samples_too_few_for_a_median_make_a_sentence_and_no_table(tmp_path: Path) -> None:
+    def one_each(run: Run) -> RunRecord:
+        return from_samples(run, [10.0], [0], [0], [0])
+
+    text = (
+        study()
+        .replace("iterations: 200", "iterations: 1")
+        .replace("replicates: 5", "replicates: 3")
+    )
+    made = from_text(tmp_path, text, one_each)
+    (panel,) = document(made, analyse(made)).cases[0].panels
+    (part,) = panel.distributions
+    assert (part.figures, part.tables) == ((), ())
+    assert plain(part.sentences[0]) == (
+        "Completion time: no percentiles, since a cell has 3 iterations at most, and a median "
+        "needs 6."
+    )

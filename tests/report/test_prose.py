@@ -94,7 +94,9 @@ def test_drops_are_told_as_times_as_many(told: StudyResult) -> None:
 
 
 def test_published_values_agree_with_themselves(told: StudyResult) -> None:
-    text = " ".join(map(str, against_published(told.cases[0].panels[0]))).replace("\u00a0", " ")
+    text = " ".join(map(str, against_published(told.cases[0].panels[0], None))).replace(
+        "\u00a0", " "
+    )
     assert "is off the published values by 0 % on arista-7124s and 0 % on nexus-5010 in the" in text
     assert "In all 46 published rows goodput × completion time is the bytes" in text
     assert "0.95 on arista-7124s and 0.88 on nexus-5010 as published, 1.00 here" in text
@@ -102,7 +104,7 @@ def test_published_values_agree_with_themselves(told: StudyResult) -> None:
 
 
 def test_the_published_order_is_found_again(told: StudyResult) -> None:
-    text = " ".join(map(str, against_published(told.cases[0].panels[0])))
+    text = " ".join(map(str, against_published(told.cases[0].panels[0], None)))
     assert "stand in the published order in 22 of the 22 rows" in text
     assert told.warnings.contradicted == ()
 

@@ -85,8 +85,8 @@ def test_bars_share_a_scale_and_many_values_share_bars() -> None:
 
 def test_it_prints_how_well_the_published_values_are_met(found: StudyResult) -> None:
     text = printed(found)
-    assert "Agreement with the published values\n" in text
-    assert "Ratios at the end of the range\n" in text
+    assert "Agreement with the published values (configuration 4 MB)\n" in text
+    assert "Ratios at the end of the range (configuration 4 MB)\n" in text
     lines = text[text.index("Agreement with") :].splitlines()
     rows = [line.split() for line in lines if line.startswith("Completion time  ")]
     assert [row[2] for row in rows] == ["arista-7124s", "nexus-5010", "arista-7124s"]

@@ -65,7 +65,7 @@ def test_the_link_is_ruled_out_and_what_was_not_published_is_not(published: Stud
 
 def test_clients_per_link_come_with_their_derivation_and_range(published: StudyResult) -> None:
     """987 of 1,000 Mbit/s are frames: 10.7 clients of 92, and 15.7 of 63."""
-    text = said(published, "Extrapolate clients per link")
+    text = said(published, "Extrapolate clients per link (sink disk)")
     assert text.startswith("One link would serve 10 clients: 1 Gbit/s × 0.987 ")
     assert "= 987 Mbit/s, ÷ 92.0 Mbit/s a client as measured with 2 clients = 10.73," in text
     assert "Range: 10 to 15, over the numbers of clients measured;" in text

@@ -27,6 +27,8 @@ class Beside:
     """The study's own value over resampled sets of runs; None where resampling is impossible."""
     fitted: bool = False
     """Whether a profile was fitted on the published value: agreement is no evidence there."""
+    because: str | None = None
+    """Why both differ, as the study says."""
 
     @property
     def own(self) -> float | None:

@@ -98,16 +98,16 @@ def bottlenecks(asked: Bottleneck, cells: Cells) -> Iterator[Limits]:
     """The limits at each setting of the other factors; at the best one where nothing grows."""
     found = list(cells.growths(cells.load))
     for growth in found:
-        yield _limits(asked, cells, growth.last_gain, growth)
-    if not found and (row := _best(cells)) is not None:
+        plateau = (growth.last_gain, *growth.beyond)
+        yield _limits(asked, cells, _best(plateau, growth.metric) or growth.last_gain, growth)
+    metric = cells.throughput
+    if not found and metric is not None and (row := _best(cells.rows, metric)) is not None:
         yield _limits(asked, cells, row, None)
 
 
-def _best(cells: Cells) -> CellRow | None:
-    metric = cells.throughput
-    if metric is None:
-        return None
-    known = [(value, row) for row in cells.rows if (value := row.value(metric)) is not None]
+def _best(rows: Sequence[CellRow], metric: Metric) -> CellRow | None:
+    """The first row with the best value: what is full is fullest there."""
+    known = [(value, row) for row in rows if (value := row.value(metric)) is not None]
     most = min if metric.direction == "lower" else max
     return most(known, key=lambda one: one[0])[1] if known else None
 

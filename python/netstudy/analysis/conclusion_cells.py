@@ -97,9 +97,14 @@ class Cells:
         found = metric_named(name, self.table.vocabulary)
         return found if found is not None and self.table.measured([found]) else None
 
-    def pairs(self, metric: Metric, factor: str) -> tuple[PairEffect, ...]:
-        """Every two levels of a factor."""
-        found = pair_effects(self.rows, self.levels, metric, self.study.margin_pct)
+    def pairs(
+        self, metric: Metric, factor: str, base: Level | None = None
+    ) -> tuple[PairEffect, ...]:
+        """Every two levels of a factor, the later one held against the earlier one, or both against
+        `base`."""
+        own = self.levels.get(factor, ())
+        order = {factor: tuple(sorted(own, key=lambda level: level != base))}
+        found = pair_effects(self.rows, {**self.levels, **order}, metric, self.study.margin_pct)
         return found.get(factor, ())
 
     def along(

@@ -256,8 +256,8 @@ def _compare(asked: Conclusion, cells: Cells) -> Iterator[Drawn]:
     found = [
         LevelsCompared(metric, asked.compare, chosen)
         for metric in filter(None, named)
-        if (pairs := cells.pairs(metric, asked.compare))
-        and (chosen := tuple(one for one in pairs if base in (one.level, one.base)))
+        if (pairs := cells.pairs(metric, asked.compare, base))
+        and (chosen := tuple(one for one in pairs if one.base == base))
     ]
     yield from found
     yield from _trade_offs(asked.compare, found)

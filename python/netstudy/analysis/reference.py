@@ -48,6 +48,8 @@ class Published:
     """The test case that it belongs to; None: every case with its levels."""
     fitted: bool = False
     """Whether a profile was fitted on it."""
+    because: str | None = None
+    """Why the study's own value differs from it, as the study says."""
 
     def is_of(self, treatment: Treatment) -> bool:
         """Whether it was measured at the levels of a treatment."""
@@ -91,7 +93,7 @@ def read_reference(study: Study, metrics: Sequence[Metric]) -> tuple[Published, 
     """
     found = ((metric_named(one.metric, metrics), one) for one in published_values(study))
     return tuple(
-        Published(metric, one.levels, one.value, one.rounding, one.case, one.fitted)
+        Published(metric, one.levels, one.value, one.rounding, one.case, one.fitted, one.because)
         for metric, one in found
         if metric is not None
     )
@@ -142,8 +144,16 @@ def _agreement(
         cell = panel.cell(x, level)
         value = None if cell is None else _find(published, metric, cell.treatment)
         if cell is not None and value is not None:
-            redrawn = resampled(cell, metric)
-            rows.append(Beside(x, value.value, cell.estimate(metric), redrawn, value.fitted))
+            rows.append(
+                Beside(
+                    x,
+                    value.value,
+                    cell.estimate(metric),
+                    resampled(cell, metric),
+                    value.fitted,
+                    value.because,
+                )
+            )
     return agreement(metric, level, rows)
 
 

@@ -2,12 +2,13 @@
 
 The law is latency + size/bandwidth. Where the law through the other sizes is one that a path may
 have, and puts the times of a size at another size, that size is told of, with the size that its
-times are of by the others.
+times are of by the others. Published times of such a size stand beside the study's own of both: of
+the size as it is published, and of the size that they are of.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING
@@ -16,8 +17,10 @@ from netstudy.analysis.cells import CellRow, CellTable
 from netstudy.analysis.fits import fit
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.named import metric_named
+from netstudy.analysis.reference import Published
+from netstudy.study.levels import has_levels
 from netstudy.units import quantity
-from netstudy.wire import Level
+from netstudy.wire import Level, Treatment
 
 if TYPE_CHECKING:
     from netstudy.study import Study
@@ -45,6 +48,40 @@ class OffLaw:
     """The size that the times are of by the other sizes, least and most."""
 
 
+@dataclass(frozen=True, eq=False)
+class ImpliedSize:
+    """Published times that are off the law of the other published sizes, beside the study's own."""
+
+    factor: str
+    level: Level
+    """The size as published."""
+    metric: Metric
+    at: Treatment
+    """The levels of the other factors."""
+    published: float
+    """The mean time."""
+    implied_bytes: float
+    """The size that it is of by the other published sizes."""
+    own: float | None
+    """The study's own mean time at the size as published."""
+    own_implied: float | None
+    """What the law through the study's own times gives at the implied size."""
+
+    @property
+    def error_pct(self) -> float | None:
+        """The study's own time at the size as published, against the published one."""
+        return _error_pct(self.own, self.published)
+
+    @property
+    def implied_error_pct(self) -> float | None:
+        """The study's own time at the implied size, against the published one."""
+        return _error_pct(self.own_implied, self.published)
+
+
+def _error_pct(own: float | None, published: float) -> float | None:
+    return None if own is None else 100 * (own / published - 1)
+
+
 @dataclass(frozen=True)
 class _Point:
     level: Level
@@ -63,31 +100,41 @@ class _Off:
 
 def off_laws(study: Study, table: CellTable) -> tuple[OffLaw, ...]:
     """The sizes that are off the law, for each figure that fits it in each test case."""
-    asked = [figure for _, figure in study.figures if LAW in figure.fit and figure.x is not None]
     found = [
         one
-        for figure in asked
-        for name in figure.y
-        for case in table.cases
-        if figure.case in (None, case) and (metric := metric_named(name, table.vocabulary))
-        for one in _of_case(table.of_case(case), str(figure.x), metric)
+        for metric, factor, case in _fitted_along(study, table)
+        for one in _of_case(table.of_case(case), factor, metric)
     ]
     return tuple({(one.factor, one.level, one.metric.name): one for one in found}.values())
 
 
+def _fitted_along(study: Study, table: CellTable) -> Iterator[tuple[Metric, str, str]]:
+    """What the study fits the law to: the metric, the factor of the sizes, the test case."""
+    for _, figure in study.figures:
+        if LAW not in figure.fit or figure.x is None:
+            continue
+        for name in figure.y:
+            metric = metric_named(name, table.vocabulary)
+            for case in table.cases:
+                if metric is not None and figure.case in (None, case):
+                    yield metric, figure.x, case
+
+
+_Setting = tuple[tuple[str, Level], ...]
+"""Levels of the factors other than the size."""
+
+
 def _of_case(rows: Sequence[CellRow], factor: str, metric: Metric) -> Iterator[OffLaw]:
-    groups: dict[tuple[tuple[str, Level], ...], list[CellRow]] = {}
+    groups: dict[_Setting, list[CellRow]] = {}
     for row in rows:
-        rest = tuple(item for item in row.treatment.items() if item[0] != factor)
-        groups.setdefault(rest, []).append(row)
-    series = [_points(own, factor, metric) for own in groups.values()]
-    found = [_off(points) for points in series if len(points) > 2]
-    known = [one for one in found if one is not None]
-    if known and len(known) == len(found) and len({one.level for one in known}) == 1:
-        ratios, sizes = [one.ratio for one in known], [one.implied_bytes for one in known]
+        groups.setdefault(_without_size(row.treatment, factor), []).append(row)
+    known = _off_everywhere({at: _points(own, factor, metric) for at, own in groups.items()})
+    if known:
+        ratios = [one.ratio for one in known.values()]
+        sizes = [one.implied_bytes for one in known.values()]
         yield OffLaw(
             factor=factor,
-            level=known[0].level,
+            level=next(iter(known.values())).level,
             metric=metric,
             settings=len(known),
             ratio=(min(ratios), max(ratios)),
@@ -95,15 +142,87 @@ def _of_case(rows: Sequence[CellRow], factor: str, metric: Metric) -> Iterator[O
         )
 
 
+def _without_size(levels: Mapping[str, Level], factor: str) -> _Setting:
+    return tuple(item for item in levels.items() if item[0] != factor)
+
+
+def _off_everywhere(series: Mapping[_Setting, Sequence[_Point]]) -> dict[_Setting, _Off]:
+    """The size that is off the law at every setting with three sizes or more; empty where it is not
+    the same one at all of them."""
+    found = {at: _off(points) for at, points in series.items() if len(points) > 2}
+    known = {at: one for at, one in found.items() if one is not None}
+    alike = len(known) == len(found) and len({one.level for one in known.values()}) == 1
+    return known if alike else {}
+
+
+def implied_sizes(
+    study: Study, table: CellTable, published: Sequence[Published]
+) -> tuple[ImpliedSize, ...]:
+    """Published times that are off the law of the other published sizes, beside the study's own."""
+    found = [
+        one
+        for metric, factor, case in _fitted_along(study, table)
+        for one in _implied(
+            [value for value in published if value.metric == metric and value.case in (None, case)],
+            table.of_case(case),
+            factor,
+            metric,
+        )
+    ]
+    return tuple(found)
+
+
+def _implied(
+    published: Sequence[Published], rows: Sequence[CellRow], factor: str, metric: Metric
+) -> Iterator[ImpliedSize]:
+    times: dict[_Setting, dict[Level, list[float]]] = {}
+    for value in published:
+        if factor in value.levels and value.value > 0:
+            at = _without_size(value.levels, factor)
+            times.setdefault(at, {}).setdefault(value.levels[factor], []).append(value.value)
+    series = {
+        at: [point for level, own in of.items() if (point := _point(level, own)) is not None]
+        for at, of in times.items()
+    }
+    for at, off in _off_everywhere(series).items():
+        here = [row for row in rows if has_levels(row.treatment, dict(at))]
+        points = _points(here, factor, metric)
+        yield ImpliedSize(
+            factor=factor,
+            level=off.level,
+            metric=metric,
+            at=dict(at),
+            published=fmean(times[at][off.level]),
+            implied_bytes=off.implied_bytes,
+            own=next((fmean(one.times) for one in points if one.level == off.level), None),
+            own_implied=_by_law(points, off.implied_bytes),
+        )
+
+
+def _by_law(points: Sequence[_Point], size_bytes: float) -> float | None:
+    """What the law through these times gives at a size."""
+    pairs = [(one.size_bytes, time) for one in points for time in one.times]
+    fitted = fit(LAW, *zip(*pairs, strict=True)) if pairs else None
+    if fitted is None:
+        return None
+    latency, each = (parameter.value for parameter in fitted.parameters)
+    return latency + each * size_bytes
+
+
+def _point(level: Level, times: Sequence[float]) -> _Point | None:
+    size = quantity(str(level))
+    return None if size is None or not times else _Point(level, float(size[1]), tuple(times))
+
+
 def _points(rows: Sequence[CellRow], factor: str, metric: Metric) -> list[_Point]:
     found = []
     for row in rows:
         level = row.treatment.get(factor)
-        size = None if level is None else quantity(str(level))
         values = [metric.reading.of_run(run) for run in row.runs]
-        times = tuple(value for value in values if value is not None and value > 0)
-        if level is not None and size is not None and times:
-            found.append(_Point(level, float(size[1]), times))
+        times = [value for value in values if value is not None and value > 0]
+        point = None if level is None else _point(level, times)
+        if point is not None:
+            found.append(point)
     return found
 
 

@@ -25,7 +25,7 @@ from netstudy.analysis.reference import (
     read_reference,
 )
 from netstudy.analysis.requirements import CheckedRequirement, check
-from netstudy.analysis.size_law import OffLaw, off_laws
+from netstudy.analysis.size_law import ImpliedSize, OffLaw, implied_sizes, off_laws
 from netstudy.analysis.testbed import CheckFound, Here, LimitFound, TestbedResult, gather_testbed
 from netstudy.analysis.untested import Untested, of_plan, of_records
 from netstudy.analysis.verdict import RUNS_RECOMMENDED, Pair, VerdictTable, verdict_table
@@ -61,6 +61,12 @@ class PanelResult:
     verdicts: tuple[VerdictTable, ...]
     causes: Causes
     reference: PanelReference | None
+
+    @property
+    def has_fitted(self) -> bool:
+        """Whether a profile was fitted on some of its published values."""
+        agreements = self.reference.agreements if self.reference else ()
+        return any(row.fitted for one in agreements for row in one.rows)
 
     def verdict(self, metric: Metric, level: Level) -> VerdictTable | None:
         """The verdicts on a metric for one level against the base."""
@@ -207,6 +213,8 @@ class StudyResult:
     authors: tuple[str, ...]
     sources: tuple[str, ...]
     """Sources of the published values."""
+    implied_sizes: tuple[ImpliedSize, ...]
+    """Published times of a size that the other published sizes exclude."""
     plan: Plan
     testbed: TestbedResult
     """The testbed of the runs, and how far it can be trusted."""
@@ -281,6 +289,7 @@ def analyse(folder: Folder) -> StudyResult:
         concluded=concluded(study, cells),
         authors=study.authors,
         sources=tuple(reference.source for reference in study.reference),
+        implied_sizes=implied_sizes(study, cells, published),
         plan=plan,
         testbed=testbed,
         warnings=_warnings(

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from netstudy.analysis.bottleneck import Limits
 from netstudy.analysis.cells import CellRow
-from netstudy.analysis.conclusions import Concluded, LevelsCompared, Loss, LossAt
+from netstudy.analysis.conclusions import Concluded, Crossings, LevelsCompared, Loss, LossAt
 from netstudy.analysis.effects import PairEffect
 from netstudy.analysis.extrapolation import Extrapolated
 from netstudy.analysis.study_result import StudyResult
@@ -17,7 +17,9 @@ from netstudy.analysis.verdict import Comparison
 from netstudy.report.cellrefs import RATIO_DECIMALS, cell_number, plain, treatment_text
 from netstudy.report.numbers import level_text, number_text
 from netstudy.report.prose.bottleneck import limits_table
+from netstudy.report.prose.bypass import crossings_table
 from netstudy.report.prose.extrapolate import extrapolation_table
+from netstudy.report.prose.words import held_levels
 from netstudy.report.refs import Name, Number, say
 from netstudy.report.tables import Group, Table, Value, bare, bare_interval, numeric_level
 from netstudy.wire import Treatment
@@ -38,12 +40,15 @@ def conclusion_tables(result: StudyResult) -> Iterator[Table]:
             yield _scaling_table(found, own, key if len(metrics) == 1 else f"{key}-{place}")
         if served:
             yield extrapolation_table(found, served, key)
+        for one in found.drawn:
+            if isinstance(one, Crossings) and len(one.of) > 1:
+                yield crossings_table(one.of, key)
         pairs = [
             pair for one in found.drawn if isinstance(one, LevelsCompared) for pair in one.pairs
         ]
         for place, pair in enumerate(pairs, start=1):
             if len(pair.contexts) > 1:
-                yield _ratios_table(pair, f"{key}-{place}")
+                yield _ratios_table(pair, f"{key}-{place}", found.at)
 
 
 # ---- growth against growth in proportion
@@ -109,7 +114,7 @@ def _percent(value: float, source: str) -> Number:
 # ---- levels against each other
 
 
-def _ratios_table(pair: PairEffect, table_id: str) -> Table:
+def _ratios_table(pair: PairEffect, table_id: str, held: Treatment) -> Table:
     """Both levels at each setting, their ratio with its interval, and the ratio over all."""
     names = list(dict.fromkeys(name for context in pair.contexts for name in context))
     shown = [name for name in names if len({context.get(name) for context in pair.contexts}) > 1]
@@ -132,7 +137,12 @@ def _ratios_table(pair: PairEffect, table_id: str) -> Table:
     pooled = f"over all, {'geometric mean' if is_ratio else 'mean'}"
     head = (Name(pooled), *(None for _ in shown[1:])) if shown else ()
     rows.append((*head, None, None, *_pooled(pair, formula), None))
-    caption = say("{metric}: {formula}", metric=Name(pair.metric.title), formula=Name(formula))
+    caption = say(
+        "{metric}: {formula}{held}",
+        metric=Name(pair.metric.title),
+        formula=Name(formula),
+        held=held_levels(held),
+    )
     return Table(table_id, caption, groups, tuple(rows), stub=max(1, len(shown)), sortable=False)
 
 

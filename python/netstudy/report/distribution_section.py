@@ -29,7 +29,7 @@ from netstudy.report.charts.distributions import (
     histogram_chart,
 )
 from netstudy.report.numbers import counted, level_text, number_text
-from netstudy.report.prose.words import at_level, in_panel, on_level
+from netstudy.report.prose.words import at_level, in_panel, on_level, things
 from netstudy.report.refs import Name, Number, Sentence, join, say
 from netstudy.report.tables import Group, Table, Value, numeric_level
 from netstudy.study.outcome import DistributionKind
@@ -70,6 +70,11 @@ def distribution_parts(
     which take the place of the usual ones."""
     own = [one for one in asked if one.case in (None, case.name)]
     for one in distributions_of(found.panel, found.workload, found.verdicts):
+        lacking = [cell.percentiles[0.5] for cell in one.cells]
+        is_asked = any(figure.metric == one.mean for figure in own)
+        if not is_asked and all(isinstance(median, Lacking) for median in lacking):
+            yield DistributionPart((_too_few(one),), (), ())
+            continue
         most = max(case.panels, key=lambda panel: spread_of(panel.panel, one.mean))
         figures = _figures(one, own) if found is most else iter(())
         yield DistributionPart(
@@ -77,6 +82,21 @@ def distribution_parts(
             tuple(figures),
             tuple(_tables(one, f"{key}-{one.mean.figure}")),
         )
+
+
+def _too_few(found: PanelDistribution) -> Sentence:
+    """Why there is no distribution: not even a median has an interval."""
+    most = max(one.found.count for one in found.cells)
+    needed = max(
+        median.needed for one in found.cells if isinstance(median := one.percentiles[0.5], Lacking)
+    )
+    noun = found.quantity.noun
+    return say(
+        "{what}: no percentiles, since a cell has {n} at most, and a median needs {needed}.",
+        what=Name(found.mean.title),
+        n=things(count(most, f"most {noun}s of a cell"), noun),
+        needed=count(needed, f"fewest {noun}s that carry a median"),
+    )
 
 
 def _figures(

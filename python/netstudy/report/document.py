@@ -36,11 +36,16 @@ from netstudy.report.prose.describe import case_description, study_description
 from netstudy.report.prose.explain import chain, limits
 from netstudy.report.prose.grow import growth_sentences, growth_table, steps_table
 from netstudy.report.prose.observe import observations
-from netstudy.report.prose.published import against_published, fitted_note
+from netstudy.report.prose.published import against_published, fitted_note, implied_sentences
 from netstudy.report.prose.summary import summary
 from netstudy.report.prose.warn import warnings
 from netstudy.report.prose.words import NOTHING, Point, in_panel
-from netstudy.report.reference_tables import agreement_table, ratios_table, reference_table
+from netstudy.report.reference_tables import (
+    agreement_table,
+    implied_sizes_table,
+    ratios_table,
+    reference_table,
+)
 from netstudy.report.refs import Name, Sentence, join, say
 from netstudy.report.requirement_table import requirements_table
 from netstudy.report.tables import (
@@ -154,6 +159,8 @@ class Document:
     cases: tuple[CaseSection, ...]
     sources: tuple[str, ...]
     fitted: Sentence | None
+    implied_sizes: Evidence | None
+    """Published times of a size that the other published sizes exclude."""
     methods: tuple[Sentence, ...]
     here: Here
     """Name of the study's own values."""
@@ -206,6 +213,7 @@ def document(folder: Folder, result: StudyResult) -> Document:
         cases=cases,
         sources=result.sources,
         fitted=fitted_note(fitted_figures(added.profiles)),
+        implied_sizes=_implied_sizes(result),
         methods=tuple(methods(result)),
         here=result.testbed.here,
         testbed_limits=limits_evidence(result.testbed),
@@ -338,7 +346,7 @@ def _panel(
 ) -> PanelSection:
     panel = found.panel
     held = in_panel(panel)
-    rest = _rest(result)
+    rest = [one for one in _rest(result) if _is_measured(panel, one)]
     return PanelSection(
         id=key,
         heading=", ".join(f"{f} {level_text(level)}" for f, level in panel.fixed.items()),
@@ -359,8 +367,8 @@ def _panel(
         explanation=tuple(chain(found)),
         conclusion=tuple(conclusions(found)),
         agreement=tuple(_agreement_tables(found, key)),
-        references=tuple(_references(found, key)),
-        reference_text=tuple(against_published(found)),
+        references=tuple(_references(found, case, key)),
+        reference_text=tuple(against_published(found, result.margin_pct)),
     )
 
 
@@ -390,10 +398,15 @@ def _accounts(found: PanelResult, key: str, held: Sentence) -> Table | None:
 
 
 def _rest(result: StudyResult) -> list[Metric]:
-    """The metrics that the main table leaves out, so that every metric of the study is in a
+    """The metrics that the main table leaves out, so that every metric with a value is in a
     table."""
     known = (*result.cells.metrics, *result.cells.asked)
     return [metric for metric in known if metric not in result.headline]
+
+
+def _is_measured(panel: Panel, metric: Metric) -> bool:
+    """Whether any cell of the panel has a value of it."""
+    return any(cell.value(metric) is not None for cell in panel.cells.values())
 
 
 def _caption(what: str, panel: Panel) -> Sentence:
@@ -414,24 +427,35 @@ def _agreement_tables(found: PanelResult, key: str) -> Iterator[Table]:
     if found.reference is not None:
         yield agreement_table(found.panel, found.reference, f"{key}-agreement")
         if found.reference.ratios:
-            yield ratios_table(found.reference, f"{key}-ratios")
+            yield ratios_table(found.panel, found.reference, f"{key}-ratios")
 
 
-def _references(found: PanelResult, key: str) -> Iterator[Table]:
+def _references(found: PanelResult, case: CaseResult, key: str) -> Iterator[Table]:
     """Published values beside the study's own, one table for each metric; the deciding one
     first."""
     reference = found.reference
     if reference is None:
         return
+    has_fitted = any(one.has_fitted for one in case.panels)
     for metric in _reference_metrics(reference, found.workload.deciding):
         caption = say(
-            "{metric}{unit}: published beside {here}",
+            "{metric}{unit}: published beside {here}{held}",
             metric=Name(metric.title),
             unit=Name(f" ({metric.unit})" if metric.unit else ""),
             here=Name(reference.here),
+            held=in_panel(found.panel),
         )
         table_id = f"{key}-published-{metric.figure}"
-        yield reference_table(found.panel, reference, metric, table_id, caption)
+        yield reference_table(
+            found.panel, reference, metric, table_id, caption, has_fitted=has_fitted
+        )
+
+
+def _implied_sizes(result: StudyResult) -> Evidence | None:
+    found, here = result.implied_sizes, result.testbed.here
+    if not found:
+        return None
+    return Evidence(tuple(implied_sentences(found, here)), (implied_sizes_table(found, here),))
 
 
 def _reference_metrics(reference: PanelReference, deciding: Metric) -> list[Metric]:

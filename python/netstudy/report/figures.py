@@ -19,8 +19,10 @@ from netstudy.report import charts
 from netstudy.report.charts import live, multiples, render
 from netstudy.report.charts.asked import Asked
 from netstudy.report.effects_tables import EffectsSection
+from netstudy.report.fits import fits_tables
 from netstudy.report.numbers import level_text, listed
 from netstudy.report.refs import Name, Sentence, say
+from netstudy.report.tables import Table
 from netstudy.study import outcome
 
 _TABLES = "the tables and cells.csv"
@@ -80,6 +82,8 @@ class FigureSet:
 
     figures: tuple[Figure, ...] = ()
     notes: tuple[Sentence, ...] = ()
+    tables: tuple[Table, ...] = ()
+    """The parameters of fitted laws, where a figure has many."""
 
 
 def case_figures(case: CaseResult, result: StudyResult, key: str) -> FigureSet:
@@ -87,6 +91,7 @@ def case_figures(case: CaseResult, result: StudyResult, key: str) -> FigureSet:
     found: list[tuple[int, Figure]] = []
     empty: list[str] = []
     notes: list[str] = []
+    tables: list[Table] = []
     for shown in result.figures:
         figure = _metric_figure(case, shown, key, result.margin_pct)
         if figure is None or shown.case not in (None, case.name):
@@ -98,13 +103,16 @@ def case_figures(case: CaseResult, result: StudyResult, key: str) -> FigureSet:
     for one in result.asked_figures:
         if _is_of(one.figure, case):
             asked = Asked(one.figure, case, result.cells)
-            found += ((one.place, f) for f in _asked_figures(asked, _file(key, ""), one.place))
+            for drawn in _asked_figures(asked, _file(key, ""), one.place):
+                found.append((one.place, drawn.figure))
+                tables += drawn.tables
             notes += asked.notes
     figures = [figure for _, figure in sorted(found, key=lambda pair: pair[0])]
     figures += _curve_figures(case, key)
     if empty:
         notes.append(f"Not drawn, as every value is zero: {listed(empty)}.")
-    return FigureSet(tuple(figures), tuple(say("{text}", text=Name(text)) for text in notes))
+    said = tuple(say("{text}", text=Name(text)) for text in notes)
+    return FigureSet(tuple(figures), said, tuple(tables))
 
 
 def _metric_figure(
@@ -133,22 +141,33 @@ def _is_of(figure: outcome.Figure, case: CaseResult) -> bool:
     return figure.case in (None, case.name) and needed <= set(case.layout.factors)
 
 
-def _asked_figures(asked: Asked, prefix: str, place: int) -> Iterator[Figure]:
+@dataclass(frozen=True)
+class _AskedFigure:
+    figure: Figure
+    tables: tuple[Table, ...]
+    """Of its fits, where its caption does not tell them."""
+
+
+def _asked_figures(asked: Asked, prefix: str, place: int) -> Iterator[_AskedFigure]:
     """A figure with the study's own axes: one for each unit of its metrics."""
     units = list(asked.parts())
     for number, (_, parts) in enumerate(units, start=1):
         drawn, left = parts[0].drawn, None
-        told = [*parts[0].told]
+        name = f"{prefix}figure-{place + 1}{f'-{number}' if len(units) > 1 else ''}"
+        fits = [one for part in parts for one in part.fits]
+        tables = tuple(fits_tables(fits, asked.title, f"{name}-fits"))
+        told: list[str] = []
+        for part in parts:
+            said = [*part.told, *([] if tables else [one.text for one in part.fits])]
+            told += multiples.of_panel(part.held if len(parts) > 1 else {}, said)
         if len(parts) > 1:
             pairs = [(part.held, part.drawn) for part in parts]
             drawn, left = multiples.multiples(pairs, asked.title, drawn.subtitle, None)
-            told = [text for part in parts for text in multiples.of_panel(part.held, part.told)]
         told += multiples.told(left, _TABLES) if left else []
-        name = f"{prefix}figure-{place + 1}{f'-{number}' if len(units) > 1 else ''}"
         caption = say("{text}", text=Name(" ".join(told))) if told else None
         lines = ", ".join(drawn.series) or "one line"
         alt = f"{drawn.title}, {drawn.subtitle}: {drawn.y} against {drawn.x}; {lines}."
-        yield Figure(name, alt, caption, drawn)
+        yield _AskedFigure(Figure(name, alt, caption, drawn), tables)
 
 
 def _file(key: str, name: str) -> str:

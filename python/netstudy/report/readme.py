@@ -18,6 +18,7 @@ from netstudy.errors import StudyError, exit_code
 from netstudy.report.document import Document, document
 from netstudy.report.figures import Figure
 from netstudy.report.markdown import pipe_table, replace_between, text
+from netstudy.report.reference_tables import MARK
 from netstudy.store import write_atomic
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ def _sections(doc: Document, figure: Figure | None) -> list[str]:
         *_points(doc.summary),
         *_warnings(doc.warnings),
         *_tables([table for case in doc.cases for table in case.results]),
+        *_beside_published(doc),
         *([f"Expected beforehand: {text(doc.expectation)}"] if doc.expectation else []),
         text(doc.provenance),
         f"```sh\n{doc.appendix.commands[0]}\n```",
@@ -74,6 +76,25 @@ def _tables(tables: Sequence[Table]) -> Iterator[str]:
             yield f"**{text(table.caption)}**"
         yield pipe_table(table)
         yield from map(text, table.notes)
+
+
+def _beside_published(doc: Document) -> Iterator[str]:
+    """Published values beside the study's own, where some were fitted and the others were not; and
+    the reasons for differences."""
+    implied = doc.implied_sizes
+    for panel in (panel for case in doc.cases for panel in case.panels):
+        marked = [table for table in panel.references if MARK in _columns(table)]
+        for table in marked:
+            yield f"**{text(table.caption)}**"
+            yield pipe_table(table)
+        if marked and panel.reference_text:
+            yield "\n".join(f"- {text(sentence)}" for sentence in panel.reference_text)
+    if implied is not None:
+        yield from (f"**{text(table.caption)}**\n\n{pipe_table(table)}" for table in implied.tables)
+
+
+def _columns(table: Table) -> list[str]:
+    return [column for group in table.groups for column in group.columns]
 
 
 def _points(points: Sequence[Point]) -> list[str]:

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 from netstudy.analysis.agreement import Agreement, Beside, RatioAgreement
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.reference import PanelReference
+from netstudy.analysis.size_law import ImpliedSize
 from netstudy.analysis.testbed import Here
-from netstudy.report.cellrefs import RHO_DECIMALS, level_name, plain, where
-from netstudy.report.numbers import level_text
+from netstudy.report.cellrefs import (
+    RHO_DECIMALS,
+    level_name,
+    plain,
+    treatment_text,
+    where,
+)
+from netstudy.report.numbers import MOST, level_text, significant_text
+from netstudy.report.prose.words import in_panel
 from netstudy.report.refs import Name, Number, Sentence, say
 from netstudy.report.tables import (
     Group,
@@ -19,19 +30,31 @@ from netstudy.report.tables import (
     bare_percent,
     numeric_level,
 )
+from netstudy.units import rough_size
 
 DECIMALS = 2
 """Decimals of a ratio beside a published one, which has few digits itself."""
 
 
+MARK = "is"
+"""The column that tells fitted values from predicted ones."""
+
+
 def reference_table(
-    panel: Panel, reference: PanelReference, metric: Metric, table_id: str, caption: Sentence
+    panel: Panel,
+    reference: PanelReference,
+    metric: Metric,
+    table_id: str,
+    caption: Sentence,
+    *,
+    has_fitted: bool,
 ) -> Table:
-    """Published value, own value, its interval and its error, row by row, grouped by level."""
+    """Published value, own value, its interval and its error, row by row, grouped by level;
+    `has_fitted`: and whether a profile was fitted on it."""
     agreements = reference.of(metric)
-    has_fitted = any(row.fitted for one in agreements for row in one.rows)
+    decimals = _decimals(agreements, metric)
     subs: tuple[str, ...] = ("published", reference.here, "95 % interval", "error %")
-    subs += ("is",) if has_fitted else ()
+    subs += (MARK,) if has_fitted else ()
     groups = [Group(level_text(one.level) or one.metric.title, columns=subs) for one in agreements]
     by_x = [{row.x: row for row in one.rows} for one in agreements]
     shown = [x for x in panel.x_levels if any(x in rows for rows in by_x)]
@@ -41,7 +64,9 @@ def reference_table(
             *(
                 value
                 for one, found in zip(agreements, by_x, strict=True)
-                for value in _beside_cells(found.get(x), one, panel, reference.here)[: len(subs)]
+                for value in _beside_cells(found.get(x), one, panel, reference.here, decimals)[
+                    : len(subs)
+                ]
             ),
         )
         for x in shown
@@ -49,8 +74,21 @@ def reference_table(
     return Table(table_id, caption, (Group(panel.x or ""), *groups), rows)
 
 
+_DIGITS = 3
+"""Of the smallest value of a table, at least, where it is a small one."""
+
+
+def _decimals(agreements: Sequence[Agreement], metric: Metric) -> int:
+    """The metric's own decimals, or as many more as small values need."""
+    values = [row.published for one in agreements for row in one.rows if row.published]
+    smallest = min(map(abs, values), default=1.0)
+    if smallest >= 1:
+        return metric.decimals
+    return max(metric.decimals, min(MOST, _DIGITS - 1 - math.floor(math.log10(smallest))))
+
+
 def _beside_cells(
-    row: Beside | None, one: Agreement, panel: Panel, here: Here
+    row: Beside | None, one: Agreement, panel: Panel, here: Here, decimals: int
 ) -> tuple[Value, ...]:
     """Five cells, of which the last says what the published value is to the study's own."""
     if row is None:
@@ -58,9 +96,9 @@ def _beside_cells(
     place = f"{where(panel.series, one.level)}{where(panel.x, row.x)}"
     interval = f"95 % interval of {one.metric.name}{place}"
     return (
-        bare(row.published, one.metric, f"published{place}"),
-        bare(row.own, one.metric, f"{here}{place}"),
-        bare_interval(row.interval, one.metric.decimals, interval),
+        bare(row.published, one.metric, f"published{place}", decimals),
+        bare(row.own, one.metric, f"{here}{place}", decimals),
+        bare_interval(row.interval, decimals, interval),
         None
         if row.error_pct is None
         else bare_percent(row.error_pct, f"error in % of the published value{place}"),
@@ -78,7 +116,7 @@ def agreement_table(panel: Panel, reference: PanelReference, table_id: str) -> T
         Group("Spearman’s rho"),
     )
     rows = tuple(_agreement_row(panel, one) for one in reference.agreements)
-    caption = say("Agreement with the published values")
+    caption = say("Agreement with the published values{held}", held=in_panel(panel))
     return Table(table_id, caption, groups, rows, stub=2)
 
 
@@ -99,7 +137,7 @@ def _agreement_row(panel: Panel, one: Agreement) -> tuple[Value, ...]:
     )
 
 
-def ratios_table(reference: PanelReference, table_id: str) -> Table:
+def ratios_table(panel: Panel, reference: PanelReference, table_id: str) -> Table:
     """The ratio of two levels at the end of the range, published and the study's own."""
     groups = (
         Group("Metric"),
@@ -107,7 +145,8 @@ def ratios_table(reference: PanelReference, table_id: str) -> Table:
         Group("Ratio", columns=("at", "published", reference.here, "95 % interval", "error %")),
     )
     rows = tuple(_ratio_row(one, reference.here) for one in reference.ratios)
-    return Table(table_id, say("Ratios at the end of the range"), groups, rows)
+    caption = say("Ratios at the end of the range{held}", held=in_panel(panel))
+    return Table(table_id, caption, groups, rows)
 
 
 def _ratio_row(one: RatioAgreement, here: Here) -> tuple[Value, ...]:
@@ -126,3 +165,47 @@ def _ratio_row(one: RatioAgreement, here: Here) -> tuple[Value, ...]:
 
 def _ratio(value: float | None, source: str) -> Number | None:
     return None if value is None else plain(value, DECIMALS, "", source)
+
+
+def implied_sizes_table(found: Sequence[ImpliedSize], here: Here) -> Table:
+    """Published times of a size that the others exclude, beside the study's own at that size and at
+    the one that the others imply."""
+    first = found[0]
+    names = [name for name in first.at if len({level_text(one.at[name]) for one in found}) > 1]
+    unit = first.metric.unit
+    groups = (
+        *(Group(name) for name in names),
+        Group("As published", columns=(first.factor, unit)),
+        Group(f"{here.capitalize()} at that size", columns=(unit, "error %")),
+        Group(f"By the other sizes, {here} by its own law", columns=("size", unit, "error %")),
+    )
+    rows = tuple(
+        (*(numeric_level(one.at[name], name) for name in names), *_implied_row(one, here))
+        for one in found
+    )
+    caption = say(
+        "{metric} of a size that the law of the others excludes", metric=Name(first.metric.title)
+    )
+    return Table("implied-sizes", caption, groups, rows, stub=max(1, len(names)))
+
+
+def _implied_row(one: ImpliedSize, here: Here) -> tuple[Value, ...]:
+    place = treatment_text({**one.at, one.factor: one.level})
+    size = rough_size(round(one.implied_bytes))
+    return (
+        numeric_level(one.level, one.factor),
+        _seconds(one.published, f"{one.metric.name}, published, {place}"),
+        _seconds(one.own, f"{one.metric.name}, {here}, {place}"),
+        _error(one.error_pct, f"error in % of the published value, {place}"),
+        Number(one.implied_bytes, size, f"(published − latency) × bandwidth, {place}"),
+        _seconds(one.own_implied, f"{one.metric.name}, law of the {here} times, {size}"),
+        _error(one.implied_error_pct, f"error in % of the published value, {size}, {place}"),
+    )
+
+
+def _seconds(value: float | None, source: str) -> Number | None:
+    return None if value is None else Number(value, significant_text(value, 3), source)
+
+
+def _error(value: float | None, source: str) -> Number | None:
+    return None if value is None else bare_percent(value, source)

@@ -226,7 +226,7 @@ def sparkline(values: Sequence[float], largest: float) -> str:
 def _print_agreement(console: Console, panel: Panel, reference: PanelReference) -> None:
     """Agreement with the published values; the report has it row by row."""
     tables = [agreement_table(panel, reference, "agreement")]
-    tables += [ratios_table(reference, "ratios")] if reference.ratios else []
+    tables += [ratios_table(panel, reference, "ratios")] if reference.ratios else []
     for table in tables:
         print_table(console, table)
 

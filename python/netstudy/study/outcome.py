@@ -281,6 +281,17 @@ class ReferenceLevels(Model):
     """What stands there -> the level, where the file names it otherwise."""
 
 
+class Explained(Model):
+    """Why the study's own values differ from published ones."""
+
+    because: WordsValue
+    """The reason, as it stands beside the size of the difference."""
+    at: dict[NameValue, LevelValue] = Field(default_factory=dict)
+    """The levels of the values that it is said of; without it all of them."""
+    metric: Measured | None = None
+    """The metric that it is said of; without it every one."""
+
+
 class Reference(Model):
     """Measurements from elsewhere, to be shown beside the study's own or in their place."""
 
@@ -303,6 +314,9 @@ class Reference(Model):
     fitted: tuple[dict[NameValue, LevelValue], ...] = ()
     """Cells whose values some profile was fitted on, each by its levels: agreement there is no
     evidence, and the report says which they are."""
+    explained: tuple[Explained, ...] = ()
+    """Why own values differ from the published ones; the first that fits a value counts. Without
+    one the report says of a large difference that it is not explained."""
     repetition: WordsValue | None = None
     """The column that numbers repetitions: rows of one cell are then its replicates."""
     columns: dict[WordsValue, ReferenceColumn]
@@ -478,8 +492,8 @@ def limit_of(candidate: str) -> tuple[str, float | None]:
 class Bottleneck(Conclusion):
     """Name what limits throughput, and rule the others out.
 
-    Where throughput grows with a factor, at the last level that gains, for each setting of the
-    others; else at the setting with the most throughput.
+    Where throughput grows with a factor, at the level with the most of it from the last gain on,
+    for each setting of the others; else at the setting with the most throughput.
     """
 
     bottleneck: Literal[True]

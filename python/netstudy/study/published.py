@@ -50,6 +50,8 @@ class PublishedValue:
     """Whether a profile was fitted on it."""
     printed: Mapping[str, str] = field(default_factory=dict)
     """Factor -> what the file has in its column, whatever level the study takes it for."""
+    because: str | None = None
+    """Why the study's own value differs from it, as the study says."""
 
     @property
     def row(self) -> str:
@@ -125,6 +127,11 @@ class _File:
         self._fitted = [
             found for one in self.reference.fitted if (found := self._held(one)) is not None
         ]
+        self._explained = [
+            (one, held)
+            for one in self.reference.explained
+            if (held := self._held(one.at)) is not None
+        ]
 
     def read(self) -> PublishedFile:
         """Values and problems; no values where the file or a column is not there."""
@@ -147,6 +154,9 @@ class _File:
         for number, one in enumerate(reference.fitted):
             inside = ("fitted", number)
             held += [((*inside, name), name, level) for name, level in one.items()]
+        for number, reason in enumerate(reference.explained):
+            inside = ("explained", number, "at")
+            held += [((*inside, name), name, level) for name, level in reason.at.items()]
         for column, meaning in reference.columns.items():
             inside = ("columns", column, "at")
             held += [((*inside, name), name, level) for name, level in meaning.at.items()]
@@ -273,9 +283,17 @@ class _File:
                 printed={
                     name: row.texts[holds.column] for name, holds in self.reference.factors.items()
                 },
+                because=self._because(metric, {**levels, **held}),
             )
             if self._has_a_cell(row, value) and self._is_new(row, column, value):
                 yield value
+
+    def _because(self, metric: str, levels: Treatment) -> str | None:
+        """Why the study's own value differs, as the study says."""
+        for one, at in self._explained:
+            if one.metric in (None, metric) and has_levels(levels, at):
+                return one.because
+        return None
 
     def _levels(self, row: _Row) -> dict[str, Level] | None:
         """The levels of a row, those of the whole file included; None where one is not known."""

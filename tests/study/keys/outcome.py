@@ -66,6 +66,7 @@ _REFERENCE = {
     "columns": {"ms": {"metric": "completion_ms_mean"}},
 }
 _PUBLISHED = changed(ASKED, {"reference": _REFERENCE})
+_EXPLAINED = changed(_PUBLISHED, {"reference.explained": [{"because": "Other cables."}]})
 _BY_ROW = changed(
     _PUBLISHED,
     {
@@ -250,7 +251,15 @@ OUTCOME = {
         **examples(refused, _PLAIN, "reference", {"factors": {"servers": "hosts"}}),
         **examples(refused, _PLAIN, "reference", {"repetition": "round"}),
         **examples(in_report, _PUBLISHED, "reference", {"fitted": [{"servers": 2}]}),
+        **examples(
+            in_report, _PUBLISHED, "reference", {"explained": [{"because": "Other cables."}]}
+        ),
         **examples(in_published_plan, _OF_CASES, "reference", {"case": "few"}),
+    },
+    "Explained": {
+        **examples(in_report, _EXPLAINED, "reference.explained.0", {"because": "Other hosts."}),
+        **examples(in_report, _EXPLAINED, "reference.explained.0", {"at": {"servers": 4}}),
+        **examples(in_report, _EXPLAINED, "reference.explained.0", {"metric": "goodput_mbps"}),
     },
     "ReferenceLevels": {
         **examples(refused, _PUBLISHED, "reference.factors.switch", {"column": "none"}),

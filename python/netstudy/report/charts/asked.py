@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from netstudy.analysis.cells import CellRow, CellTable
-from netstudy.analysis.fits import LAWS, Fitted, Parameter, fit
+from netstudy.analysis.fits import LAWS, fit
 from netstudy.analysis.line_rates import line_bps
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.named import metric_named
@@ -27,15 +27,14 @@ from netstudy.report.charts.curves import Lines, thinned
 from netstudy.report.charts.plot import Drawn
 from netstudy.report.charts.style import Row, Style
 from netstudy.report.charts.words import axis, held, subtitle
-from netstudy.report.numbers import full_level, level_text, listed, number_text, significant_text
+from netstudy.report.fits import SeriesFit
+from netstudy.report.numbers import full_level, level_text, listed, number_text
 from netstudy.study import outcome
 from netstudy.study.levels import is_numeric
 from netstudy.study.vocabulary import is_line_rate, split_metric
 from netstudy.units import format_rate, quantity
 from netstudy.wire import Level, Treatment
 
-SECONDS = {"s": 1.0, "ms": 1e-3, "µs": 1e-6}
-"""Units of times that a size law may have."""
 _LOG_SPAN = 50
 """Sizes that span more stand on a logarithmic axis."""
 
@@ -47,7 +46,8 @@ class AskedPart:
     held: Treatment
     drawn: Drawn | Lines
     told: tuple[str, ...]
-    """What its fits say, and what could not be drawn."""
+    """What could not be drawn."""
+    fits: tuple[SeriesFit, ...] = ()
 
 
 @dataclass(eq=False)
@@ -110,7 +110,7 @@ class Asked:
         if grown:
             best = [loop.best_row for loop in self.case.loops]
             cells = [cell for cell in cells if any(cell is one for one in best)]
-        follows = self._following(cells, placed)
+        follows = self._following(cells, placed, grown)
         if follows:
             where = self.figure.x or listed(self.figure.series)
             self.notes.append(f"{listed(follows)} varies along {where}, as in the table.")
@@ -127,14 +127,18 @@ class Asked:
         for fixed, own in groups.items():
             yield dict(fixed), own
 
-    def _following(self, cells: Sequence[CellRow], placed: set[str | None]) -> list[str]:
-        """Factors with one level at each place of the figure: they make no panels."""
+    def _following(
+        self, cells: Sequence[CellRow], placed: set[str | None], grown: set[str]
+    ) -> list[str]:
+        """Factors with one level at each place of the figure: they make no panels. Growing factors
+        stand at their best level, which may differ everywhere."""
         found: list[str] = []
         for name in self.case.layout.factors:
-            others = [f for f in self.case.layout.factors if f not in (name, *found)]
+            others = [f for f in self.case.layout.factors if f not in (name, *found, *grown)]
             places = {tuple(level_text(cell.treatment.get(f)) for f in others) for cell in cells}
             varies = len({level_text(cell.treatment.get(name)) for cell in cells}) > 1
-            if name not in (*placed, self.figure.panel) and varies and len(places) == len(cells):
+            kept = (*placed, *grown, self.figure.panel)
+            if name not in kept and varies and len(places) == len(cells):
                 found.append(name)
         return found
 
@@ -232,11 +236,12 @@ class Asked:
         for name, (metric, own) in of_series.items():
             series[name] = self._style(self._combos.index(self._combo(own[0])), metric, metrics)
         told: list[str] = []
-        fits = [
-            row
+        laws = [
+            found
             for name, (metric, own) in of_series.items()
-            for row in self._fits(name, metric, own, told)
+            for found in self._fits(levels, name, metric, own, told)
         ]
+        fits = [row for one in laws for row in _curve(one)]
         first = metrics[0]
         told_of = ["bars: 95 % interval"] if any(p["low"] is not None for p in points) else []
         told_of += ["lines: fits with their 95 % intervals"] if fits else []
@@ -267,6 +272,7 @@ class Asked:
                 decimals=max(metric.decimals for metric in metrics),
             ),
             tuple(told),
+            tuple(laws),
         )
 
     @cached_property
@@ -281,8 +287,13 @@ class Asked:
     # ---- laws, ideals, bounds
 
     def _fits(
-        self, name: str, metric: Metric, cells: Sequence[CellRow], told: list[str]
-    ) -> Iterator[Row]:
+        self,
+        held: Treatment,
+        name: str,
+        metric: Metric,
+        cells: Sequence[CellRow],
+        told: list[str],
+    ) -> Iterator[SeriesFit]:
         """The laws through the runs of a series."""
         x_of = self._x_values
         for law in self.figure.fit:
@@ -293,22 +304,11 @@ class Asked:
                 for value in _values(cell, metric)
             ]
             found = fit(law, *zip(*pairs, strict=True)) if pairs else None
-            who = f"{name}: " if name else ""
-            if found is None:
-                told.append(
-                    f"{who}no fit of {LAWS[law].name}, too few points along {self.figure.x}."
-                )
+            if found is not None:
+                yield SeriesFit(held, name, metric, found)
                 continue
-            told.append(f"{who}{LAWS[law].name} fit: {_parameters(found, metric)}.")
-            for number, at in enumerate(found.at):
-                yield {
-                    "x": float(at),
-                    "y": float(found.values[number]),
-                    "low": None if found.low is None else float(found.low[number]),
-                    "high": None if found.high is None else float(found.high[number]),
-                    "series": name,
-                    "law": found.law.name,
-                }
+            who = f"{name}: " if name else ""
+            told.append(f"{who}no fit of {LAWS[law].name}, too few points along {self.figure.x}.")
 
     def _ideal(self, name: str, metric: Metric, cells: Sequence[CellRow]) -> Iterator[Row]:
         """Growth in proportion to x, from the first point on."""
@@ -381,6 +381,20 @@ class Asked:
         return AskedPart(levels, drawn, tuple(told))
 
 
+def _curve(one: SeriesFit) -> Iterator[Row]:
+    """The course of a law with the interval of its mean."""
+    found = one.fitted
+    for number, at in enumerate(found.at):
+        yield {
+            "x": float(at),
+            "y": float(found.values[number]),
+            "low": None if found.low is None else float(found.low[number]),
+            "high": None if found.high is None else float(found.high[number]),
+            "series": one.series,
+            "law": found.law.name,
+        }
+
+
 def _values(cell: CellRow, metric: Metric) -> list[float]:
     """The values of the runs; where they have none of their own, the cell's."""
     runs = [value for run in cell.runs if (value := metric.reading.of_run(run)) is not None]
@@ -411,35 +425,3 @@ def _course_of(
     if own is None or own.noun != "second":
         return None
     return np.arange(own.values.size, dtype=np.float64), own.values
-
-
-def _parameters(found: Fitted, metric: Metric) -> str:
-    """The parameters of a law in words, with their 95 % intervals."""
-    scale = SECONDS.get(metric.unit)
-    parts = []
-    for one in found.parameters:
-        if one.name == "time a byte" and scale and one.value > 0:
-            parts.append(_bandwidth(one, scale))
-        else:
-            unit = f" {metric.unit}" if one.name in ("latency", "intercept") else ""
-            parts.append(f"{one.name} {significant_text(one.value, 3)}{unit}{_ci(one, unit)}")
-    return ", ".join(parts)
-
-
-def _ci(one: Parameter, unit: str) -> str:
-    if one.interval is None:
-        return ""
-    low, high = (significant_text(end, 3) for end in (one.interval.low, one.interval.high))
-    return f" (95 % CI {low} to {high}{unit})"
-
-
-def _bandwidth(one: Parameter, scale: float) -> str:
-    """The bandwidth that a time for each byte means."""
-
-    def mbps(each: float) -> str:
-        return significant_text(8 / (each * scale) / 1e6, 3)
-
-    text = f"bandwidth {mbps(one.value)} Mbit/s"
-    if one.interval is None or one.interval.low <= 0:
-        return text
-    return f"{text} (95 % CI {mbps(one.interval.high)} to {mbps(one.interval.low)})"

@@ -64,13 +64,16 @@ class Grid:
     def _unit(self, size: Size, columns: int, *, live: bool) -> Spec:
         x: Spec = {"field": "x", "type": "nominal", "title": self.x, "sort": list(self.x_levels)}
         y = {"field": "y", "type": "nominal", "title": self.y, "sort": list(self.y_levels)}
+        side = self._side(size, columns)
         x["axis"] = {"labelAngle": 0}
+        if max(map(len, self.x_levels), default=0) * size.font // 2 > side:
+            x["axis"]["labelExpr"] = "split(datum.label, ' ')"  # a line for each word
         fill, is_dark, dark, light = self._colours()
         tip = {"tooltip": {"content": "data"}} if live else {}
         rect = {"type": "rect", "stroke": FAINT, "strokeWidth": 0.5, **tip}
         ink = {"condition": {"test": is_dark, "value": light}, "value": dark}
         return {
-            "width": self._side(size, columns) * len(self.x_levels),
+            "width": side * len(self.x_levels),
             "height": 34 * len(self.y_levels),
             "layer": [
                 {"mark": rect, "encoding": {"x": x, "y": y, "color": fill}},

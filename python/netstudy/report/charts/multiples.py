@@ -101,7 +101,7 @@ def _joined(parts: Sequence[Part], facets: Facets, title: str, subtitle: str) ->
     }
     lines = [part for part in parts if isinstance(part, Drawn)]
     if lines:
-        common["y_log"] = _is_wide(lines)
+        common["y_log"] = lines[0].y_log or _is_wide(lines)
         for name in ("runs", "marks", "band", "fits", "ideals"):
             common[name] = _of_all([getattr(part, name) for part in lines], facets)
     return replace(parts[0], **common)

@@ -1,4 +1,4 @@
-"""Whether data touch the wire, in sentences: one for all placements of which the same holds."""
+"""Whether data touch the wire: a sentence for placements of which the same holds, and a table."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from netstudy.analysis.bypass import Crossing, Verdict
 from netstudy.report.cellrefs import treatment_text
-from netstudy.report.numbers import full_level, listed, significant_text
+from netstudy.report.numbers import full_level, level_text, listed, number_text, significant_text
 from netstudy.report.refs import Name, Number, Sentence, say
+from netstudy.report.tables import Group, Table, Value, numeric_level
+from netstudy.wire import Level
 
 _ORDER: tuple[Verdict, ...] = ("bypasses", "touches", "faster, not counted", "slower, not counted")
 
@@ -17,7 +19,7 @@ def crossing_sentences(found: Sequence[Crossing]) -> Iterator[Sentence]:
     for verdict in _ORDER:
         alike = [one for one in found if one.verdict == verdict]
         if alike:
-            yield _agreed(verdict, alike)
+            yield _agreed(verdict, alike, found)
     for one in found:
         if one.verdict == "disagree":
             yield _disagreement(one)
@@ -25,9 +27,9 @@ def crossing_sentences(found: Sequence[Crossing]) -> Iterator[Sentence]:
         yield say("Counters of the interfaces are missing, so only the speed of the payload tells.")
 
 
-def _agreed(verdict: Verdict, alike: Sequence[Crossing]) -> Sentence:
+def _agreed(verdict: Verdict, alike: Sequence[Crossing], every: Sequence[Crossing]) -> Sentence:
     several = len(alike) > 1
-    who, faster, slower = _named(alike), _at_least(alike), _at_most(alike)
+    who, faster, slower = _named(alike, every), _at_least(alike), _at_most(alike)
     shares = [share for one in alike for share in one.carried]
     least = "at least " if several else ""
     bypass, touch = ("bypass", "touch") if several else ("bypasses", "touches")
@@ -67,7 +69,7 @@ def _agreed(verdict: Verdict, alike: Sequence[Crossing]) -> Sentence:
 
 def _disagreement(one: Crossing) -> Sentence:
     """One says yes and the other no, or one of them says both."""
-    who = _named([one])
+    who = Name(treatment_text(one.held) or "Every setting")
     if not one.carried:
         return say(
             "{who}: only some repetitions are faster than the wire can carry, up to {times} times; "
@@ -85,8 +87,8 @@ def _disagreement(one: Crossing) -> Sentence:
         )
     if one.carried[0] < 1:
         return say(
-            "{who}: the interfaces carried only {share} of the payload, which at {times} times "
-            "what the wire can carry need not have bypassed it; undecided.",
+            "{who}: the interfaces carried {share} of the payload, which at {times} times what the "
+            "wire can carry need not have bypassed it; undecided.",
             who=who,
             share=_share(one.carried, most=True),
             times=_at_most([one]),
@@ -100,13 +102,84 @@ def _disagreement(one: Crossing) -> Sentence:
     )
 
 
-def _named(alike: Sequence[Crossing]) -> Name:
-    """The levels of these placements; the whole study where nothing tells them apart."""
-    if not alike[0].held:
+def _named(alike: Sequence[Crossing], every: Sequence[Crossing]) -> Name:
+    """The placements by their levels, without factors that change no verdict; the whole study where
+    nothing tells them apart."""
+    factors = [name for name in every[0].held if _decides(name, every)]
+    if not factors:
         return Name("Every setting")
-    if all(len(one.held) == 1 for one in alike):
-        return Name(listed([full_level(*item) for one in alike for item in one.held.items()]))
-    return Name("; ".join(treatment_text(one.held) for one in alike))
+    lead, *rest = factors
+    texts: list[str] = []
+    for level in dict.fromkeys(one.held[lead] for one in alike):
+        own = _levels(alike, lead, level, rest)
+        is_whole = own == _levels(every, lead, level, rest)
+        more = [
+            listed([f"{name} {level_text(of)}" for name, of in zip(rest, one, strict=True)])
+            for one in own
+        ]
+        with_more = "" if is_whole else f" ({'; '.join(more)})"
+        texts.append(f"{full_level(lead, level)}{with_more}")
+    return Name(listed(texts))
+
+
+def _levels(
+    of: Sequence[Crossing], lead: str, level: Level, rest: Sequence[str]
+) -> dict[tuple[Level, ...], None]:
+    """The levels of the other factors at one level of the leading one, each combination once."""
+    own = (one.held for one in of if one.held[lead] == level)
+    return dict.fromkeys(tuple(held[name] for name in rest) for held in own)
+
+
+def _decides(name: str, every: Sequence[Crossing]) -> bool:
+    """Whether the verdict differs between levels of a factor, all else equal."""
+    verdicts: dict[tuple[tuple[str, Level], ...], set[Verdict]] = {}
+    for one in every:
+        others = tuple(item for item in one.held.items() if item[0] != name)
+        verdicts.setdefault(others, set()).add(one.verdict)
+    return any(len(found) > 1 for found in verdicts.values())
+
+
+def crossings_table(found: Sequence[Crossing], table_id: str) -> Table:
+    """Payload beside what the line can carry, and what the interfaces carried, by placement."""
+    factors = list(found[0].held)
+    groups = (
+        *(Group(name) for name in factors),
+        Group(
+            "Payload",
+            "Mbit/s",
+            columns=("slowest repetition of the fastest cell", "fastest of all"),
+        ),
+        Group("Line can carry", "Mbit/s"),
+        Group("Payload ÷ line"),
+        Group("Interfaces carried", "% of the payload", columns=("least", "most")),
+        Group("Finding"),
+    )
+    rows = tuple(
+        (*(numeric_level(one.held[name], name) for name in factors), *_row(one)) for one in found
+    )
+    caption = say("Payload, line and interfaces, by placement")
+    return Table(table_id, caption, groups, rows, stub=max(1, len(factors)))
+
+
+def _row(one: Crossing) -> tuple[Value, ...]:
+    place = treatment_text(one.held) or "all"
+    shares = [100 * share for share in (min(one.carried), max(one.carried))] if one.carried else []
+    ends = [
+        Number(value, significant_text(value, 3), f"bytes of the interfaces ÷ payload, {place}")
+        for value in shares
+    ]
+    return (
+        _mbps(one.slowest_mbps, f"goodput_mbps, {treatment_text(one.fastest.treatment)}"),
+        _mbps(one.largest_mbps, f"goodput_mbps, fastest repetition, {place}"),
+        _mbps(one.line_mbps, f"line rate less the headers of full frames, {place}"),
+        _at_most([one]),
+        *(ends or (None, None)),
+        Name(one.verdict),
+    )
+
+
+def _mbps(value: float, source: str) -> Number:
+    return Number(value, number_text(value, 1), source)
 
 
 def _at_least(alike: Sequence[Crossing]) -> Number:

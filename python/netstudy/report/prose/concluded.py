@@ -52,21 +52,21 @@ def _lead(found: Concluded, many: bool) -> str:
         if isinstance(about, str) and kind in ("knee", "compare", "extrapolate")
         else kind
     )
-    title = f"{title[:1].upper()}{title[1:]}"
+    title = f"{title[:1].upper()}{title[1:]}{held_levels(found.at)}"
     return f"{title} ({found.case})" if many else title
 
 
 def sentences_of(found: Concluded) -> list[Sentence]:
     """What is concluded, the weightiest first; a conclusion that cannot be drawn says why."""
-    drawn = [sentence for one in found.drawn for sentence in _of(one)]
+    drawn = [sentence for one in found.drawn for sentence in _of(one, found.at)]
     return drawn or [say("Not drawn: these runs do not measure what it needs.")]
 
 
-def _of(drawn: Drawn) -> Iterator[Sentence]:
+def _of(drawn: Drawn, at_levels: Treatment) -> Iterator[Sentence]:
     match drawn:
         case LevelsCompared():
             for pair in drawn.pairs:
-                yield pair_sentence(pair)
+                yield pair_sentence(pair, at_levels)
                 yield from pooled_sentence(pair)
         case Growth():
             yield _growth(drawn)

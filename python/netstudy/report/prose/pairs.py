@@ -10,30 +10,33 @@ from netstudy.analysis.verdict import Comparison
 from netstudy.report.cellrefs import count, metric_number, plain, treatment_text
 from netstudy.report.numbers import level_text, listed, number_text
 from netstudy.report.prose.change import Change, ahead_of, change_of
-from netstudy.report.prose.words import NOTHING, named, things
+from netstudy.report.prose.words import NOTHING, held_levels, named, things
 from netstudy.report.refs import Name, Number, Sentence, join, say
-from netstudy.wire import Level
+from netstudy.wire import Level, Treatment
 
 _SEVERAL = 2
 """Settings that a mean over them needs."""
 
 
-def pair_sentence(pair: PairEffect) -> Sentence:
-    """Two levels: which one is ahead, by how much and where; or that they are equal."""
+def pair_sentence(pair: PairEffect, held: Treatment | None = None) -> Sentence:
+    """Two levels: which one is ahead, by how much and where; or that they are equal. `held`: levels
+    of other factors that were looked at alone."""
+    where = held_levels(held or {})
     measured = [row for row in pair.rows if row.outcome != "missing"]
     if not measured:
         return say("{a} and {b} were not measured at the same levels.", **_both(pair))
     if all(row.outcome == "same" for row in measured):
         return say(
-            "{a} and {b} are equal in {metric}{n}.",
+            "{a} and {b} are equal in {metric}{n}{held}.",
             metric=Name(pair.metric.label),
             n=_in_all(measured),
+            held=where,
             **_both(pair),
         )
     if len(measured) == 1:
         return _one(pair, measured[0])
     if pair.winner is not None and pair.scale == "ratio":
-        return _overall(pair, pair.winner, measured)
+        return _overall(pair, pair.winner, measured, where)
     return _counts(pair, measured)
 
 
@@ -87,7 +90,9 @@ def _one(pair: PairEffect, row: Comparison) -> Sentence:
     )
 
 
-def _overall(pair: PairEffect, winner: Level, rows: Sequence[Comparison]) -> Sentence:
+def _overall(
+    pair: PairEffect, winner: Level, rows: Sequence[Comparison], held: Sentence
+) -> Sentence:
     source = f"geometric mean over {len(pair.contexts)} settings, {pair.metric.name}"
     change = Change(pair.change, pair.interval, source)
     is_level = winner == pair.level
@@ -96,7 +101,7 @@ def _overall(pair: PairEffect, winner: Level, rows: Sequence[Comparison]) -> Sen
     if won < len(rows):
         exceptions = say("; ahead in {n} of them", n=count(won, "settings that it wins"))
     return say(
-        "{winner} {ahead}, on average over {n}{exceptions}.",
+        "{winner} {ahead}, on average over {n}{held}{exceptions}.",
         winner=named(pair.factor, winner),
         ahead=ahead_of(
             pair.metric,
@@ -104,6 +109,7 @@ def _overall(pair: PairEffect, winner: Level, rows: Sequence[Comparison]) -> Sen
             named(pair.factor, pair.base if is_level else pair.level),
         ),
         n=things(count(len(rows), "settings compared"), "setting"),
+        held=held,
         exceptions=exceptions,
     )
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from netstudy.analysis.agreement import Agreement, OrderAgreement, RatioAgreement
+from netstudy.analysis.agreement import Agreement, Beside, OrderAgreement, RatioAgreement
 from netstudy.analysis.intervals import Interval
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.reference import PanelReference
-from netstudy.analysis.study_result import PanelResult
+from netstudy.analysis.size_law import ImpliedSize
+from netstudy.analysis.study_result import PanelResult, StudyResult
 from netstudy.analysis.testbed import Here
 from netstudy.report.cellrefs import (
     count,
@@ -17,32 +19,49 @@ from netstudy.report.cellrefs import (
     percent,
     plain,
 )
-from netstudy.report.prose.words import NOTHING, at_level, on_level
+from netstudy.report.numbers import full_level
+from netstudy.report.prose.words import NOTHING, at_level, in_panel, on_level
 from netstudy.report.refs import Name, Number, Sentence, join, say
+from netstudy.units import rough_size
+
+_LARGE_PCT = 5.0
+"""Differences that a study without a noise of its own should explain."""
 
 
-def against_published(found: PanelResult) -> list[Sentence]:
-    """The deciding metric in words, and inconsistencies of the published rows."""
+def against_published(found: PanelResult, margin_pct: float | None) -> list[Sentence]:
+    """The deciding metric in words, why values differ, and inconsistencies of published rows."""
     if found.reference is None:
         return []
     panel, reference = found.panel, found.reference
     return [
-        *published_summary(found),
+        *_of_panel(found),
+        *_deviations(found, margin_pct or _LARGE_PCT),
         *_law(panel, reference),
         *_resent(found, reference.agreements),
     ]
 
 
-def published_summary(found: PanelResult) -> list[Sentence]:
-    """The agreement in the deciding metric, for the executive summary."""
-    if found.reference is None:
-        return []
+def published_summary(result: StudyResult) -> Iterator[Sentence]:
+    """The agreement in the deciding metric, for the executive summary; of several panels with
+    fitted values, the worst of all."""
+    panels = [one for case in result.cases for one in case.panels if one.reference is not None]
+    has_fitted = any(one.has_fitted for one in panels)
+    if len(panels) > 1 and has_fitted:
+        yield from _fitted(panels)
+    else:
+        for found in panels:
+            yield from _of_panel(found)
+    yield from implied_sentences(result.implied_sizes, result.testbed.here)
+
+
+def _of_panel(found: PanelResult) -> list[Sentence]:
+    assert found.reference is not None, "without published values there is nothing to say"
     deciding = found.workload.deciding
     ones, here = found.reference.of(deciding), found.reference.here
     ratios = [ratio for ratio in found.reference.ratios if ratio.metric == deciding]
     return [
         *_errors(found.panel, ones, here),
-        *_fitted(found, here),
+        *(_fitted([found]) if found.has_fitted else ()),
         *(s for ratio in ratios for s in _ratio(found.panel, ratio, here)),
         *(_order(order, here) for order in found.reference.orders if order.metric == deciding),
     ]
@@ -80,29 +99,116 @@ def _errors(panel: Panel, ones: Sequence[Agreement], here: Here) -> Iterator[Sen
     )
 
 
-def _fitted(found: PanelResult, here: Here) -> Iterator[Sentence]:
-    """Rows that a profile was fitted on apart from those that it predicts, each at its worst."""
-    assert found.reference is not None, "without published values there is nothing to say"
-    ones = found.reference.agreements
-    if not any(row.fitted for one in ones for row in one.rows):
-        return
-    for is_fitted, word in ((True, "fitted"), (False, "predicted")):
-        worst = [(one, row) for one in ones if (row := one.worst_of(fitted=is_fitted)) is not None]
-        if not worst:
-            continue
-        one, row = max(worst, key=lambda each: abs(each[1].error_pct or 0.0))
-        rows = sum(row.fitted == is_fitted for each in ones for row in each.rows)
-        source = f"({here} − published) ÷ published, {one.metric.name}, {one.level}"
-        yield say(
-            "Of {n} {word} {rows} the worst is {metric}{on}{at}: {error}.",
-            n=count(rows, f"{word} published values"),
-            word=Name(word),
-            rows=Name("value" if rows == 1 else "values"),
-            metric=Name(one.metric.label),
-            on=on_level(found.panel, one.level),
-            at=at_level(found.panel, row.x),
-            error=percent(row.error_pct or 0.0, source),
+@dataclass(frozen=True, eq=False)
+class _Row:
+    """A published value with where it stands."""
+
+    panel: Panel
+    agreement: Agreement
+    row: Beside
+    here: Here
+
+    @property
+    def size(self) -> float:
+        """How far the study's own value is off."""
+        return abs(self.row.error_pct or 0.0)
+
+    def named(self, *, first: bool = False) -> Sentence:
+        """The metric with its levels; `first`: at the beginning of a sentence."""
+        metric = self.agreement.metric
+        return say(
+            "{metric}{on}{at}{held}",
+            metric=Name(metric.title if first else metric.label),
+            on=on_level(self.panel, self.agreement.level),
+            at=at_level(self.panel, self.row.x),
+            held=in_panel(self.panel),
         )
+
+    def error(self) -> Number:
+        """The error in percent of the published value."""
+        one = self.agreement
+        source = f"({self.here} − published) ÷ published, {one.metric.name}, {one.level}"
+        return percent(self.row.error_pct or 0.0, source)
+
+
+def _rows(panels: Sequence[PanelResult]) -> list[_Row]:
+    """Every value that is both published and the study's own."""
+    return [
+        _Row(found.panel, one, row, found.reference.here)
+        for found in panels
+        if found.reference is not None
+        for one in found.reference.agreements
+        for row in one.rows
+        if row.error_pct is not None
+    ]
+
+
+def _fitted(panels: Sequence[PanelResult]) -> Iterator[Sentence]:
+    """Rows that a profile was fitted on apart from those that it predicts, each at its worst."""
+    every = _rows(panels)
+    for is_fitted, word in ((True, "fitted"), (False, "predicted")):
+        own = [one for one in every if one.row.fitted == is_fitted]
+        if not own:
+            continue
+        worst = max(own, key=lambda one: one.size)
+        yield say(
+            "Of {n} {word} {rows} the worst is {row}: {error}.",
+            n=count(len(own), f"{word} published values"),
+            word=Name(word),
+            rows=Name("value" if len(own) == 1 else "values"),
+            row=worst.named(),
+            error=worst.error(),
+        )
+
+
+def _deviations(found: PanelResult, large_pct: float) -> Iterator[Sentence]:
+    """Why values differ from the published ones by more than the noise, as the study says; which of
+    them it does not explain, where it explains any."""
+    every = _rows([found])
+    if not any(one.row.because for one in every):
+        return
+    off = [one for one in every if one.size > large_pct]
+    reasons = dict.fromkeys(one.row.because for one in off)
+    for because in sorted(reasons, key=lambda text: text is None):
+        own = [one for one in off if one.row.because == because]
+        named = [one.named(first=because is not None and one is own[0]) for one in own]
+        rows = join(
+            [
+                say("{row}, {error}", row=row, error=one.error())
+                for row, one in zip(named, own, strict=True)
+            ]
+        )
+        if because is None:
+            yield say("Not explained: {rows}.", rows=rows)
+        else:
+            yield say("{rows}: {because}.", rows=rows, because=Name(because.rstrip(".")))
+
+
+def implied_sentences(found: Sequence[ImpliedSize], here: Here) -> Iterator[Sentence]:
+    """A published size that the other ones exclude, and how far the study's own times are off at
+    the size that they imply."""
+    for level in dict.fromkeys(one.level for one in found):
+        own = [one for one in found if one.level == level]
+        sizes = [one.implied_bytes for one in own]
+        metric, factor = own[0].metric, own[0].factor
+        errors = [abs(one.implied_error_pct) for one in own if one.implied_error_pct is not None]
+        if not errors:
+            continue
+        source = f"|{here} − published| ÷ published, {metric.name} at the implied size"
+        yield say(
+            "The published times of {level} are those of {low} to {high} by the other sizes; "
+            "there the {here} {metric} is off by {error} at most.",
+            level=Name(full_level(factor, level)),
+            low=_size(min(sizes), "smallest implied size"),
+            high=_size(max(sizes), "largest implied size"),
+            metric=Name(metric.label),
+            here=Name(here),
+            error=percent(max(errors), source),
+        )
+
+
+def _size(size_bytes: float, source: str) -> Number:
+    return Number(size_bytes, rough_size(round(size_bytes)), source)
 
 
 def _order(order: OrderAgreement, here: Here) -> Sentence:

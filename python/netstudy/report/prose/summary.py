@@ -31,7 +31,7 @@ def summary(result: StudyResult) -> list[Point]:
         ("Expected", _expected(result)),
         ("Required", _required(result)),
         ("Why", _why(result)),
-        ("Published", _published(result)),
+        ("Published", published_summary(result)),
     ):
         left = WORDS_MAX - sum(words_of(one) for one in found)
         fitting = within(sentences, left, first_always=False)
@@ -49,11 +49,6 @@ def _why(result: StudyResult) -> Iterator[Sentence]:
             yield in_words(found.panel, first) if len(panels) > 1 else first
             yield from others
             return
-
-
-def _published(result: StudyResult) -> Iterator[Sentence]:
-    for found in _panels(result):
-        yield from published_summary(found)
 
 
 def _panels(result: StudyResult) -> Iterator[PanelResult]:

@@ -232,9 +232,13 @@ def _contradicted(order: OrderAgreement) -> Sentence:
     )
 
 
+_TELLING_PCT = 0.05
+"""Effects of a short warm-up from which on means of four digits differ."""
+
+
 def _warm_up(result: StudyResult) -> Iterator[Sentence]:
     found = result.warnings.warm_up
-    if found:
+    if any(abs(warm.effect_pct) >= _TELLING_PCT for _, warm in found):
         yield say(
             "The first {samples} differ from the later ones in {cells}, so the warm-up may be too "
             "short (MSER); they shift a mean by {effect} at most.",

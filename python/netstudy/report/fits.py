@@ -1,0 +1,137 @@
+"""Laws fitted in a figure: their parameters in words, or as a table where there are many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from netstudy.analysis.fits import LAWS, Fitted, Parameter
+from netstudy.analysis.intervals import Interval
+from netstudy.analysis.metrics import Metric
+from netstudy.report.numbers import significant_text
+from netstudy.report.refs import Name, Number, say
+from netstudy.report.tables import Group, Table, Value, numeric_level
+from netstudy.wire import Treatment
+
+SECONDS = {"s": 1.0, "ms": 1e-3, "µs": 1e-6}
+"""Units of times that a size law may have."""
+_DIGITS = 3
+_SHORT_S = 0.1
+"""Latencies below it are told in milliseconds."""
+WORDS_MAX = 2
+"""Fits of a figure that its caption tells; more make a table."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A parameter as a reader wants it: a bandwidth in place of a time a byte."""
+
+    name: str
+    unit: str
+    value: float
+    interval: Interval | None
+
+
+@dataclass(frozen=True, eq=False)
+class SeriesFit:
+    """A law through the runs of one line of a figure."""
+
+    held: Treatment
+    """The levels of its panel."""
+    series: str
+    metric: Metric
+    fitted: Fitted
+
+    def shown(self) -> list[Shown]:
+        """Its parameters."""
+        scale = SECONDS.get(self.metric.unit)
+        return [_shown(one, self.metric.unit, scale) for one in self.fitted.parameters]
+
+    @property
+    def text(self) -> str:
+        """The law with its parameters and their 95 % intervals, as a sentence."""
+        who = f"{self.series}: " if self.series else ""
+        return f"{who}{self.fitted.law.name} fit: {', '.join(map(_words, self.shown()))}."
+
+
+def _shown(one: Parameter, unit: str, scale: float | None) -> Shown:
+    if one.name == "time a byte" and scale and one.value > 0:
+        return _bandwidth(one, scale)
+    if one.name == "latency" and scale and abs(one.value) * scale < _SHORT_S:
+        return Shown(one.name, "ms", *_times(one, scale * 1e3))
+    return Shown(
+        one.name, unit if one.name in ("latency", "intercept") else "", one.value, one.interval
+    )
+
+
+def _times(one: Parameter, factor: float) -> tuple[float, Interval | None]:
+    found = one.interval
+    scaled = None if found is None else Interval(found.low * factor, found.high * factor)
+    return one.value * factor, scaled
+
+
+def _bandwidth(one: Parameter, scale: float) -> Shown:
+    """The bandwidth that a time for each byte means."""
+
+    def mbps(each: float) -> float:
+        return 8 / (each * scale) / 1e6
+
+    found = one.interval
+    ends = None if found is None or found.low <= 0 else Interval(mbps(found.high), mbps(found.low))
+    return Shown("bandwidth", "Mbit/s", mbps(one.value), ends)
+
+
+def _words(one: Shown) -> str:
+    unit = f" {one.unit}" if one.unit else ""
+    text = f"{one.name} {significant_text(one.value, _DIGITS)}{unit}"
+    if one.interval is None:
+        return text
+    low, high = (significant_text(end, _DIGITS) for end in (one.interval.low, one.interval.high))
+    return f"{text} (95 % CI {low} to {high}{unit})"
+
+
+def fits_tables(found: Sequence[SeriesFit], title: str, key: str) -> Iterator[Table]:
+    """One table for each law, a row for each line; none where the caption tells them all."""
+    if len(found) <= WORDS_MAX:
+        return
+    laws = list(LAWS)
+    by_law = sorted(found, key=lambda one: [LAWS[law] for law in laws].index(one.fitted.law))
+    for law, own in groupby(by_law, key=lambda one: one.fitted.law):
+        rows = list(own)
+        held = list(dict.fromkeys(name for one in rows for name in one.held))
+        has_series = any(one.series for one in rows)
+        groups = (
+            *(Group(name) for name in held),
+            *((Group("line"),) if has_series else ()),
+            *(
+                Group(one.name, one.unit, columns=("value", "95 % interval"))
+                for one in rows[0].shown()
+            ),
+        )
+        yield Table(
+            f"{key}-{law.name.lower().split(' ')[0]}",
+            say("{title}: {law}", title=Name(title), law=Name(f"fits of {law.name}")),
+            groups,
+            tuple(_row(one, held, has_series=has_series) for one in rows),
+            stub=max(1, len(held) + has_series),
+        )
+
+
+def _row(one: SeriesFit, held: Sequence[str], *, has_series: bool) -> tuple[Value, ...]:
+    where = ", ".join([*(f"{name}={one.held.get(name)}" for name in held), one.series])
+    cells: list[Value] = [numeric_level(one.held.get(name), name) for name in held]
+    if has_series:
+        cells.append(Name(one.series))
+    for shown in one.shown():
+        source = f"{shown.name} of {one.fitted.law.name}, {one.metric.name}, {where}"
+        cells.append(Number(shown.value, significant_text(shown.value, _DIGITS), source))
+        cells.append(_interval(shown.interval, source))
+    return tuple(cells)
+
+
+def _interval(found: Interval | None, source: str) -> Number | None:
+    if found is None:
+        return None
+    low, high = (significant_text(end, _DIGITS) for end in (found.low, found.high))
+    return Number((found.low + found.high) / 2, f"{low} to {high}", f"95 % interval, {source}")

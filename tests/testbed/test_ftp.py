@@ -6,6 +6,7 @@ Everything happens on the loopback interface, with small files.
 from __future__ import annotations
 
 import ftplib
+import io
 import json
 import os
 import resource
@@ -143,7 +144,7 @@ def server(start: Start, sessions: int = 4, *prefix: str, **workload: Any) -> Se
     return Server(agent, wire.Endpoint.model_validate(said["listening"][0]))
 
 
-def client(start: Start, at: wire.Endpoint, flows: int = 1, **workload: Any) -> Agent:
+def client(start: Start, at: wire.Endpoint, flows: int = 1, *prefix: str, **workload: Any) -> Agent:
     given = {
         "direction": "get",
         "size_bytes": SIZE,
@@ -154,7 +155,7 @@ def client(start: Start, at: wire.Endpoint, flows: int = 1, **workload: Any) -> 
     opens = [
         wire.OpenConnection(local=HERE, peer=at, peer_number=number) for number in range(flows)
     ]
-    return start(wire.FtpClient.model_validate(given), opens)
+    return start(wire.FtpClient.model_validate(given), opens, *prefix)
 
 
 def transfers(agent: Agent) -> dict[str, Any]:
@@ -397,6 +398,30 @@ def test_a_full_disk_at_the_sink_is_told_to_the_client(start: Start, tmp_path: P
     there = server(start, 4, *prefix, direction="put", store=store)
     why = error_of(client(start, there.at, direction="put"))
     assert "452 No space is left for the file." in why
+
+
+@needs_root
+def test_a_full_disk_at_a_client_that_fetches_is_an_error(start: Start, tmp_path: Path) -> None:
+    there = server(start, 1)
+    mount = f'mount -t tmpfs -o size=256k tmpfs {tmp_path} && exec "$@"'
+    prefix = ("unshare", "--mount", "sh", "-c", mount, "sh")
+    store = wire.FolderStore(folder=str(tmp_path), place="ram")
+    why = error_of(client(start, there.at, 1, *prefix, store=store))
+    assert "no space is left here for the file" in why
+
+
+def test_an_upload_that_is_cut_in_the_middle_is_no_file(start: Start) -> None:
+    """Where a client's data end early, or go on, the server does not confirm the transfer."""
+    with server(start, login=LOGIN).session() as ftp:
+        got: list[bytes] = []
+        ftp.retrbinary("RETR data", got.append)
+    whole = b"".join(got)
+    with server(start, direction="put", login=LOGIN).session() as ftp:
+        ftp.voidcmd("TYPE I")
+        for data in (whole[: SIZE // 2], whole * 2, b""):
+            with pytest.raises(ftplib.error_temp, match=r"^4(26|51)"):
+                ftp.storbinary("STOR taken", io.BytesIO(data))
+        assert ftp.storbinary("STOR taken", io.BytesIO(whole)).startswith("226")
 
 
 class Peer:

@@ -50,6 +50,8 @@ pub(super) enum Way {
         verify: bool,
         /// More bytes than these are not received.
         most: u64,
+        /// A file of another size is not taken; none: whoever asks for it knows its size.
+        whole: Option<u64>,
     },
 }
 
@@ -64,7 +66,9 @@ impl Cargo {
         let carried = stream.set_nonblocking(false).map_err(|error| broken(&error)).and_then(
             |()| match way {
                 Way::Out(source) => trip.send(source),
-                Way::In { sink, verify, most } => trip.receive(sink, verify, most),
+                Way::In { sink, verify, most, whole } => {
+                    trip.receive(sink, verify, most).and_then(|stored| of_size(stored, whole))
+                }
             },
         );
         tally.close_data();
@@ -231,6 +235,18 @@ impl Trip<'_> {
             file.sync_all().map_err(|error| files::local(&error))?;
         }
         Ok(Stored { bytes, first_byte, ended: self.clock.now() })
+    }
+}
+
+/// The file, if it has the size that it must have.
+fn of_size(stored: Stored, whole: Option<u64>) -> Carried {
+    match whole {
+        Some(whole) if stored.bytes != whole => {
+            let Stored { bytes, .. } = stored;
+            let what = if bytes < whole { "ended too early" } else { "went on after its end" };
+            Err(FileTrouble::Broken(format!("the file {what}, {bytes} B came of {whole} B")))
+        }
+        _ => Ok(stored),
     }
 }
 

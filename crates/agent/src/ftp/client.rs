@@ -311,7 +311,7 @@ impl<'a> Client<'a> {
             Way::Out(self.files.source(FILE_NAME).map_err(trouble)?)
         } else {
             let sink: Sink = self.files.sink(&sink_name(flow)).map_err(trouble)?;
-            Way::In { sink, verify: file.verify, most: file.size_bytes }
+            Way::In { sink, verify: file.verify, most: file.size_bytes, whole: None }
         };
         let tally = Arc::clone(&own.tally);
         let random = Arc::clone(&self.random);
@@ -325,13 +325,18 @@ impl<'a> Client<'a> {
         let own = &mut self.flows[flow];
         own.data = Data::Absent;
         own.last = now;
-        let outcome = match carried {
-            Ok(stored) => self.sessions.carried(now, flow as u32, stored),
-            Err(trouble) => Err(describe(&trouble)),
+        let (why, is_ours) = match carried {
+            Ok(stored) => match self.sessions.carried(now, flow as u32, stored) {
+                Ok(()) => return,
+                Err(why) => (why, false),
+            },
+            Err(trouble) => (describe(&trouble), is_ours(&trouble)),
         };
-        if let Err(why) = outcome {
-            own.failed.get_or_insert((why, now + REASON_TIME));
-        }
+        // What went wrong here is the cause of what the server says; else it knows better.
+        own.failed = match own.failed.take() {
+            Some((said, _)) if !is_ours => Some((said, now)),
+            _ => Some((why, if is_ours { now } else { now + REASON_TIME })),
+        };
     }
 
     /// Reads what the server says.
@@ -350,7 +355,12 @@ impl<'a> Client<'a> {
             let reply = own.replies.take().map_err(|bad| own.failure(&bad.to_string()))?;
             let Some(reply) = reply else { return Ok(()) };
             if let Err(why) = self.sessions.replied(now, flow as u32, &reply) {
-                return Err(own.failure(&why));
+                if !matches!(own.data, Data::Carrying) {
+                    return Err(own.failure(&why));
+                }
+                // Why it ends here is not known yet: the file's thread is about to say it.
+                own.failed.get_or_insert((why, now + REASON_TIME));
+                return Ok(());
             }
         }
     }
@@ -572,6 +582,11 @@ fn login(login: Option<&FtpLogin>, agent: &Agent<'_>, peer_number: u32) -> Login
             password: String::from_utf8_lossy(agent.plan.token.as_bytes()).into_owned(),
         },
     }
+}
+
+/// Whether the trouble is with the file here, and not with the connection or the server.
+const fn is_ours(trouble: &FileTrouble) -> bool {
+    !matches!(trouble, FileTrouble::Broken(_) | FileTrouble::NoConnection)
 }
 
 fn describe(trouble: &FileTrouble) -> String {

@@ -396,7 +396,8 @@ impl<'a> Server<'a> {
             (true, _) => self.files.sink(&path).map(|sink| Way::In {
                 sink,
                 verify: file.verify,
-                most: u64::MAX,
+                most: if file.verify { file.size_bytes } else { u64::MAX },
+                whole: file.verify.then_some(file.size_bytes),
             }),
             (false, _) => self.files.source(&path).map(Way::Out),
         };

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import http.client
 import json
+import resource
+import socket
 import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
 from ipaddress import IPv4Address
 from pathlib import Path
 
@@ -15,6 +20,7 @@ from netstudy.testbed.engine import find_engine
 from netstudy.testbed.real.brokerage_wire import (
     BROKERAGE_COMMAND,
     BROKERAGE_RECORD,
+    BrokerageCounters,
     BrokeragePlan,
     BrokeragePopulation,
     BrokerageReady,
@@ -31,6 +37,9 @@ from netstudy.wire import Wire, to_json
 from tests.skips import or_skip
 
 EXAMPLES = Path(__file__).parents[2] / "schema/examples"
+ADDRESS = IPv4Address("127.0.0.1")
+IDLE = 10_000
+"""Connections without a request."""
 
 
 def lines(name: str) -> list[str]:
@@ -63,7 +72,9 @@ def test_a_setting_that_does_not_exist_is_refused() -> None:
         BrokeragePlan.model_validate(plan)
 
 
-def test_the_engine_speaks_these_messages(tmp_path: Path) -> None:
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[Running]:
+    """A brokerage on SQLite with its tables loaded."""
     with or_skip():
         engine = find_engine()
     if subprocess.run([engine, "brokerage", "--help"], capture_output=True).returncode != 0:
@@ -71,40 +82,73 @@ def test_the_engine_speaks_these_messages(tmp_path: Path) -> None:
     plan = BrokeragePlan(
         run="5c0ffee00001",
         node="application",
-        listen=Endpoint(address=IPv4Address("127.0.0.1"), port=0),
+        listen=Endpoint(address=ADDRESS, port=0),
         database=SqliteDatabase(file=str(tmp_path / "db")),
         population=BrokeragePopulation(users=20, quotes=10, seed="7"),
-        time_limit_ms=60_000,
+        time_limit_ms=120_000,
     )
     with subprocess.Popen(
         [engine, "brokerage"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
-        said = [said_to(process, plan), said_to(process, LoadCommand())]
-        ready = said[0]
+        brokerage = Running(process)
+        ready = brokerage.told(plan)
         assert isinstance(ready, BrokerageReady)
-        connection = http.client.HTTPConnection("127.0.0.1", ready.listening.port)
-        connection.request("POST", "/login", "uid=uid:1&passwd=xxx")
-        assert connection.getresponse().status == http.HTTPStatus.OK
-        commands = (
-            GatherStatisticsCommand(),
-            CheckCommand(),
-            SnapshotCommand(name="now"),
-            ResetCommand(),
-            StopCommand(),
-        )
-        said += [said_to(process, command) for command in commands]
-    assert process.returncode == 0
-    kinds = ["ready", "done", "done", "books", "snapshot", "done", "end"]
-    assert [record.kind for record in said] == kinds
-    snapshot = said[4]
-    assert isinstance(snapshot, BrokerageSnapshot)
-    assert snapshot.counters.operations["login"] == snapshot.counters.page_elements == 1
+        brokerage.port = ready.listening.port
+        assert brokerage.told(LoadCommand()).kind == "done"
+        yield brokerage
+        assert process.stdin is not None
+        process.stdin.close()
+        assert process.wait(60) == 0
 
 
-def said_to(process: subprocess.Popen[str], message: Wire) -> BrokerageRecord:
-    """The record that answers a message."""
-    assert process.stdin is not None
-    assert process.stdout is not None
-    process.stdin.write(to_json(message) + "\n")
-    process.stdin.flush()
-    return BROKERAGE_RECORD.validate_json(process.stdout.readline())
+@dataclass
+class Running:
+    """A brokerage that runs."""
+
+    process: subprocess.Popen[str]
+    port: int = 0
+
+    def told(self, message: Wire) -> BrokerageRecord:
+        """The record that answers a message."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(to_json(message) + "\n")
+        self.process.stdin.flush()
+        return BROKERAGE_RECORD.validate_json(self.process.stdout.readline())
+
+    def counters(self) -> BrokerageCounters:
+        """All of them, now."""
+        snapshot = self.told(SnapshotCommand(name="now"))
+        assert isinstance(snapshot, BrokerageSnapshot)
+        return snapshot.counters
+
+    def log_in(self) -> int:
+        """The status of the answer to a user who logs in."""
+        connection = http.client.HTTPConnection(str(ADDRESS), self.port)
+        with closing(connection):
+            connection.request("POST", "/login", "uid=uid:1&passwd=xxx")
+            return connection.getresponse().status
+
+
+def test_the_engine_speaks_these_messages(running: Running) -> None:
+    assert running.log_in() == http.HTTPStatus.OK
+    commands = (GatherStatisticsCommand(), CheckCommand(), ResetCommand())
+    assert [running.told(command).kind for command in commands] == ["done", "books", "done"]
+    counters = running.counters()
+    assert counters.operations["login"] == counters.page_elements == 1
+    assert running.told(StopCommand()).kind == "end"
+
+
+def test_ten_thousand_idle_connections_keep_nobody_out(running: Running) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard < IDLE + 500:
+        pytest.skip(f"needs {IDLE + 500} open files, may have {hard}: ulimit -n")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    try:
+        with ExitStack() as stack:
+            for _ in range(IDLE):
+                stack.enter_context(socket.create_connection((str(ADDRESS), running.port)))
+            assert running.log_in() == http.HTTPStatus.OK
+            assert running.counters().connections_open >= IDLE
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

@@ -236,25 +236,6 @@ fn a_connection_without_a_request_is_closed_after_its_time_and_not_before() {
 }
 
 #[test]
-fn idle_connections_do_not_keep_others_out() {
-    let (_folder, mut brokerage) = brokerage(as_it_is);
-    // Client and server are one process here: two files a connection.
-    let (_, most) = nix::sys::resource::getrlimit(nix::sys::resource::Resource::RLIMIT_NOFILE)
-        .expect("there is a limit");
-    let count = 10_000.min(usize::try_from(most).expect("a number") / 2 - 100);
-    if count < 10_000 {
-        support::skipped("10,000 idle connections", "needs 20,200 open files: only some of them");
-    }
-    let idle: Vec<_> = (0..count)
-        .map(|_| std::net::TcpStream::connect(brokerage.at).expect("it listens"))
-        .collect();
-    let mut client = Client::of(brokerage.at, 1);
-    assert_eq!(client.get("/home").status, 200);
-    assert_eq!(brokerage.counters().connections, count as u64 + 1);
-    drop(idle);
-}
-
-#[test]
 fn images_are_page_elements_of_their_own() {
     let (_folder, mut brokerage) = brokerage(|plan| plan.settings.page_images = 3);
     let mut client = Client::of(brokerage.at, 1);

@@ -3,7 +3,7 @@
 
 use std::future::Future;
 use std::pin::pin;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, mpsc};
 use std::task::{Context, Poll, Waker};
 use std::thread;
@@ -26,11 +26,14 @@ const SETTINGS: &str = "PRAGMA journal_mode = WAL; PRAGMA temp_store = MEMORY; \
 #[derive(Debug)]
 pub(crate) struct Pool {
     queue: Mutex<mpsc::Sender<Waiting>>,
+    /// Connections without a job; below zero, jobs that wait for one.
+    free: Arc<AtomicI64>,
 }
 
 struct Waiting {
     job: Job,
-    since: Instant,
+    /// Since when it waits for a connection; none: there was one for it.
+    since: Option<Instant>,
     reply: oneshot::Sender<Outcome>,
 }
 
@@ -44,20 +47,23 @@ impl Pool {
         let (queue, jobs) = mpsc::channel();
         let jobs = Arc::new(Mutex::new(jobs));
         let turn = Arc::new(Turn::default());
+        let free = Arc::new(AtomicI64::new(i64::from(connections)));
         for number in 0..connections {
             let connection = SqliteConnection::open(file, &turn, application)?;
-            let (jobs, application) = (Arc::clone(&jobs), Arc::clone(application));
+            let (jobs, free) = (Arc::clone(&jobs), Arc::clone(&free));
+            let application = Arc::clone(application);
             thread::Builder::new()
                 .name(format!("database-{number}"))
-                .spawn(move || work(connection, &jobs, &application))
+                .spawn(move || work(connection, &jobs, &free, &application))
                 .map_err(|error| other(&error))?;
         }
-        Ok(Self { queue: Mutex::new(queue) })
+        Ok(Self { queue: Mutex::new(queue), free })
     }
 
     pub(super) async fn perform(&self, job: Job) -> Outcome {
         let (reply, outcome) = oneshot::channel();
-        let waiting = Waiting { job, since: Instant::now(), reply };
+        let waits = self.free.fetch_sub(1, Relaxed) <= 0;
+        let waiting = Waiting { job, since: waits.then(Instant::now), reply };
         let sent = self.queue.lock().unwrap_or_else(PoisonError::into_inner).send(waiting);
         if sent.is_err() {
             return Outcome::Problem(Problem::DatabaseUnavailable);
@@ -66,23 +72,21 @@ impl Pool {
     }
 }
 
-/// Time in the queue up to which no connection was missing: a thread had to wake up.
-const WAKE_UP: Duration = Duration::from_millis(1);
-
 /// Carries out jobs until the pool is gone.
 fn work(
     mut connection: SqliteConnection,
     jobs: &Mutex<mpsc::Receiver<Waiting>>,
+    free: &AtomicI64,
     application: &Application,
 ) {
     loop {
         let next = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(Waiting { job, since, reply }) = next else { return };
-        let waited = since.elapsed();
-        if waited > WAKE_UP {
-            application.counters.pool_wait(waited);
+        if let Some(since) = since {
+            application.counters.pool_wait(since.elapsed());
         }
         let outcome = at_once(operations::perform(&mut connection, application, &job));
+        free.fetch_add(1, Relaxed);
         // Whoever asked may have gone.
         let _ = reply.send(outcome);
     }

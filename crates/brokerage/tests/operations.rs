@@ -56,6 +56,19 @@ fn each_operation_answers_with_its_page_and_the_books_balance() {
 }
 
 #[test]
+fn pages_have_about_the_published_size() {
+    let folder = Folder::new();
+    let brokerage = Brokerage::loaded(&plan(&folder.join("db")));
+    let mut client = Client::of(brokerage.at, 1);
+    // In the mix of the published study, 9.0 to 9.4 kB on average; each page is near it.
+    for path in ["/home", "/quotes?symbols=s:1,s:2,s:3,s:4,s:5", "/portfolio", "/account"] {
+        let response = client.get(path);
+        let bytes = response.head.len() + response.body.len();
+        assert!((8_000..10_500).contains(&bytes), "{path}: {bytes}");
+    }
+}
+
+#[test]
 fn money_and_shares_move_by_the_price_and_the_fee() {
     on_each_database("money_and_shares_move_by_the_price_and_the_fee", |plan| {
         let brokerage = Brokerage::loaded(&plan);

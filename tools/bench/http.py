@@ -181,7 +181,7 @@ def _cookie_of_median_page() -> str:
     return sorted(pages)[len(pages) // 2][1]
 
 
-def ours(case: Case, seconds: float, cpu: int) -> Turn:
+def ours(case: Case, seconds: int, cpu: int) -> Turn:
     """The agent: it logs its users in where a page wants a cookie."""
     home = HttpRequest(method="GET", path="/home")
     is_brokerage = case.page.cookie is not None
@@ -206,7 +206,7 @@ def ours(case: Case, seconds: float, cpu: int) -> Turn:
         seed="00" * 8,
         number=0,
         warmup=UntilCount(count=0),
-        measure=UntilTime(ns=round(seconds * 1e9)),
+        measure=UntilTime(ns=seconds * 10**9),
     )
     process = Process("client", cpu, [str(find_engine()), "agent"])
     plan = wire.AgentPlan(
@@ -234,9 +234,9 @@ def ours(case: Case, seconds: float, cpu: int) -> Turn:
     return Turn(requests, seconds, process.end())
 
 
-def theirs(case: Case, seconds: float, cpu: int) -> Turn:
+def theirs(case: Case, seconds: int, cpu: int) -> Turn:
     """wrk, in one thread."""
-    command = [find_program("wrk") or "wrk", "-t1", f"-c{case.connections}", f"-d{seconds:g}s"]
+    command = [find_program("wrk") or "wrk", "-t1", f"-c{case.connections}", f"-d{seconds}s"]
     command += [] if case.page.cookie is None else ["-H", f"Cookie: {case.page.cookie}"]
     process = Process("client", cpu, [*command, _url("/home")])
     said = process.lines().read()
@@ -252,7 +252,7 @@ def read_wrk(said: str, cpu_s: float) -> Turn:
     return Turn(int(found[1]), float(found[2]) * second, cpu_s)
 
 
-def compare(case: Case, rounds: int, seconds: float, cpu: int) -> dict[str, list[Turn]]:
+def compare(case: Case, rounds: int, seconds: int, cpu: int) -> dict[str, list[Turn]]:
     """Takes turns, and changes who is first."""
     programs = {OURS: ours, THEIRS: theirs}
     taken: dict[str, list[Turn]] = {name: [] for name in programs}
@@ -289,7 +289,7 @@ def main() -> None:
     """Go into a sandbox; there, measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=5.0)
+    parser.add_argument("--seconds", type=int, default=5, help="of a turn")
     parser.add_argument("--least", type=float, default=RATIO_MIN, help="ratio that it fails below")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()

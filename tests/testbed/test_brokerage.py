@@ -32,7 +32,7 @@ from netstudy.testbed.real.brokerage_wire import (
     ResetCommand,
     SqliteDatabase,
 )
-from netstudy.testbed.real.wire import Endpoint, SnapshotCommand, StopCommand
+from netstudy.testbed.real.wire import Endpoint, ErrorRecord, SnapshotCommand, StopCommand
 from netstudy.wire import Wire, to_json
 from tests.skips import or_skip
 
@@ -73,12 +73,18 @@ def test_a_setting_that_does_not_exist_is_refused() -> None:
 
 
 @pytest.fixture
-def running(tmp_path: Path) -> Iterator[Running]:
-    """A brokerage on SQLite with its tables loaded."""
+def engine() -> Path:
+    """An engine that has the brokerage."""
     with or_skip():
-        engine = find_engine()
-    if subprocess.run([engine, "brokerage", "--help"], capture_output=True).returncode != 0:
+        found = find_engine()
+    if subprocess.run([found, "brokerage", "--help"], capture_output=True).returncode != 0:
         pytest.skip("the engine that is set up is older than these sources; make build")
+    return Path(found)
+
+
+@pytest.fixture
+def running(engine: Path, tmp_path: Path) -> Iterator[Running]:
+    """A brokerage on SQLite with its tables loaded."""
     plan = BrokeragePlan(
         run="5c0ffee00001",
         node="application",
@@ -152,3 +158,12 @@ def test_ten_thousand_idle_connections_keep_nobody_out(running: Running) -> None
             assert running.counters().connections_open >= IDLE
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_a_plan_that_the_engine_does_not_know_is_refused_with_the_field(engine: Path) -> None:
+    plan = lines("plans")[0].replace('"page_images"', '"page_imagess"')
+    done = subprocess.run([engine, "brokerage"], input=plan, capture_output=True, text=True)
+    assert done.returncode == 2
+    record = BROKERAGE_RECORD.validate_json(done.stdout)
+    assert isinstance(record, ErrorRecord)
+    assert "settings.page_imagess" in record.message

@@ -117,20 +117,10 @@ fn a_full_disk_is_an_error_with_a_name_and_the_books_balance() {
         return skipped(test, "needs root for a RAM disk of 4 MB");
     }
     let folder = Folder::new();
-    // The threads of the brokerage inherit the mounts of this one.
-    nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNS).expect("root may");
-    let mount = |arguments: &[&str]| {
-        let status = Command::new("mount").args(arguments).status().expect("mount starts");
-        assert!(status.success(), "{arguments:?}");
-    };
-    mount(&["--make-rprivate", "/"]);
-    mount(&["-t", "tmpfs", "-o", "size=4m", "tmpfs", &folder.join("")]);
+    mount_ram_disk(&folder, "4m");
     let mut brokerage = Brokerage::loaded(&plan(&folder.join("db")));
     let mut client = Client::of(brokerage.at, 1);
-    let fill = folder.join("fill");
-    let filled =
-        Command::new("dd").args(["if=/dev/zero", &format!("of={fill}"), "bs=4096"]).output();
-    assert!(!filled.expect("dd starts").status.success(), "the disk is full");
+    let fill = fill(&folder);
     let mut names = Vec::new();
     for _ in 0..2_000 {
         let response = client.post("/buy", "symbol=s:1&quantity=3");
@@ -144,6 +134,58 @@ fn a_full_disk_is_an_error_with_a_name_and_the_books_balance() {
     assert_eq!(client.post("/buy", "symbol=s:1&quantity=3").status, 200);
     brokerage.assert_books_balance();
     assert_eq!(brokerage.counters().errors["database-full"], 1);
+}
+
+#[test]
+fn a_full_disk_under_postgresql_is_an_error_and_the_books_balance() {
+    let test = "a_full_disk_under_postgresql_is_an_error_and_the_books_balance";
+    if !is_root() {
+        return skipped(test, "needs root for a RAM disk of 128 MB");
+    }
+    let folder = Folder::new();
+    mount_ram_disk(&folder, "128m");
+    let Some(server) = Postgresql::start_in(folder, test) else { return };
+    let mut brokerage = Brokerage::loaded(&plan_on(server.database()));
+    let mut client = Client::of(brokerage.at, 1);
+    let fill = fill(server.folder());
+    let mut refused = 0;
+    for _ in 0..100_000 {
+        // The server's log of writes cannot grow either: it may end itself, which is "unavailable".
+        let response = client.post("/buy", "symbol=s:1&quantity=3");
+        if response.status != 200 {
+            assert_eq!(response.status, 503, "{}", response.text());
+            refused += 1;
+            break;
+        }
+    }
+    assert_eq!(refused, 1);
+    std::fs::remove_file(&fill).expect("it is there");
+    server.come_back();
+    let response = client.post("/buy", "symbol=s:1&quantity=3");
+    assert_eq!(response.status, 200, "{}", response.text());
+    brokerage.assert_books_balance();
+    let errors = brokerage.counters().errors;
+    assert_eq!(errors["database-full"] + errors["database-unavailable"], 1);
+}
+
+/// A small disk in a folder, for this thread, the threads and the programs that it starts.
+fn mount_ram_disk(folder: &Folder, size: &str) {
+    nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNS).expect("root may");
+    let mount = |arguments: &[&str]| {
+        let status = Command::new("mount").args(arguments).status().expect("mount starts");
+        assert!(status.success(), "{arguments:?}");
+    };
+    mount(&["--make-rprivate", "/"]);
+    mount(&["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs", &folder.join("")]);
+}
+
+/// Takes all the room that a disk has left, with a file.
+fn fill(folder: &Folder) -> String {
+    let fill = folder.join("fill");
+    let filled =
+        Command::new("dd").args(["if=/dev/zero", &format!("of={fill}"), "bs=4096"]).output();
+    assert!(!filled.expect("dd starts").status.success(), "the disk is full");
+    fill
 }
 
 #[test]

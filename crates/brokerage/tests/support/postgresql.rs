@@ -25,11 +25,16 @@ pub(crate) struct Postgresql {
 impl Postgresql {
     /// Makes a cluster and starts it. None where it cannot be, with the reason on standard error.
     pub(crate) fn start(test: &str) -> Option<Self> {
+        Self::start_in(Folder::new(), test)
+    }
+
+    /// The same in a folder.
+    pub(crate) fn start_in(folder: Folder, test: &str) -> Option<Self> {
         let Some(programs) = programs() else {
             skipped(test, "needs PostgreSQL; install it: apt-get install postgresql");
             return None;
         };
-        let server = Self { programs, folder: Folder::new() };
+        let server = Self { programs, folder };
         if is_root() {
             chown(&server.folder.0);
         }
@@ -54,6 +59,28 @@ impl Postgresql {
         let options = format!("-k {folder} -c listen_addresses='' -c fsync=off -p {PORT}");
         let (data, log) = (self.data(), self.folder.join("log"));
         self.run("pg_ctl", &["-D", &data, "-l", &log, "-w", "-o", &options, "start"]);
+    }
+
+    /// Starts it where it has ended itself.
+    pub(crate) fn come_back(&self) {
+        let (data, status) = (self.data(), std::process::Stdio::null());
+        let mut command = self.command("pg_ctl", &["-D", &data, "status"]);
+        if !command.stdout(status).status().expect("pg_ctl starts").success() {
+            self.go_up();
+        }
+        let folder = self.folder.0.to_str().expect("the path is text");
+        let mut asked =
+            std::iter::repeat_with(|| self.command("pg_isready", &["-q", "-h", folder]));
+        let is_ready = asked
+            .by_ref()
+            .take(1_000)
+            .any(|mut command| command.status().expect("pg_isready starts").success());
+        assert!(is_ready, "it does not come back");
+    }
+
+    /// Where it lives.
+    pub(crate) fn folder(&self) -> &Folder {
+        &self.folder
     }
 
     /// As if it crashed.

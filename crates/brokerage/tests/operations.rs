@@ -56,6 +56,57 @@ fn each_operation_answers_with_its_page_and_the_books_balance() {
 }
 
 #[test]
+fn each_operation_sends_the_published_number_of_statements() {
+    on_each_database("each_operation_sends_the_published_number_of_statements", |plan| {
+        let mut brokerage = Brokerage::loaded(&plan);
+        let mut client = Client::of(brokerage.at, 1);
+        // The first ones take a block of keys each, and the market summary, which is good for 20 s.
+        let bought = client.post("/api/buy", "symbol=s:1&quantity=1").json();
+        client.get("/home");
+        let holdings = client.get("/portfolio").attributes("data-holding").len() as u64;
+        let sale = format!("holding={}", bought["order"]["holding"]);
+        let update = "fullname=A&address=A&email=e&creditcard=c&passwd=xxx";
+        // Selects, inserts, updates and deletes; with the select of the alert before them.
+        for (method, path, form, published) in [
+            ("GET", "/home", "", 1 + 2),
+            ("GET", "/quotes?symbols=s:1,s:2,s:3", "", 1 + 3),
+            ("GET", "/portfolio", "", 1 + 1 + holdings),
+            ("GET", "/account", "", 1 + 2),
+            ("POST", "/update", update, 1 + 2 + 2),
+            ("POST", "/buy", "symbol=s:1&quantity=1", 1 + 8 + 2 + 4),
+            ("GET", "/home", "", 1 + 1 + 2), // with the update of the alert
+            ("POST", "/sell", &sale, 1 + 10 + 1 + 5 + 1),
+            ("GET", "/logout", "", 1),
+            ("POST", "/login", "uid=uid:1&passwd=xxx", 3 + 2),
+        ] {
+            let before = brokerage.counters().statements;
+            let response = if method == "GET" { client.get(path) } else { client.post(path, form) };
+            assert_eq!(response.status, 200, "{path}");
+            assert_eq!(brokerage.counters().statements - before, published, "{path}");
+        }
+    });
+}
+
+#[test]
+fn keys_are_taken_in_blocks() {
+    let folder = Folder::new();
+    let file = folder.join("db");
+    let brokerage = Brokerage::loaded(&plan(&file));
+    let other = rusqlite::Connection::open(&file).expect("it is a database");
+    let key = || -> i64 {
+        let sql = "SELECT keyval FROM keygen WHERE keyname = 'orders'";
+        other.query_row(sql, [], |row| row.get(0)).expect("there is a key")
+    };
+    let before = key();
+    let mut client = Client::of(brokerage.at, 1);
+    let order = |client: &mut Client| {
+        client.post("/api/buy", "symbol=s:1&quantity=1").json()["order"]["id"].as_i64()
+    };
+    assert_eq!([order(&mut client), order(&mut client)], [Some(before), Some(before + 1)]);
+    assert_eq!(key(), before + 1_000);
+}
+
+#[test]
 fn pages_have_about_the_published_size() {
     let folder = Folder::new();
     let brokerage = Brokerage::loaded(&plan(&folder.join("db")));

@@ -188,6 +188,13 @@ def test_a_box_has_the_quartiles_of_all_samples(tmp_path: Path) -> None:
     )
 
 
+def test_boxes_of_two_levels_are_told_apart_without_colours(tmp_path: Path) -> None:
+    rule, box, *_ = box_chart(distribution(result_of(tmp_path))).layers
+    for layer in (rule, box):
+        solid, dashed = layer["encoding"]["strokeDash"]["scale"]["range"]
+        assert solid != dashed
+
+
 def test_a_histogram_stacks_both_humps_to_all_samples(tmp_path: Path) -> None:
     rows = histogram_chart(distribution(result_of(tmp_path))).rows
     heights = {

@@ -247,7 +247,8 @@ class StudyResult:
 
 def analyse(folder: Folder) -> StudyResult:
     """Reads a results folder, finished or not, and analyses it."""
-    study, plan, records = folder.study(), folder.plan(), folder.records()
+    study, plan = folder.study(), folder.plan()
+    records = folder.records(plan.runs)
     with_nodes = not folder.is_version1()
     cells = pool_study(study, plan, records, folder.series, with_nodes=with_nodes)
     testbed = _testbed(folder, records)

@@ -222,6 +222,8 @@ def box_chart(found: PanelDistribution, title: str | None = None) -> Plot:
 
     def layer(mark: Spec, low: str, high: str | None, fill: bool = False) -> Spec:
         encoding = {**place, "y": _quantitative(low, y, scale), "stroke": stroke}
+        if mark["type"] in ("rule", "bar"):  # told apart without colours too
+            encoding["strokeDash"] = _dash(names.values())
         if high:
             encoding["y2"] = {"field": high}
         if fill:

@@ -211,6 +211,11 @@ fn measure(mut agent: Agent) -> Outcome {
     let phase = quiet(&mut agent, PhaseKind::Measure);
     let after = agent.snapshot("after");
     let bytes = counters.map(|name| after.counters[name] - before.counters[name]);
+    collect(agent, phase, bytes)
+}
+
+/// The records of a generator whose measuring phase is over.
+fn collect(agent: Agent, phase: [u64; 3], bytes: [u64; 2]) -> Outcome {
     let mut outcome = Outcome { bytes, phase, ..Outcome::default() };
     agent.stop().into_iter().for_each(|record| outcome.add(record));
     for (operation, counts) in &outcome.counts {
@@ -719,6 +724,31 @@ fn the_standard_mix_is_carried_out_without_an_error_and_books_balance() {
     let asked = outcome.all("page_elements");
     assert!(asked > 0 && served(&after) > served(&before));
     assert_eq!(brokerage.broken_laws(), Vec::<String>::new());
+}
+
+#[test]
+fn an_application_that_is_killed_is_an_error_by_its_name() {
+    let mut brokerage = Brokerage::start("killed", (20, 20));
+    let mut client = client(brokerage.at, brokerage_mix(&["home", "buy"]), closed(4));
+    client.script = TransactionScript::Brokerage;
+    client.deck = Deck { first: 0, step: 1, users: 20 };
+    client.quotes = 20;
+    client.measure = Until::Time { ns: 2000 * MS };
+    let mut agent = Agent::start(&plan(client));
+    quiet(&mut agent, PhaseKind::WarmUp);
+    agent.go();
+    agent.until(|record| match record {
+        AgentRecord::Progress { samples, .. } => (samples > 0).then_some(()),
+        _ => None,
+    });
+    brokerage.child.kill().expect("it can be killed");
+    let phase = quiet(&mut agent, PhaseKind::Measure);
+    let outcome = collect(agent, phase, [0, 0]);
+    assert!(outcome.all("completed") > 0);
+    assert!(outcome.reasons().contains(&"connection refused"), "{outcome:?}");
+    let known = ["connection refused", "connection reset", "closed early"];
+    assert!(outcome.reasons().iter().all(|reason| known.contains(reason)), "{outcome:?}");
+    assert_eq!(outcome.all("server_errors"), 0);
 }
 
 /// nginx with one page, in a folder of its own; none: it is not installed.

@@ -558,6 +558,50 @@ fn statistics_add_up_to_the_whole_phase() {
     assert_eq!(seen.statistics.last().expect("there are some").counts, counts);
 }
 
+/// A server that does anything: answers sooner or later, refuses, breaks connections, forgets sessions.
+fn anything(numbers: &mut Numbers) -> impl FnMut(Time, Request) -> Deed + '_ {
+    |now, _| {
+        let at = now + Duration::from_us(numbers.below(5000).into());
+        match numbers.below(20) {
+            0 => Deed::Fail(at, Failure::Network(NetworkFailure::Reset)),
+            1 => Deed::Fail(at, Failure::Server(ServerFailure::Status(503))),
+            2 => Deed::Fail(at, Failure::Server(ServerFailure::Status(401))),
+            3 => Deed::Hold(at, None),
+            _ => Deed::Answer(at),
+        }
+    }
+}
+
+#[test]
+fn whatever_the_server_does_what_was_offered_adds_up() {
+    for seed in 1..200 {
+        let mut numbers = Numbers(seed);
+        let users = 1 + numbers.below(8);
+        let think = ms(numbers.below(3).into());
+        let varies = numbers.below(2) == 0;
+        let interval = Duration::from_us(200 + u64::from(numbers.below(2000)));
+        let load = if numbers.below(2) == 0 {
+            Load::Closed { users, think, varies }
+        } else {
+            Load::Open { interval, varies, offset: Duration::ZERO, users }
+        };
+        let mut config = config(brokerage(&STANDARD), load, ms(300));
+        config.deck = DeckConfig { first: 0, step: 1, users: 8 };
+        config.page_images = numbers.below(3);
+        config.statistics_every = ms(7);
+        let mut generator = Generator::new(config, streams());
+        let seen = drive(&mut generator, at(0), anything(&mut numbers));
+        let counts = sum(&generator);
+        assert!(counts.offered > 0, "seed {seed}");
+        assert_eq!(seen.transactions.len() as u64, counts.completed, "seed {seed}");
+        assert_eq!(seen.elements.len() as u64, counts.page_elements, "seed {seed}");
+        let failures = counts.network_errors + counts.server_errors;
+        assert_eq!(seen.failures.len() as u64, failures, "seed {seed}");
+        let last = seen.statistics.last().expect("the whole phase");
+        assert_eq!((last.at, last.counts), (ms(300), counts), "seed {seed}");
+    }
+}
+
 #[test]
 fn what_cannot_be_carried_out_is_refused() {
     let good = config(brokerage(&STANDARD), closed(5, ms(0)), ms(10));

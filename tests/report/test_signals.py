@@ -164,8 +164,8 @@ def test_marks_stand_beside_drops_and_prevent_them_where_levels_show_it(tmp_path
 
     result = made_of(tmp_path, maker)
     told = " ".join(why(result))
-    assert "Frames that switches marked and dropped: 0.1 % and 31.0 % on arista-7124s" in told
-    assert "20.0 % and 0 % on nexus-5010." in told
+    assert "Of all frames, switches marked 0.1 % and dropped 31.0 % on arista-7124s" in told
+    assert "; they marked 20.0 % and dropped 0 % on nexus-5010." in told
     assert "losses hardly do" not in told, "one of the two loses a lot"
 
 

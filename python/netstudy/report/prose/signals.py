@@ -77,16 +77,17 @@ def marks(found: PanelResult) -> Iterator[Sentence]:
         found,
         lambda one: one.marked_pct is not None and one.dropped_pct is not None,
         lambda one: say(
-            "{marked} and {dropped}",
+            "marked {marked} and dropped {dropped}",
             marked=percent(one.marked_pct or 0.0, "marked ÷ (forwarded + dropped) frames"),
             dropped=percent(one.dropped_pct or 0.0, "dropped ÷ (forwarded + dropped) frames"),
         ),
     )
     hardly = all((one.switch_drops or 0) <= HARDLY * (one.marks or 0) for one in marked)
     yield say(
-        "Frames that switches marked and dropped: {parts}{so}.",
-        parts=join(parts),
-        so=say("; ECN marks slow the senders down, losses hardly do")
+        "Of all frames, switches {first}{others}{so}.",
+        first=parts[0],
+        others=Sentence(tuple(part for one in parts[1:] for part in ("; they ", one))),
+        so=say(". ECN marks slow the senders down, losses hardly do")
         if hardly and len(marked) == len(found.causes.signals)
         else NOTHING,
     )

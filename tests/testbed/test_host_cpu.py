@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from netstudy import wire
-from netstudy.testbed.real.counters import readings
+from netstudy.testbed.real.counters import port_readings, readings
 from netstudy.testbed.real.evidence import Evidence
 from netstudy.testbed.real.series import series
 from netstudy.testbed.real.wire import SamplesRecord
@@ -65,6 +67,19 @@ def test_what_one_agent_does_not_tell_is_missing_and_not_nothing() -> None:
     run = a_run(star(2), wire.Transfer(roles=roles("client", "server-1"), size_bytes=1), counts(1))
     found = readings(evidence(run, {}, {"client": {"process_cpu_ns": 5}}))
     assert "host_cpu_ns" not in found["server-1"]
+
+
+def test_drops_of_an_interfaces_queue_are_its_own_and_summed_those_of_its_host() -> None:
+    run = a_run(star(2), wire.Transfer(roles=roles("client", "server-1"), size_bytes=1), counts(1))
+    told = evidence(run, {}, {"client": {"nic_queue_drops": 5}, "server-1": {"nic_queue_drops": 7}})
+    two = {
+        spec: replace(agent, host="client", interface=spec.endpoint)
+        for spec, agent in told.agents.items()
+    }
+    found = replace(told, agents=two)
+    assert readings(found)["client"]["nic_queue_drops"] == (0, 12)
+    ports = port_readings(found)["client"]
+    assert [one["nic_queue_drops"] for one in ports.values()] == [(0, 5), (0, 7)]
 
 
 @pytest.mark.parametrize(

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import select
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from netstudy import wire
+from netstudy.testbed.engine import find_engine
 from netstudy.testbed.netns.database import server_programs
+from netstudy.testbed.netns.namespaces import program as system_program
+from netstudy.testbed.workloads.base import RAM_FOLDER
 from tests.testbed.carried_out import TIME_LIMIT_S, record_of
 from tests.testbed.conftest import User
+from tests.testbed.front import awaited, words
+from tests.testbed.processes import descendants
 from tests.testbed.served import (
     PAGE_BYTES,
     a_served_run,
@@ -23,6 +33,7 @@ from tests.testbed.served import (
     phases,
     program,
     started,
+    tiers,
     transactions,
 )
 
@@ -157,3 +168,155 @@ def outcome(process: subprocess.Popen[str]) -> wire.RunRecord:
     assert process.returncode == 0, told
     (found,) = [one for one in map(json.loads, written.splitlines()) if one["kind"] == "run"]
     return wire.RunRecord.model_validate(found)
+
+
+DATABASE = re.compile(r"(\S*/)?postgres -D")
+SERVER = re.compile(rf"\S*{re.escape(find_engine().name)} brokerage")
+MASTER = re.compile("nginx: master process")
+
+
+def inside(process: subprocess.Popen[str], line: re.Pattern[str]) -> int:
+    """A process of the run by its command line, once users submit."""
+
+    def look() -> int | None:
+        there = descendants(process.pid)
+        if not any(words(pid)[1:2] == ["agent"] for pid in there):
+            return None
+        found = [pid for pid in there if line.match(" ".join(words(pid)))]
+        return found[0] if found else None
+
+    return awaited(look, process)
+
+
+@with_database
+@pytest.mark.one_user
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        pytest.param(DATABASE, "db (database)", id="database"),
+        pytest.param(SERVER, "app (application)", id="application"),
+    ],
+)
+def test_a_killed_tier_fails_the_run_and_leaves_nothing(
+    user: User, line: re.Pattern[str], name: str
+) -> None:
+    process = started(user, a_served_run(transactions(brokerage(), USERS), measure_s=30))
+    there = inside(process, line)
+    known = [os.pidfd_open(pid) for pid in descendants(process.pid)]
+    os.kill(there, signal.SIGKILL)
+
+    assert f"{name}: was killed by signal 9" in failure(process)
+    assert left_of(known) == 0
+
+
+def left_of(known: list[int]) -> int:
+    """How many of these processes go on; all are closed."""
+    on = 0
+    for end in known:
+        on += not select.select([end], [], [], 10)[0]
+        os.close(end)
+    return on
+
+
+@with_database
+@pytest.mark.one_user
+@pytest.mark.slow
+def test_a_supervisor_that_is_killed_takes_the_database_with_it(user: User) -> None:
+    process = started(user, a_served_run(transactions(brokerage(), USERS), measure_s=30))
+    inside(process, DATABASE)
+    known = [os.pidfd_open(pid) for pid in descendants(process.pid)]
+    process.kill()
+    process.communicate()
+
+    assert left_of(known) == 0
+
+
+@with_nginx
+@pytest.mark.slow
+def test_a_link_that_is_cut_is_counted_as_errors_of_the_network(user: User, folder: Path) -> None:
+    if not user.is_root:
+        pytest.skip("only root reaches into the namespaces of a run")
+    work = transactions(program(folder), USERS, clients=2)
+    process = started(user, a_served_run(work, measure_s=20))
+    server = inside(process, MASTER)
+    cut = ["nsenter", f"--target={server}", "--net", "--", system_program("ip")]
+    subprocess.run([*cut, "link", "set", "eth0", "down"], check=True)
+    record = outcome(process)
+
+    errors = record.samples.error
+    assert errors is not None
+    assert set(zip(errors.client, errors.reason, strict=True)) == {("client-1", "timed out")}
+
+
+@with_database
+@pytest.mark.one_user
+@pytest.mark.slow
+def test_a_disk_that_is_too_small_for_the_data_is_named(user: User) -> None:
+    work = transactions(brokerage(users=15_000), USERS)
+    process = started(user, a_served_run(work), "tests.testbed.small_disk", "60m")
+
+    assert re.search("could not (extend|write to) file", failure(process))
+
+
+@with_database
+@pytest.mark.one_user
+def test_a_disk_that_fills_up_is_named_or_counted_and_books_balance(user: User) -> None:
+    work = transactions(brokerage(), wire.ClosedLoad(users=8))
+    run = a_served_run(work, measure_s=6)
+    process = started(user, run, "tests.testbed.small_disk", "80m")
+    server = inside(process, DATABASE)
+    with (
+        suppress(OSError),
+        Path(f"/proc/{server}/root{RAM_FOLDER}/others").open("wb", buffering=0) as others,
+    ):
+        while True:
+            others.write(bytes(2**16))
+    record = outcome(process)
+
+    if record.status == "failed":
+        assert "No space left on device" in (record.error or "")
+        return
+    errors = record.samples.error
+    assert errors is not None
+    assert sum(errors.count) > 0, "the database cannot write, and nobody has noticed"
+    books = next(one for one in record.checks if "books" in one.law)
+    assert books.holds, books.detail
+
+
+RATE_BPS, OFFERED_PER_S = 10_000_000, 300
+
+
+@with_nginx
+@pytest.mark.one_user
+def test_a_link_that_is_too_slow_is_the_limit_and_a_faster_one_is_not(
+    user: User, folder: Path
+) -> None:
+    load = wire.OpenLoad(interval_ps=10**12 // OFFERED_PER_S, arrivals="uniform", users=60)
+    slow, fast = (
+        record_of(
+            user,
+            a_served_run(
+                transactions(program(folder), load), tiers(rate_bps=rate_bps, buffers=32), 2.0
+            ),
+        )
+        for rate_bps in (RATE_BPS, 10 * RATE_BPS)
+    )
+
+    assert broken(slow) == broken(fast) == []
+    # Pages of 9,000 bytes ask for more than twice of what the slow link carries.
+    assert 0.6 < met(slow) * OFFERED_PER_S * 8 * PAGE_BYTES / RATE_BPS < 1
+    assert met(fast) > 0.9
+    drops = [dropped(one, "app", "client") for one in (slow, fast)]
+    retransmitted = [grown(one, "app", "segments_retransmitted") for one in (slow, fast)]
+    assert drops[0] > 5 * max(drops[1], 20)
+    # TCP has to find out what the queue has lost; spurious ones come on top.
+    assert drops[0] <= retransmitted[0] < 1.2 * drops[0]
+    assert retransmitted[1] < retransmitted[0] / 5
+    assert grown(slow, "app", "host_cpu_ns") < grown(fast, "app", "host_cpu_ns")
+
+
+def met(record: wire.RunRecord) -> float:
+    """Share of what was offered that was completed."""
+    table = record.samples.transaction
+    assert table is not None
+    return sum(table.completed) / sum(table.offered)

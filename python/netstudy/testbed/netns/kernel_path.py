@@ -102,11 +102,17 @@ def port_queues(layout: Layout) -> list[str]:
 
 
 def host_queue(interface: Interface) -> list[str]:
-    """Commands of `tc` in a host's namespace: its link's rate, and its interface's queue."""
+    """Commands of `tc` in a host's namespace: its link's rate, and its interface's queue.
+
+    TCP learns at once of a frame that a full queue refuses, and keeps it. What an interface with
+    few buffers drops it has taken before, and TCP has to find out. Such a queue therefore takes
+    every frame, and drops its oldest one.
+    """
+    frames = interface.nic.transmit_queue_frames
+    kind = "pfifo_head_drop" if frames < wire.Nic().transmit_queue_frames else "pfifo"
     return [
         *_rate(interface.device, interface.end, interface.link),
-        f"qdisc add dev {interface.device} parent 1:1 handle 10: pfifo "
-        f"limit {interface.nic.transmit_queue_frames}",
+        f"qdisc add dev {interface.device} parent 1:1 handle 10: {kind} limit {frames}",
     ]
 
 

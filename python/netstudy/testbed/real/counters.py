@@ -7,7 +7,7 @@ others to the host.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal
 
 from netstudy import wire
@@ -42,6 +42,8 @@ and those of an application and its database. Kernel time on behalf of a process
 time of soft interrupts that the kernel accounts separately is not (`cpu_softirq_ms` of the
 machine)."""
 _OF_AN_INTERFACE = ("interface_", "qdisc_")
+QUEUE_DROPS: Final = "nic_queue_drops"
+"""Frames that an interface's queue dropped: a counter of the interface, and summed of the host."""
 
 
 def owner(name: str) -> Owner:
@@ -95,6 +97,10 @@ def _of_host(host: str, evidence: Evidence) -> wire.Readings:
     """The host's counters as its first agent reads them, and the CPU time of all its agents."""
     own = dict(_at_edges(evidence.hosts[host], "host", evidence))
     own.pop(PROCESS_CPU, None)
+    each = [agent for (name, _), agent in evidence.interfaces.items() if name == host]
+    drops = [column for agent in each if (column := _queue_drops(agent, evidence)) is not None]
+    if drops and len(drops) == len(each):
+        own[QUEUE_DROPS] = tuple(_whole(parts) for parts in zip(*drops, strict=True))
     if (of_all := own.pop(NAMESPACE_CPU, None)) is not None:
         return own | {HOST_CPU: of_all}
     agents = evidence.agents_of(host)
@@ -102,17 +108,29 @@ def _of_host(host: str, evidence: Evidence) -> wire.Readings:
     return own if None in spent else own | {HOST_CPU: tuple(spent)}
 
 
+def _queue_drops(agent: AgentEvidence, evidence: Evidence) -> tuple[int | None, ...] | None:
+    """Drops of the queue of an agent's interface at each edge; None if it has not told any."""
+    found = [agent.snapshots[edge].counters.get(QUEUE_DROPS) for edge in evidence.edges]
+    return None if all(one is None for one in found) else tuple(found)
+
+
+def _whole(parts: Sequence[int | None]) -> int | None:
+    return None if None in parts else sum(one for one in parts if one is not None)
+
+
 def _spent(agents: Iterable[AgentEvidence], edge: str) -> int | None:
     """CPU time of all these agents up to an edge; None if one did not report it."""
-    each = [agent.snapshots[edge].counters.get(PROCESS_CPU) for agent in agents]
-    return None if None in each else sum(one for one in each if one is not None)
+    return _whole([agent.snapshots[edge].counters.get(PROCESS_CPU) for agent in agents])
 
 
 def port_readings(evidence: Evidence) -> dict[str, dict[str, wire.Readings]]:
     """Node -> port or interface -> values of its counters at each edge."""
     found: dict[str, dict[str, wire.Readings]] = {}
     for (host, port), agent in evidence.interfaces.items():
-        found.setdefault(host, {})[port] = _at_edges(agent, "interface", evidence)
+        own = dict(_at_edges(agent, "interface", evidence))
+        if (drops := _queue_drops(agent, evidence)) is not None:
+            own[QUEUE_DROPS] = drops
+        found.setdefault(host, {})[port] = own
     taken = [evidence.switch.readings(edge) for edge in evidence.edges]
     for switch in dict.fromkeys(name for one in taken if one for name in one.ports):
         each = [one.ports.get(switch, {}) if one else {} for one in taken]

@@ -7,7 +7,14 @@ from bisect import bisect
 from collections.abc import Iterator, Sequence
 
 from netstudy import wire
-from netstudy.testbed.real.counters import HOST_CPU, NAMESPACE_CPU, PROCESS_CPU, Owner, owner
+from netstudy.testbed.real.counters import (
+    HOST_CPU,
+    NAMESPACE_CPU,
+    PROCESS_CPU,
+    QUEUE_DROPS,
+    Owner,
+    owner,
+)
 from netstudy.testbed.real.evidence import AgentEvidence, Evidence
 from netstudy.testbed.real.wire import ConnectionSeriesRecord, SamplesRecord
 
@@ -37,7 +44,11 @@ def _of_hosts(evidence: Evidence) -> Iterator[wire.Series]:
 
 
 def _host_series(record: SamplesRecord, whose: Owner, node: str, port: str | None) -> wire.Series:
-    values = {name: column for name, column in record.values.items() if owner(name) == whose}
+    values = {
+        name: column
+        for name, column in record.values.items()
+        if owner(name) == whose or (whose == "interface" and name == QUEUE_DROPS)
+    }
     return wire.Series(node=node, port=port, instrument="host", at_ns=record.at_ns, values=values)
 
 

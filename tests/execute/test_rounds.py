@@ -15,7 +15,7 @@ from netstudy.errors import StudyError
 from netstudy.execute import execute, left_to_do, rounds_of
 from netstudy.plan.planned import Estimate
 from netstudy.report.document import document
-from netstudy.report.prose.grow import ending_text
+from netstudy.report.prose.grow import ending_text, loop_sentence
 from netstudy.store import Folder
 from netstudy.study.vocabulary import TestbedName
 from netstudy.testbed.base import OnRecord, Preflight
@@ -110,6 +110,25 @@ def test_levels_follow_one_a_round_until_two_do_not_gain(tmp_path: Path) -> None
     assert ending_text(one).replace("\u00a0", " ") == (
         "after 2 servers the next 2 levels gain no more than the noise"
     )
+
+
+@pytest.mark.parametrize(
+    ("times", "said"),
+    [
+        (
+            {1: 40, 2: 30, 3: 31, 4: 90},
+            "is best at 2 servers, 30.0 ms; at 4 servers it rises to 90",
+        ),
+        ({1: 40, 2: 30, 3: 31, 4: 30.5}, "is best at 2 servers, 30.0 ms. After 2 servers"),
+    ],
+)
+def test_a_level_far_worse_than_the_best_before_it_is_told(
+    tmp_path: Path, times: dict[Level, float], said: str
+) -> None:
+    folder = begun(tmp_path, ONE)
+    grown(folder, taking(times))
+    (one,) = loops_in(folder)
+    assert said in str(loop_sentence(one)).replace("\u00a0", " ")
 
 
 def test_a_dip_is_crossed_where_the_level_after_it_gains(tmp_path: Path) -> None:

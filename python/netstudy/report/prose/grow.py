@@ -8,7 +8,7 @@ from netstudy.analysis.growth import GrownLoop, Step
 from netstudy.analysis.study_result import CaseResult
 from netstudy.report.cellrefs import at, cell_number, count, plain, treatment_text
 from netstudy.report.numbers import counted, level_text, listed, spans
-from netstudy.report.prose.words import within
+from netstudy.report.prose.words import NOTHING, within
 from netstudy.report.refs import Name, Sentence, say
 from netstudy.report.tables import Group, Table, Value, bare, numeric_level
 
@@ -30,12 +30,45 @@ def loop_sentence(one: GrownLoop) -> Sentence:
     if best is None or value is None:
         return say("{where}{ending}.", where=_where(where), ending=Name(_capital(ending_text(one))))
     return say(
-        "{where}{metric} is best at {level}, {value}. {ending}.",
+        "{where}{metric} is best at {level}, {value}{fall}. {ending}.",
         where=_where(where),
         metric=Name(within(one.metric.title) if where else one.metric.title),
         level=at(one.loop.factor.name, best.level),
         value=value,
+        fall=_fall(one),
         ending=Name(_capital(ending_text(one))),
+    )
+
+
+_FALL = 0.1
+"""A change for the worse from here on, of the best value, is told."""
+
+
+def _fall(one: GrownLoop) -> Sentence:
+    """The worst level after the best one, if it is worse by much more than the noise."""
+    best, metric = one.judged.best, one.metric
+    if best is None or best.estimate is None or metric.direction == "neutral":
+        return NOTHING
+    sign = -1 if metric.direction == "lower" else 1
+    later = list(zip(one.judged.steps, one.rows, strict=True))
+    later = later[one.judged.steps.index(best) + 1 :]
+    losses = [
+        (sign * (best.estimate.value - step.estimate.value), step, row)
+        for step, row in later
+        if step.estimate is not None and step.threshold is not None
+    ]
+    if not losses:
+        return NOTHING
+    loss, step, row = max(losses, key=lambda found: found[0])
+    if loss <= max(step.threshold or 0.0, _FALL * abs(best.estimate.value)):
+        return NOTHING
+    value = cell_number(row, metric, unit=True)
+    assert value is not None, "a level with an estimate has a value"
+    return say(
+        "; at {level} it {falls} to {value}",
+        level=at(one.loop.factor.name, step.level),
+        falls=Name("falls" if sign > 0 else "rises"),
+        value=value,
     )
 
 

@@ -139,6 +139,8 @@ impl Server {
         let tick = Duration::from_millis(settings.request_timeout_ms.div_ceil(u64::from(TICKS)));
         let idle_ticks = settings.idle_timeout_ms.div_ceil(tick.as_millis() as u64);
         let mut clock = time::interval_at(time::Instant::now() + tick, tick);
+        // A server that had no CPU for a while must not take it for the client's slowness.
+        clock.set_missed_tick_behavior(time::MissedTickBehavior::Delay);
         let mut connection = pin!(connection);
         poll_fn(|context| {
             if let Poll::Ready(ended) = connection.as_mut().poll(context) {

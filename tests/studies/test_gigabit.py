@@ -93,3 +93,41 @@ def test_the_short_form_has_growth_to_see_and_both_sinks(testbed: str) -> None:
     planned = prepare(Asked(STUDY, testbed=testbed, quick=True)).planned
     levels = {(str(cell.treatment["sink"]), cell.treatment["clients"]) for cell in planned.cells}
     assert {sink for sink, _ in levels} == {"null", "disk"}
+
+
+@pytest.fixture(scope="module")
+def simulated(tmp_path_factory: pytest.TempPathFactory) -> StudyResult:
+    """Discarding clients of the copying daemon, for a shorter time than the study's."""
+    results = tmp_path_factory.mktemp("simulated")
+    only = ["sink=null", "daemon=copying", *(f"clients={n}" for n in (1, 2, 5, 6, 7))]
+    changes = ["procedure.measure=6 s", "replicates=2", "workload.transfer.size=50 MB"]
+    arguments = [f"--only={one}" for one in only] + [f"--set={one}" for one in changes]
+    assert invoke(["run", str(STUDY), f"--results={results}", *arguments]) == 0
+    latest = results / "gigabit" / "latest"
+    return analyse(Results(latest).resolve(str(latest), done=True))
+
+
+def test_fitted_rates_are_within_2_pct_and_two_clients_are_predicted_within_20(
+    simulated: StudyResult,
+) -> None:
+    panels = [panel for case in simulated.cases for panel in case.panels]
+    rows = {
+        row.x: row
+        for panel in panels
+        if panel.reference is not None
+        for one in panel.reference.agreements
+        if one.metric.name.endswith("_mean")
+        for row in one.rows
+    }
+    assert [n for n, row in rows.items() if row.fitted] == [1, 5]
+    for n, most_pct in ((1, 2.0), (2, 20.0), (5, 2.0)):
+        error = rows[n].error_pct
+        assert error is not None
+        assert abs(error) < most_pct
+
+
+def test_the_simulated_plateau_is_the_servers_packet_cpus(simulated: StudyResult) -> None:
+    assert "grows up to 5 clients" in said(simulated, "Plateau")
+    text = said(simulated, "Bottleneck")
+    assert text.startswith("The limit is the packet CPU of server: ")
+    assert "and ruled out: link from server to switch" in text

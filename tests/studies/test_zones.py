@@ -108,3 +108,13 @@ def test_published_rows_are_marked_and_every_large_difference_has_its_reason(
     told = [str(sentence) for panel in panels for sentence in panel.reference_text]
     assert not [one for one in told if one.startswith("Not explained")]
     assert any("these are no times of that size" in one for one in told)
+
+
+def test_a_pair_within_one_machine_is_told_by_its_roles(
+    simulated: tuple[StudyResult, Document],
+) -> None:
+    _, doc = simulated
+    assert doc.workload is not None
+    assert doc.workload.alt.startswith("Timeline of the flows of one pair, from client to server.")
+    told = " ".join(str(one) for one in doc.cases[0].description).replace("\u00a0", " ")
+    assert "1 client moves bytes to 1 server by FTP" in told

@@ -53,7 +53,7 @@ def _description(runs: Sequence[Run]) -> list[Sentence]:
             protocol=_protocol(works),
             measured=measured(runs, "transfer"),
             clients=clients,
-            move=Name("moves" if str(clients).startswith("1 ") else "move"),
+            move=Name("moves" if str(clients) == "1 client" else "move"),
             ways=Name(texts(WAYS[work.direction] for work in works)),
             servers=members(runs, "server", "server"),
             flows=things(flows, "flow"),
@@ -122,8 +122,9 @@ def _illustration(runs: Sequence[Run]) -> str:
     flows = min(max(_work(run).flows for run in runs), len(BAR_FILLS))
     drawing = Drawing(480, 150 + flows * 22)
     bottom = 70 + flows * 22
-    drawing.text(10, 40, role_name(runs[0], "client"), bold=True)
-    drawing.text(10, bottom + 4, role_name(runs[0], "server"), bold=True)
+    client, server = _ends(runs[0])
+    drawing.text(10, 40, client, bold=True)
+    drawing.text(10, bottom + 4, server, bold=True)
     for y in (36, bottom):
         drawing.line(90, y, 470, y, "#cccccc")
     for index in range(flows):
@@ -131,6 +132,12 @@ def _illustration(runs: Sequence[Run]) -> str:
     _draw_ways(drawing, work.direction, bottom)
     drawing.text(10, bottom + 34, _lines(runs), size=13, colour=FAINT)
     return drawing.render()
+
+
+def _ends(run: Run) -> tuple[str, str]:
+    """What client and server are called; their roles where both are of one group of hosts."""
+    client, server = role_name(run, "client"), role_name(run, "server")
+    return ("client", "server") if client == server else (client, server)
 
 
 def _draw_flow(drawing: Drawing, y: int, index: int, *, endless: bool) -> None:
@@ -163,7 +170,7 @@ def _lines(runs: Sequence[Run]) -> list[str]:
 
 def _alt(runs: Sequence[Run]) -> str:
     work = _work(runs[0])
-    client, server = role_name(runs[0], "client"), role_name(runs[0], "server")
+    client, server = _ends(runs[0])
     ways = {"get": f"{server} to {client}", "put": f"{client} to {server}"}
     way = ways.get(work.direction, f"{client} to {server} and back at once")
     return f"Timeline of the flows of one pair, from {way}. {' '.join(_lines(runs))}"

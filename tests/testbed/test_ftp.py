@@ -419,8 +419,10 @@ def test_an_upload_that_is_cut_in_the_middle_is_no_file(start: Start) -> None:
     with server(start, direction="put", login=LOGIN).session() as ftp:
         ftp.voidcmd("TYPE I")
         for data in (whole[: SIZE // 2], whole * 2, b""):
+            with suppress(OSError), ftp.transfercmd("STOR taken") as carried:
+                carried.sendall(data)  # of one that is too long the server does not take the rest
             with pytest.raises(ftplib.error_temp, match=r"^4(26|51)"):
-                ftp.storbinary("STOR taken", io.BytesIO(data))
+                ftp.voidresp()
         assert ftp.storbinary("STOR taken", io.BytesIO(whole)).startswith("226")
 
 

@@ -44,6 +44,8 @@ COMMUNITY = "hush-2c"
 USER, SIGNED, SEALED = "reader", "hush-signed", "hush-sealed"
 TIME_LIMIT_S = 60
 TEN_GBPS = 10_000_000_000
+REFRESH_S = 3.1
+"""How old the counters may be that net-snmp shows, and a little more."""
 
 needs_snmpd = pytest.mark.skipif(
     SNMPD is None, reason="needs snmpd; install it: apt-get install snmpd"
@@ -222,6 +224,7 @@ def test_a_user_without_a_password_is_no_user() -> None:
 )
 def test_net_snmps_agent_is_read(snmpd: int, credentials: Credentials) -> None:
     before = sent_octets()
+    time.sleep(REFRESH_S)  # what the agent shows may have been read so long ago
     with traffic(), polling(plan_for(snmpd, credentials)) as poller:
         ready = poller.next()
         assert ready.kind == "ready", ready

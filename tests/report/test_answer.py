@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from zlib import crc32
 
@@ -12,12 +12,14 @@ import pytest
 from netstudy.analysis.intervals import Interval
 from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.analysis.workloads.incast import COMPLETION, DROPS, GOODPUT
+from netstudy.report.document import document
 from netstudy.report.numbers import full_level
 from netstudy.report.prose.answer import WORDS_MAX, answer
 from netstudy.report.prose.change import Change, ahead_of, lead, told_apart
 from netstudy.report.prose.summary import WORDS_MAX as SUMMARY_WORDS_MAX
 from netstudy.report.prose.summary import summary
 from netstudy.report.refs import Name, Number
+from netstudy.store import Folder
 from netstudy.wire import Level, Run, RunRecord
 from tests.report.results import from_text, study_text
 from tests.report.synthetic import from_samples
@@ -104,6 +106,43 @@ def test_where_nothing_is_planted_no_factor_matters(tmp_path: Path) -> None:
     text = answered(tmp_path, RTO, lambda **_: 10.0)
     assert "matters" not in text
     assert "no difference" not in text
+
+
+ALONG = """
+factors:
+  servers: [1, 2, 4, 8, 16]
+replicates: 5
+noise: 3 %
+"""
+
+
+def along(folder: Path, times: Sequence[float]) -> Folder:
+    """Results of five numbers of servers with these times."""
+    levels = dict(zip((1, 2, 4, 8, 16), times, strict=True))
+    text = study_text(ALONG, servers='"${servers}"')
+    return from_text(folder, text, records(lambda servers: levels[servers]))
+
+
+def test_a_level_that_breaks_the_order_of_its_neighbours_is_named(tmp_path: Path) -> None:
+    made = along(tmp_path, (10, 20, 90, 40, 50))
+    result = analyse(made)
+    text = said(result)
+    assert "Completion time breaks the order of its neighbours at 4 servers: " in text
+    assert " at 2 servers and " in text
+    assert text.endswith(" at 8 servers.")
+    first, *_ = document(made, result).cases[0].panels[0].observations
+    assert str(first).replace("\u00a0", " ") in text
+
+
+@pytest.mark.parametrize(
+    "times",
+    [(10, 20, 30, 40, 50), (10, 20, 30, 20, 10), (10, 20, 20.1, 20, 30), (10, 50, 10, 50, 10)],
+    ids=["rising", "turning", "within the noise", "up and down"],
+)
+def test_no_level_is_out_of_an_order_that_holds_or_that_there_is_not(
+    tmp_path: Path, times: tuple[float, ...]
+) -> None:
+    assert "breaks the order" not in said(analyse(along(tmp_path, times)))
 
 
 THREE = """

@@ -35,7 +35,7 @@ from netstudy.report.prose.concluded import concluded_points
 from netstudy.report.prose.describe import case_description, study_description
 from netstudy.report.prose.explain import chain, limits
 from netstudy.report.prose.grow import growth_sentences, growth_table, steps_table
-from netstudy.report.prose.observe import observations
+from netstudy.report.prose.observe import observations, out_of_order
 from netstudy.report.prose.published import against_published, fitted_note, implied_sentences
 from netstudy.report.prose.summary import summary
 from netstudy.report.prose.warn import warnings
@@ -357,7 +357,7 @@ def _panel(
         if rest
         else None,
         distributions=tuple(_distributions(found, case, key, result)),
-        observations=tuple(observations(found)),
+        observations=(*out_of_order(found, result), *observations(found)),
         verdicts=unrepeated(
             verdicts_table(table, f"{key}-verdict-{n}", _verdict_caption(table, held))
             for n, table in enumerate(found.verdicts, start=1)

@@ -30,7 +30,7 @@ from netstudy.report.prose.change import (
 )
 from netstudy.report.prose.concluded import sentences_of
 from netstudy.report.prose.grow import loop_sentence
-from netstudy.report.prose.observe import key_observations
+from netstudy.report.prose.observe import key_observations, out_of_order
 from netstudy.report.prose.words import (
     NOTHING,
     Point,
@@ -96,6 +96,8 @@ def _case(result: StudyResult, case: CaseResult) -> Iterator[Sentence]:
         yield from _factors(whole, _load(case))
     elif not case.loops:
         yield from _observed(case, alone=len(result.cases) == 1)
+    for found in case.panels:
+        yield from (in_words(found.panel, one) for one in out_of_order(found, result))
 
 
 def _observed(case: CaseResult, *, alone: bool) -> Iterator[Sentence]:

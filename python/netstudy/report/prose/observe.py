@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from netstudy.analysis.cells import CellRow
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.metrics import Metric
-from netstudy.analysis.study_result import PanelResult
+from netstudy.analysis.order_breaks import order_breaks
+from netstudy.analysis.study_result import PanelResult, StudyResult
 from netstudy.analysis.workloads.probe import IDLE_P50, LOADED_P50, LOADED_P99
 from netstudy.report.cellrefs import cell_number, percent, plain, treatment_text
 from netstudy.report.numbers import counted, level_text
@@ -33,6 +34,30 @@ def key_observations(found: PanelResult) -> list[Sentence]:
     """The ranges and the timeouts: the summary of a study that compares nothing."""
     ranges = [_range_sentence(found.panel, metric) for metric in found.workload.observed]
     return [*(one for one in ranges if one is not None), *_timeouts(found)]
+
+
+def out_of_order(found: PanelResult, result: StudyResult) -> Iterator[Sentence]:
+    """Levels whose deciding metric breaks the order of their neighbours."""
+    panel, metric = found.panel, result.deciding
+    for one in order_breaks(panel, metric, result.margin_pct):
+        cells = (one.before, one.cell, one.after)
+        before, here, after = (cell.treatment[panel.x or ""] for cell in cells)
+        low, value, high = (cell_number(cell, metric, unit=True) for cell in cells)
+        assert low is not None, "cells without a value are in no order"
+        assert value is not None, "cells without a value are in no order"
+        assert high is not None, "cells without a value are in no order"
+        yield say(
+            "{metric}{on} breaks the order of its neighbours{at}: {value}, against {low}{at_low} "
+            "and {high}{at_high}.",
+            metric=Name(metric.title),
+            on=on_level(panel, one.series),
+            at=at_level(panel, here),
+            value=value,
+            low=low,
+            at_low=at_level(panel, before),
+            high=high,
+            at_high=at_level(panel, after),
+        )
 
 
 def _range_sentence(panel: Panel, metric: Metric) -> Sentence | None:

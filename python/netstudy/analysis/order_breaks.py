@@ -1,0 +1,88 @@
+"""Levels that break the order of their neighbours: a metric that grows, or falls, along x but for
+one level.
+
+Steps between neighbours count where a verdict says that they differ, in all tests of a line after
+Holm's correction. Without that level, the steps that are left must agree: a metric that rises and
+then falls has a turning point, and no level out of order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from netstudy.analysis.cells import CellRow
+from netstudy.analysis.layout import Panel
+from netstudy.analysis.metrics import Metric
+from netstudy.analysis.verdict import Comparison, Pair, verdict_table
+from netstudy.wire import Level
+
+FEWEST = 4
+"""Levels from which on a line has an order to break."""
+
+
+@dataclass(frozen=True, eq=False)
+class OrderBreak:
+    """A cell out of the order of its line, between its neighbours along x."""
+
+    metric: Metric
+    series: Level | None
+    before: CellRow
+    cell: CellRow
+    after: CellRow
+
+
+def order_breaks(panel: Panel, metric: Metric, margin_pct: float | None) -> Iterator[OrderBreak]:
+    """At most one a line of the panel."""
+    if panel.x is None or not panel.x_numeric:
+        return
+    for series in panel.series_levels:
+        cells = [cell for cell in panel.along_x(series) if cell.estimate(metric) is not None]
+        if len(cells) < FEWEST:
+            continue
+        place = _place(_signs(cells, panel.x, metric, margin_pct), len(cells))
+        if place is not None:
+            yield OrderBreak(metric, series, *cells[place - 1 : place + 2])
+
+
+Step = tuple[int, int]
+"""Two cells of a line by their places."""
+
+
+def _signs(
+    cells: Sequence[CellRow], x: str, metric: Metric, margin_pct: float | None
+) -> Mapping[Step, int]:
+    """1 where a metric grows from one cell to the other, -1 where it falls, 0 where neither is
+    shown; for neighbours, and for those with one cell between them."""
+    last = len(cells) - 1
+    steps = [*pairwise(range(last + 1)), *((place - 1, place + 1) for place in range(1, last))]
+    table = verdict_table(
+        [Pair(None, cells[b], cells[a]) for a, b in steps],
+        metric=metric,
+        factor=x,
+        level=cells[-1].treatment[x],
+        base=cells[0].treatment[x],
+        x=None,
+        margin_pct=margin_pct,
+    )
+    return {step: _sign(row) for step, row in zip(steps, table.rows, strict=True)}
+
+
+def _sign(row: Comparison) -> int:
+    if row.outcome != "different" or row.within_one_run or not row.difference:
+        return 0
+    return 1 if row.difference > 0 else -1
+
+
+def _place(signs: Mapping[Step, int], count: int) -> int | None:
+    """The place of the one cell without which the order holds; None if there is none, or several
+    would do."""
+    found = []
+    for place in range(1, count - 1):
+        before, after = (place - 1, place), (place, place + 1)
+        rest = [signs[a, a + 1] for a in range(count - 1) if (a, a + 1) not in (before, after)]
+        rest.append(signs[place - 1, place + 1])
+        if signs[before] * signs[after] < 0 and len({sign for sign in rest if sign}) == 1:
+            found.append(place)
+    return found[0] if len(found) == 1 else None

@@ -150,6 +150,35 @@ def test_books_balance_after_a_run_with_all_its_phases(user: User, engine: str) 
     assert database > spent if engine == "postgresql" else database < spent
 
 
+@with_database
+def test_limits_of_tiers_are_imposed(user: User) -> None:
+    if not user.is_root:
+        pytest.skip("needs root, for control groups")
+    limits: dict[str, dict[str, object]] = {
+        "app": {"cpu_quota_pct": 20.0, "memory_bytes": 2**29},
+        "db": {"disk": wire.Disk(disk_rate_bps=80_000_000, access_ns=10_000_000)},
+    }
+    work = transactions(brokerage(data="disk"), wire.ClosedLoad(users=8))
+    record = record_of(user, a_served_run(work, tiers(groups=limits), 2.0))
+
+    assert broken(record) == []
+    (measure,) = [one for one in record.phases if one.kind == "measure"]
+    length_ns = measure.end_ns - measure.start_ns
+    # A period of the quota more, and the agent that reads the counters.
+    assert grown(record, "app", "host_cpu_ns") < 0.3 * length_ns
+    assert record.nodes["app"].cpus == 0.2
+    said = record.environment["different from the study"]
+    assert "The CPUs of app are a share of this machine's: 20 % of one CPU" in said
+    assert "disk of plain" not in said
+    table = record.samples.transaction
+    assert table is not None
+    # Each purchase waits for its log to be written, and the disk takes 100 requests a second.
+    writes = ("buy", "sell", "register", "update")
+    done = zip(table.operation, table.completed, strict=True)
+    written = sum(count for name, count in done if name in writes)
+    assert 0 < written < 150 * length_ns / 1e9
+
+
 def error_of(user: User, run: wire.Run) -> str:
     """Why a run failed."""
     process = started(user, run)

@@ -14,7 +14,13 @@ from pathlib import Path
 import pytest
 
 from netstudy import wire
-from netstudy.testbed.netns.control_groups import Limits, control_groups
+from netstudy.testbed.netns.control_groups import (
+    DiskLimit,
+    Limits,
+    control_groups,
+    disk_of,
+    usable,
+)
 from netstudy.testbed.netns.setting import CpuPinning, Setting
 from netstudy.testbed.netns.tuning import cpu_mask, keep_before_others
 from tests.skips import or_skip
@@ -113,6 +119,33 @@ def test_a_quota_is_carried_to_the_microsecond_of_its_period(allowed: None) -> N
             "c": 1_000,
             "d": 250_000,
         }
+
+
+def test_memory_and_disk_are_limited_for_all_processes_of_a_host() -> None:
+    device = disk_of(Path("/var/tmp"))
+    if device is None or not {"memory", "io"} <= set(usable()):
+        pytest.skip("needs root, and the controllers memory and io of control groups")
+    limits = Limits(memory_bytes=2**29, disk=DiskLimit(device, 80_000_000, 500))
+    with control_groups({"db": limits, "app": Limits()}) as groups:
+        assert list(groups) == ["db"]
+        said = {
+            path.name: path.read_text().split()
+            for file in groups["db"]
+            for path in file.parent.iterdir()
+            if path.name in _LIMITS
+        }
+    values = {word for words in said.values() for word in words}
+    assert str(2**29) in values
+    assert {"10000000", "500"} <= values or {"wbps=10000000", "wiops=500"} <= values
+
+
+_LIMITS = (
+    "memory.max",
+    "memory.limit_in_bytes",
+    "io.max",
+    "blkio.throttle.write_bps_device",
+    "blkio.throttle.write_iops_device",
+)
 
 
 def quota_us(folder: Path) -> int:

@@ -88,11 +88,13 @@ def file_folders(needed: Collection[str], captures: Path | None) -> Iterator[Non
     """
     if captures is not None:
         captures.mkdir(parents=True, exist_ok=True)
+    for folder in needed:
+        Path(folder).mkdir(exist_ok=True)
+    if DISK_FOLDER not in needed:
+        yield
+        return
     with TemporaryDirectory(prefix="netstudy-files-", dir=captures or "/var/tmp") as on_disk:
-        for folder in needed:
-            Path(folder).mkdir(exist_ok=True)
-            if folder == DISK_FOLDER:
-                run_program("mount", "--bind", on_disk, folder)
+        run_program("mount", "--bind", on_disk, DISK_FOLDER)
         yield
 
 

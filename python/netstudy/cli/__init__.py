@@ -19,6 +19,7 @@ import typer
 
 from netstudy import __version__
 from netstudy.cli import (
+    calibrate,
     clean,
     compare,
     doctor,
@@ -43,7 +44,20 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for verb in (init, validate, plan, run, status, ls, report, compare, export, doctor, clean):
+for verb in (
+    init,
+    validate,
+    plan,
+    run,
+    status,
+    ls,
+    report,
+    compare,
+    calibrate,
+    export,
+    doctor,
+    clean,
+):
     app.command(verb.NAME, epilog=verb.EPILOG)(verb.command)
 
 

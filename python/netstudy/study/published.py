@@ -48,6 +48,8 @@ class PublishedValue:
     """File and line."""
     fitted: bool = False
     """Whether a profile was fitted on it."""
+    predict: bool = False
+    """Whether it is kept for a blind check, and nothing is fitted on it."""
     printed: Mapping[str, str] = field(default_factory=dict)
     """Factor -> what the file has in its column, whatever level the study takes it for."""
     because: str | None = None
@@ -280,6 +282,7 @@ class _File:
                 file=self.reference.file,
                 place=self._place(row.line),
                 fitted=any(has_levels({**levels, **held}, one) for one in self._fitted),
+                predict=self.reference.predict,
                 printed={
                     name: row.texts[holds.column] for name, holds in self.reference.factors.items()
                 },

@@ -166,7 +166,7 @@ LOAD = {
     },
     "OwnOperation": {
         **examples(in_plan, PROGRAM, "workload.transactions.mix.read", {"get": "/other"}),
-        **examples(refused, PROGRAM, "workload.transactions.mix.read", {"share": "60 %"}),
+        **examples(refused, PROGRAM, "workload.transactions.mix.read", {"share": "many"}),
         **examples(
             in_plan,
             PROGRAM,

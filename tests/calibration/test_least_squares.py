@@ -1,0 +1,44 @@
+"""The fit on models whose answer is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from netstudy.calibration.least_squares import Floats, fit
+
+X = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
+
+
+def test_a_straight_line_is_found_exactly_and_its_interval_is_that_of_regression() -> None:
+    wanted = 2.0 + 3.0 * X + np.array([0.1, -0.2, 0.1, 0.1, -0.1])
+
+    def residuals(at: Floats) -> Floats:
+        return np.asarray((wanted - (at[0] + at[1] * X)) / 0.1)
+
+    found = fit(residuals, (1.0, 1.0), (0.5, 0.5), rounds=12)
+    slope, intercept = np.polyfit(X, wanted, 1)
+    assert found.values == pytest.approx((intercept, slope), rel=1e-3)
+    # Standard error of a slope: s / sqrt(sum of (x - mean)^2).
+    left = wanted - (intercept + slope * X)
+    error = float(np.sqrt(left @ left / 3 / np.sum((X - X.mean()) ** 2)))
+    assert found.half_widths[1] == pytest.approx(1.96 * error, rel=1e-2)
+
+
+def test_leaving_a_row_out_is_a_fit_to_the_others() -> None:
+    wanted = np.array([1.0, 2.0, 3.0, 4.0, 8.0])
+
+    def residuals(at: Floats) -> Floats:
+        return np.asarray(wanted - at[0] * X)
+
+    found = fit(residuals, (1.0,), (0.1,), rounds=8)
+    last = np.array([False, False, False, False, True])
+    # To the other four the slope is exactly 1.
+    assert found.without(last) == pytest.approx([3.0], rel=1e-2)
+
+
+def test_no_parameter_falls_below_zero() -> None:
+    def residuals(at: Floats) -> Floats:
+        return np.array([-1.0 - at[0], -1.0 - at[0]])
+
+    assert fit(residuals, (1.0,), (0.5,), rounds=6).values == pytest.approx([0.0])

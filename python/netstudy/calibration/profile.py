@@ -10,7 +10,7 @@ from netstudy.calibration.calibrate import Calibration
 from netstudy.calibration.model import written as figure_written
 from netstudy.documents.source import read
 from netstudy.hardware import HardwareLibrary
-from netstudy.knobs import knobs
+from netstudy.knobs import Knob, knobs
 
 _WIDTH = 100
 
@@ -23,9 +23,9 @@ def written(library: HardwareLibrary, found: Calibration, source: str) -> str:
     figures: dict[str, Any] = dict(data["figures"])
     known = knobs(wire.Costs)
     for name, value in found.values.items():
-        ends = [figure_written(known[name], end) for end in found.intervals[name]]
+        ends = [_figure(known[name], end) for end in found.intervals[name]]
         figures[name] = {
-            "value": figure_written(known[name], value),
+            "value": _figure(known[name], value),
             "source": "fitted",
             "from": source,
             "interval": ends,
@@ -39,6 +39,11 @@ def written(library: HardwareLibrary, found: Calibration, source: str) -> str:
             "interval": [int(min(tried)), int(max(tried))],
         }
     return "".join(_lines({**data, "figures": figures}))
+
+
+def _figure(knob: Knob, value: float) -> Any:
+    """A figure to four significant digits: more would be those of chance."""
+    return figure_written(knob, float(f"{value:.4g}"))
 
 
 def _lines(data: dict[str, Any]) -> Iterable[str]:

@@ -314,15 +314,12 @@ class Reference(Model):
     fitted: tuple[dict[NameValue, LevelValue], ...] = ()
     """Cells whose values some profile was fitted on, each by its levels: agreement there is no
     evidence, and the report says which they are."""
-<<<<<<< HEAD
     explained: tuple[Explained, ...] = ()
     """Why own values differ from the published ones; the first that fits a value counts. Without
     one the report says of a large difference that it is not explained."""
-=======
     predict: SwitchedValue = False
     """Whether its values are kept for a blind check: `netstudy calibrate` fits nothing to them, and
     shows what the model says of them."""
->>>>>>> d3d335e (netstudy calibrate: figures of an application fitted to reference data)
     repetition: WordsValue | None = None
     """The column that numbers repetitions: rows of one cell are then its replicates."""
     columns: dict[WordsValue, ReferenceColumn]

@@ -252,13 +252,10 @@ OUTCOME = {
         **examples(refused, _PLAIN, "reference", {"factors": {"servers": "hosts"}}),
         **examples(refused, _PLAIN, "reference", {"repetition": "round"}),
         **examples(in_report, _PUBLISHED, "reference", {"fitted": [{"servers": 2}]}),
-<<<<<<< HEAD
         **examples(
             in_report, _PUBLISHED, "reference", {"explained": [{"because": "Other cables."}]}
         ),
-=======
         **examples(in_calibration, _PUBLISHED, "reference", {"predict": True}),
->>>>>>> d3d335e (netstudy calibrate: figures of an application fitted to reference data)
         **examples(in_published_plan, _OF_CASES, "reference", {"case": "few"}),
     },
     "Explained": {

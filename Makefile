@@ -92,6 +92,7 @@ accuracy: build ## the incast study in full: its README, docs/concepts/accuracy.
 	@.venv/bin/netstudy run studies/incast $(ARGS)
 	@.venv/bin/python -m netstudy.report.readme studies/incast results/incast/latest
 	@.venv/bin/python -m tools.accuracy results/incast/latest
+	@.venv/bin/python -m tools.cross_validation
 	@.venv/bin/python -m tools.ablation
 
 conformance: build ## the simulator beside this kernel's TCP in namespaces: docs/concepts/conformance.md

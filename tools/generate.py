@@ -37,7 +37,7 @@ from netstudy.study.vocabulary import (
     SAMPLED,
     SWITCH_METRICS,
 )
-from netstudy.wire import Plan, Record, Tcp
+from netstudy.wire import Level, Plan, Record, Tcp
 from tools.schema_page import tables
 
 ROOT = Path(__file__).parents[1]
@@ -268,7 +268,8 @@ def tcp_example() -> str:
 
 def plan_example() -> str:
     """The plan of the two published switches with two servers."""
-    planned = make_plan(load(ROOT / "studies/incast"), only={"servers": [2]}).plan
+    only: dict[str, list[Level]] = {"servers": [2], "configuration": ["4 MB"]}
+    planned = make_plan(load(ROOT / "studies/incast"), only=only).plan
     runs = tuple(run for run in planned.runs if run.replicate == 1)
     return _indented(planned.model_copy(update={"runs": runs}))
 

@@ -1,4 +1,4 @@
-"""The incast study with changed figures, straight through the engine, beside the published table.
+"""The incast study with changed figures, straight through the engine, beside the published tables.
 
 What fits the profiles and what takes mechanisms away both ask the same question: how close does a
 plan come to the published values? Plans are JSON here, so that a figure can be changed where it
@@ -42,15 +42,35 @@ def published() -> tuple[Published, ...]:
     return read_reference(study(), INCAST.metrics)
 
 
+def configurations() -> tuple[str, ...]:
+    """The configurations that the study carries out, each with a published table."""
+    return tuple(map(str, study().factors["configuration"].names))
+
+
 def plan(
-    iterations: int, seed: int, servers: Sequence[int] | None = None, replicates: int = 1
+    iterations: int,
+    seed: int,
+    servers: Sequence[int] | None = None,
+    replicates: int = 1,
+    configurations: Sequence[str] | None = None,
 ) -> Plan:
-    """The study's plan with as many iterations and replicates; all servers unless given."""
+    """The study's plan with as many iterations and replicates; all levels unless given."""
     changes = {"replicates": str(replicates), "workload.incast.iterations": str(iterations)}
-    only = {} if servers is None else {"servers": list(servers)}
+    only: dict[str, Sequence[wire.Level]] = {}
+    if servers is not None:
+        only["servers"] = servers
+    if configurations is not None:
+        only["configuration"] = configurations
     planned = make_plan(apply_overrides(study(), changes), seed=seed, only=only)
     made: Plan = json.loads(wire.to_json(planned.plan))
     return made
+
+
+def only_published(asked: Plan) -> Plan:
+    """The runs of a plan that have a row in a published table."""
+    rows = published()
+    runs = [run for run in asked["runs"] if any(row.is_of(run["treatment"]) for row in rows)]
+    return {**asked, "runs": runs}
 
 
 def switch(run: Run) -> dict[str, Any]:
@@ -109,17 +129,22 @@ def simulate(asked: Plan) -> list[wire.RunRecord]:
     return records
 
 
-def agreement(asked: Plan, records: Sequence[wire.RunRecord]) -> PanelReference:
-    """What the report's analysis says of the records beside the published values."""
+def agreements(asked: Plan, records: Sequence[wire.RunRecord]) -> dict[str, PanelReference]:
+    """What the report's analysis says of the records beside the published values, by
+    configuration."""
     cells = pool(wire.Plan.model_validate(asked), records)
     compare = study().compare
     assert compare is not None, "the incast study compares its switches"
-    (panel,) = layout(cells, cells.cases[0], compare.factor).panels
-    return beside(
-        panel,
-        published(),
-        compare.base,
-        compare.margin_pct,
-        metrics=INCAST.metrics,
-        law=INCAST.identity,
-    )
+    laid_out = (layout(cells, case, compare.factor) for case in cells.cases)
+    panels = [panel for case in laid_out for panel in case.panels]
+    return {
+        str(panel.fixed["configuration"]): beside(
+            panel,
+            published(),
+            compare.base,
+            compare.margin_pct,
+            metrics=INCAST.metrics,
+            law=INCAST.identity,
+        )
+        for panel in panels
+    }

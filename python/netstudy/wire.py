@@ -145,7 +145,10 @@ class Nic(Wire):
     Each field is a setting of studies and a figure of profiles, as those of `Tcp` are.
     """
 
-    NOT_ABOVE: ClassVar[tuple[tuple[str, str], ...]] = (("pause_low_frames", "pause_high_frames"),)
+    NOT_ABOVE: ClassVar[tuple[tuple[str, str], ...]] = (
+        ("pause_low_frames", "pause_high_frames"),
+        ("receive_refill_frames", "receive_ring_frames"),
+    )
     NEEDS: ClassVar[tuple[tuple[str, str], ...]] = (
         ("pause_low_frames", "pause_high_frames"),
         ("pause_quanta", "pause_high_frames"),
@@ -173,6 +176,9 @@ class Nic(Wire):
     receive_ring_frames: int | None = Field(default=None, ge=1)
     """Descriptors of the receive ring, each taken by a frame until the processor has dealt with it;
     without it no end of them. A frame that finds none free is dropped by the host."""
+    receive_refill_frames: int = Field(default=1, ge=1, le=_UINT32_MAX)
+    """Descriptors that the driver gives back to the interface at a time: it waits until the
+    processor has dealt with so many frames. More: at times a shorter ring, and losses in a row."""
     interrupt_delay_ns: int = Field(default=0, ge=0, le=_WORK_MAX_NS)
     """From the first frame in the ring to the processor, when that idles. Longer: fewer, larger
     batches, and a longer round trip."""
@@ -363,6 +369,9 @@ class IngressQueued(Wire):
     kind: Literal["ingress-queued"] = "ingress-queued"
     ingress_buffer_bytes: int = Field(ge=0)
     """The private buffer of each ingress port."""
+    ingress_reserve_frames: int = Field(default=1, ge=0, le=4096)
+    """A port that cuts through lets a frame in only with room for so many full ones. More: less of
+    the buffer is used, the less the longer frames are."""
     egress_buffer_bytes: int = Field(default=0, ge=0, le=_UINT32_MAX)
     """What waits at the egress port."""
     random_arbitration_pct: int = Field(default=0, ge=0, le=100)

@@ -61,8 +61,11 @@ def results(
     testbed: str = "sim",
     variant: str | None = None,
 ) -> Folder:
-    """The results of a study file; a maker that returns None leaves a run out."""
+    """The results of a study file; a maker that returns None leaves a run out. Of the incast study
+    its first configuration, where nothing else is asked for."""
     written = load(study)
+    if study == INCAST and variant is None and not any("configuration" in one for one in only):
+        only = [*only, "configuration=4 MB"]
     invocation = Invocation(
         study=str(study),
         testbed=testbed,

@@ -24,6 +24,13 @@ COLUMNS = [
     "timeouts_per_iteration",
 ]
 
+BYTES = {
+    "4 MB": lambda servers: servers * 4e6,
+    "8 MB": lambda servers: servers * 8e6,
+    "10 MB striped": lambda _servers: 10e6,
+}
+"""Bytes of an iteration."""
+
 pytestmark = pytest.mark.slow
 
 
@@ -57,17 +64,23 @@ def test_the_records_are_the_same_with_one_thread_and_with_two(results: Path) ->
     assert one.read_bytes() == two.read_bytes()
 
 
-def test_the_export_has_a_row_for_each_switch_and_number_of_servers(results: Path) -> None:
+def test_the_export_has_a_row_for_each_switch_configuration_and_number_of_servers(
+    results: Path,
+) -> None:
     exported = netstudy(results, "export", "incast", "--csv", "--results", "with-2")
     rows = list(csv.DictReader(exported.splitlines()))
 
     assert list(rows[0])[: len(COLUMNS)] == COLUMNS
-    found = [(row["switch"], int(row["servers"])) for row in rows]
-    assert sorted(found) == [(s, n) for s in ("arista-7124s", "nexus-5010") for n in range(1, 24)]
+    found = [(row["switch"], row["configuration"], int(row["servers"])) for row in rows]
+    switches = ("arista-7124s", "nexus-5010")
+    assert sorted(found) == [
+        (s, c, n) for s in switches for c in sorted(BYTES) for n in range(1, 24)
+    ]
 
 
 def test_goodput_times_completion_time_is_the_bytes_of_an_iteration(results: Path) -> None:
     exported = netstudy(results, "export", "incast", "--csv", "--results", "with-2")
     for row in csv.DictReader(exported.splitlines()):
         bits = float(row["goodput_mbps"]) * 1e6 * float(row["completion_ms_mean"]) / 1e3
-        assert bits == pytest.approx(int(row["servers"]) * 4e6 * 8, rel=1e-3), row
+        whole = BYTES[row["configuration"]](int(row["servers"]))
+        assert bits == pytest.approx(whole * 8, rel=1e-3), row

@@ -191,16 +191,18 @@ def test_the_two_published_switches_on_the_wire() -> None:
     assert buffers["arista-7124s"] == wire.SharedMemory(
         pool_bytes=1_240_000,
         port_reserve_bytes=20_000,
-        cell_bytes=512,
+        cell_bytes=1024,
         alpha=0.85,
         ingress_guarantee_frames=1,
     )
     figures = HardwareLibrary.default().switch("nexus-5010").figures
     assert figures.ingress_buffer
+    assert figures.ingress_reserve
     assert figures.egress_buffer
     assert figures.random_arbitration
     assert buffers["nexus-5010"] == wire.IngressQueued(
         ingress_buffer_bytes=figures.ingress_buffer.value,
+        ingress_reserve_frames=int(figures.ingress_reserve.value),
         egress_buffer_bytes=figures.egress_buffer.value,
         random_arbitration_pct=int(figures.random_arbitration.value),
     )
@@ -212,7 +214,7 @@ def test_the_two_published_switches_on_the_wire() -> None:
     assert isinstance(incast, wire.Incast)
     assert incast.start_jitter == wire.ExponentialJitter(mean_ns=75_000)
     assert incast.request_spacing_ns == 5_000
-    assert (runs[0].count("warm-up"), runs[0].count("measure")) == (10, 1000)
+    assert (runs[0].count("warm-up"), runs[0].count("measure")) == (10, 200)
 
 
 def test_the_study_wins_over_the_profile(small: Small) -> None:
@@ -373,7 +375,7 @@ def test_the_incast_study_can_be_carried_out_in_the_simulator() -> None:
     (said,) = unsupported(study, "netn")
     assert said == 'This version has no testbed netn; did you mean "netns"?'
     planned = make_plan(study)
-    assert (len(planned.cells), planned.estimate.runs) == (46, 46 * study.replicates)
+    assert (len(planned.cells), planned.estimate.runs) == (138, 138 * study.replicates)
 
 
 def test_every_testbed_that_studies_can_name_is_there() -> None:

@@ -9,13 +9,13 @@ import pytest
 from netstudy.analysis.workloads.incast import COMPLETION, DROPS
 from netstudy.wire import Plan, RunRecord
 from tools import ablation, trial
-from tools.ablation import MECHANISMS, SWITCHES, Accuracy, Mechanism, Row, without
+from tools.ablation import MECHANISMS, SHOWN, SWITCHES, Accuracy, Mechanism, Row, without
 
 
 @pytest.fixture(scope="module")
 def base() -> trial.Plan:
     """Both switches with two servers."""
-    return trial.plan(iterations=2, seed=1, servers=(2,))
+    return trial.plan(iterations=2, seed=1, servers=(2,), configurations=("4 MB",))
 
 
 def accuracy(completion: float, drops: float = 1.0) -> Accuracy:
@@ -75,8 +75,8 @@ def test_the_engine_is_asked_once_as_it_is_and_once_without(base: trial.Plan) ->
     others = trial.simulate(without(burst, base))
     assert [one.run for one in others] == [one.run for one in records]
     assert others != records
-    found = ablation.accuracy(trial.agreement(base, records))
-    assert set(found.median_abs_pct) == {(m, s) for m in (COMPLETION, DROPS) for s in SWITCHES}
+    (found,) = ablation.accuracies(base, records).values()
+    assert set(found.median_abs_pct) == {(m, s) for m in SHOWN for s in SWITCHES}
     assert found.ratio == pytest.approx(completion_ns(records[0]) / completion_ns(records[1]))
 
 
@@ -95,6 +95,7 @@ def test_rows_begin_with_the_whole_model_and_go_on_with_what_hurts_most(
 ) -> None:
     chosen = tuple(one for one in MECHANISMS if "guaranteed" in one.name or "cells" in one.name)
     monkeypatch.setattr(ablation, "MECHANISMS", chosen)
+    monkeypatch.setattr(ablation, "SERVERS", (2, 8))
     found = ablation.rows(iterations=2, seed=1)
     assert [row.name for row in found[:2]] == ["nothing", "nothing"]
     assert [row.name for row in found[2:]] == [
@@ -102,16 +103,20 @@ def test_rows_begin_with_the_whole_model_and_go_on_with_what_hurts_most(
     ]  # fmt: skip
     assert found[0].found != found[1].found
     nexus = (COMPLETION, "nexus-5010")
-    assert found[2].found.median_abs_pct[nexus] == found[0].found.median_abs_pct[nexus]
+    whole, without_it = (found[row].found["8 MB"].median_abs_pct for row in (0, 2))
+    assert without_it[nexus] == whole[nexus]
 
 
 def test_the_table_is_put_between_the_markers(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(f"# Mine\n{ablation.BEGIN}\nold\n{ablation.END}\nThe end.\n")
-    found = [Row("nothing", "", accuracy(3.0)), Row("BIC", "Reno", accuracy(40.0))]
+    found = [Row(*of, {"4 MB": accuracy(3.0), "8 MB": accuracy(5.0)}) for of in (("nothing", ""),)]
+    found.append(Row("BIC", "Reno", {"4 MB": accuracy(40.0), "8 MB": accuracy(50.0)}))
     ablation.write(found, 200, 1, page)
     text = page.read_text()
     assert text.startswith(f"# Mine\n{ablation.BEGIN}\n\n200 iterations a cell")
     assert text.endswith(f"{ablation.END}\nThe end.\n")
-    assert "| BIC | Reno | 40.0 | 40.0 | 1.0 | 1.0 | 2.70 |" in text
+    assert text.count("### Without: ") == 2
+    assert "| BIC | Reno | 40.0 | 40.0 | 1.0 | 1.0 |  |  | 2.70 |" in text
+    assert "| BIC | Reno | 50.0 | 50.0 | 1.0 | 1.0 |  |  | 2.70 |" in text
     assert "old" not in text

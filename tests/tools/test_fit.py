@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 
 from netstudy.analysis.reference import Published
-from netstudy.analysis.workloads.incast import COMPLETION, DROPS
+from netstudy.analysis.workloads.incast import COMPLETION, DROPS, RETRANSMISSIONS
 from netstudy.hardware import HardwareLibrary
 from netstudy.wire import IterationSamples, RunRecord, Samples, Treatment
 from tools import fit, trial
 from tools.fit import (
     KNOBS,
+    PACKETS,
     WORST,
     Interval,
     Knob,
@@ -39,12 +40,20 @@ def knob(figure: str) -> Knob:
 def run(
     replicate: int, times: float, drops: float, switch: str = "nexus-5010", servers: int = 23
 ) -> Means:
-    """A run whose means are so many times the published ones."""
+    """A run whose means are so many times the published ones; of packets with two more."""
     at = {**AT, "switch": switch, "servers": servers}
     table = {value.metric: value.value for value in trial.published() if value.is_of(at)}
-    return Means(
-        at, replicate, {COMPLETION: times * table[COMPLETION], DROPS: drops * table[DROPS]}
-    )
+    packets = drops * (table[DROPS] + PACKETS) - PACKETS
+    return Means(at, replicate, {COMPLETION: times * table[COMPLETION], DROPS: packets})
+
+
+def striped(again: float) -> Means:
+    """A run of the striped configuration as published, but for its retransmissions."""
+    at: Treatment = {"switch": "nexus-5010", "configuration": "10 MB striped", "servers": 8}
+    table = {value.metric: value.value for value in trial.published() if value.is_of(at)}
+    packets = again * (table[RETRANSMISSIONS] + PACKETS) - PACKETS
+    of = {metric: table[metric] for metric in (COMPLETION, DROPS)}
+    return Means(at, 1, {**of, RETRANSMISSIONS: packets})
 
 
 @pytest.fixture
@@ -77,14 +86,24 @@ def test_the_ratio_of_the_switches_counts_in_the_last_quarter_of_the_range(
 
 
 def test_nothing_dropped_is_an_error_like_any_other() -> None:
-    assert errors([run(1, 1.0, 0.0)]) == pytest.approx([WORST / 2])
+    none = PACKETS / (155.1 + PACKETS)
+    assert errors([run(1, 1.0, none)]) == pytest.approx([WORST / 2])
+
+
+def test_where_the_host_loses_frames_retransmissions_are_a_series_of_their_own() -> None:
+    assert errors([striped(1.1)]) == pytest.approx([math.log(1.1) / 3])
+
+
+def test_every_configuration_counts_alike_however_many_rows_it_has() -> None:
+    found = errors([striped(1.1), run(1, 1.2, 1.0), run(1, 1.2, 1.0, servers=17)])
+    assert found == pytest.approx([(math.log(1.1) / 3 + math.log(1.2) / 2) / 2])
 
 
 def test_the_means_of_a_run_are_in_the_units_of_the_table() -> None:
     samples = IterationSamples(
         completion_ns=(1_000_000, 3_000_000),
         dropped_packets=(3, 4),
-        retransmissions=(0, 0),
+        retransmissions=(4, 5),
         timeouts=(0, 0),
     )
     record = RunRecord(
@@ -95,7 +114,7 @@ def test_the_means_of_a_run_are_in_the_units_of_the_table() -> None:
         status="ok",
         samples=Samples(iteration=samples),
     )
-    assert means(record) == Means(AT, 7, {COMPLETION: 2.0, DROPS: 3.5})
+    assert means(record) == Means(AT, 7, {COMPLETION: 2.0, DROPS: 3.5, RETRANSMISSIONS: 4.5})
 
 
 def test_pooled_replicates_are_one_run_in_which_opposite_errors_cancel() -> None:
@@ -108,7 +127,7 @@ def test_pooled_replicates_are_one_run_in_which_opposite_errors_cancel() -> None
 def test_a_run_that_was_carried_out_is_not_carried_out_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    base = trial.plan(2, 1, (2,))
+    base = trial.plan(2, 1, (2,), configurations=("4 MB",))
     asked: list[int] = []
     simulate = trial.simulate
 
@@ -174,7 +193,7 @@ def test_an_interval_is_the_unbroken_stretch_around_the_value(
 @pytest.fixture
 def truth(monkeypatch: pytest.MonkeyPatch) -> trial.Plan:
     """A plan whose published values are what it gives with a guarantee of two frames."""
-    base = trial.plan(iterations=10, seed=1, servers=(6, 12), replicates=3)
+    base = trial.plan(10, 1, (6, 12), 3, ("4 MB",))
     guarantee = knob("ingress_guarantee")
     made = trial.simulate(trial.changed(base, {guarantee.path: 2}))
     monkeypatch.setattr(trial, "published", lambda: tuple(values(pooled(map(means, made)))))
@@ -229,11 +248,11 @@ def test_what_is_written_can_be_read(hardware: Path) -> None:
     library = HardwareLibrary((hardware,))
     switch, host = library.switch("nexus-5010"), library.host("ucs-c200-rhel54")
     assert switch.figures.random_arbitration is not None
-    assert switch.figures.random_arbitration.interval == (0.0, 100.0)
+    assert switch.figures.random_arbitration.interval == (0.0, 50.0)
     assert host.tcp.read_at_once is not None
-    assert host.tcp.read_at_once.value == 10
+    assert host.tcp.read_at_once.value == 15
     assert host.nic.receive_per_frame is not None
-    assert host.nic.receive_per_frame.value == 500
+    assert host.nic.receive_per_frame.value == 850
 
 
 def reads_at_once(plan: trial.Plan) -> list[int]:
@@ -242,7 +261,7 @@ def reads_at_once(plan: trial.Plan) -> list[int]:
 
 
 def test_a_changed_plan_leaves_the_first_as_it_was() -> None:
-    base = trial.plan(1, 1, (2,))
+    base = trial.plan(1, 1, (2,), configurations=("4 MB",))
     other = trial.changed(base, {"network.groups.tcp.read_at_once_pct": 7, "network.x.y": 1})
     assert reads_at_once(other) == [7] * 4
     assert 7 not in reads_at_once(base)

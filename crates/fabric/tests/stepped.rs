@@ -154,7 +154,7 @@ proptest! {
         threshold in threshold(),
     ) {
         let config = IngressQueuedConfig {
-            ingress_buffer_bytes: ingress, egress_buffer_bytes: egress, random_pct,
+            ingress_buffer_bytes: ingress, reserve_frames: 1, egress_buffer_bytes: egress, random_pct,
         };
         let closed = IngressQueued::new(&links(), &config);
         let stepped = IngressBuffers::new(&links(), &config);
@@ -198,7 +198,12 @@ fn departures(
 
 /// Ingress ports with this buffer, served in turn.
 const fn in_turn(ingress_buffer_bytes: u64) -> IngressQueuedConfig {
-    IngressQueuedConfig { ingress_buffer_bytes, egress_buffer_bytes: 0, random_pct: 0 }
+    IngressQueuedConfig {
+        ingress_buffer_bytes,
+        reserve_frames: 1,
+        egress_buffer_bytes: 0,
+        random_pct: 0,
+    }
 }
 
 fn honouring() -> PausePolicy {

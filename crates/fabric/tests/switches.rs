@@ -129,7 +129,7 @@ proptest! {
         random_pct in 0u32..=100,
     ) {
         let config = IngressQueuedConfig {
-            ingress_buffer_bytes: ingress_buffer, egress_buffer_bytes: egress_buffer, random_pct,
+            ingress_buffer_bytes: ingress_buffer, reserve_frames: 1, egress_buffer_bytes: egress_buffer, random_pct,
         };
         let mut switch = IngressQueued::new(&links(), &config);
         let mut chance = Counter(7);
@@ -232,7 +232,12 @@ fn a_full_pool_still_takes_one_frame_of_a_port_that_has_none() {
 
 /// Ingress ports with this buffer, served in turn.
 const fn in_turn(ingress_buffer_bytes: u64) -> IngressQueuedConfig {
-    IngressQueuedConfig { ingress_buffer_bytes, egress_buffer_bytes: 0, random_pct: 0 }
+    IngressQueuedConfig {
+        ingress_buffer_bytes,
+        reserve_frames: 1,
+        egress_buffer_bytes: 0,
+        random_pct: 0,
+    }
 }
 
 #[test]
@@ -278,6 +283,25 @@ fn a_frame_of_unknown_length_needs_the_room_of_the_largest() {
     };
     assert_eq!(last_verdict(1), Verdict::Dropped);
     assert_eq!(last_verdict(2), Verdict::Held);
+}
+
+#[test]
+fn a_port_that_cuts_through_keeps_room_for_some_full_frames() {
+    // Behind the frame on the wire: 10 of 1518 B fill 15,180 B, less what is to stay free.
+    let held = |reserve_frames| {
+        let config = IngressQueuedConfig { reserve_frames, ..in_turn(10 * 1518) };
+        let mut switch = IngressQueued::new(&links(), &config).reserving(|_| 1518);
+        let frame = Arrival {
+            now: Time::ZERO,
+            ready: Time::ZERO,
+            ingress: 1,
+            egress: 0,
+            frame_bytes: 1518,
+        };
+        assert!(matches!(switch.offer(&frame, &0), Verdict::Departs(_)));
+        (1..20).filter(|number| switch.offer(&frame, number) == Verdict::Held).count()
+    };
+    assert_eq!([0, 1, 2, 4, 11].map(held), [10, 10, 9, 7, 0]);
 }
 
 #[test]

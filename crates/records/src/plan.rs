@@ -321,6 +321,8 @@ pub struct Nic {
     pub packet_rate_pps: Option<u64>,
     /// Descriptors of the receive ring; none: unlimited.
     pub receive_ring_frames: Option<u32>,
+    /// Descriptors that the driver gives back to the interface at a time.
+    pub receive_refill_frames: u32,
     /// From the first frame in the ring to the idle CPU: interrupt coalescing.
     #[serde(deserialize_with = "spans::ns")]
     pub interrupt_delay_ns: u64,
@@ -407,6 +409,8 @@ pub enum Buffer {
     IngressQueued {
         /// Room of each ingress port.
         ingress_buffer_bytes: u64,
+        /// Full frames that a port which cuts through must have room for.
+        ingress_reserve_frames: u32,
         /// Bytes that an egress port may have pulled beyond the frame on the wire.
         egress_buffer_bytes: u32,
         /// Share of an egress' choices made at random.

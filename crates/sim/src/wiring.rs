@@ -113,6 +113,8 @@ pub(crate) struct ReceiveKind {
     pub(crate) rate: Option<Serializer>,
     /// Descriptors of the ring.
     pub(crate) ring_frames: usize,
+    /// Descriptors that are free again at a time.
+    pub(crate) refill_frames: usize,
     /// The least time from one frame to the next, in either direction.
     pub(crate) frame_interval: Duration,
     /// From the first frame in the ring to the CPU.
@@ -511,6 +513,7 @@ impl LocalPath {
                 per_frame: Duration::ZERO,
                 rate: rate_bps.map(|bps| Serializer::new(Rate::from_bps(bps))),
                 ring_frames: usize::MAX,
+                refill_frames: 1,
                 frame_interval: Duration::ZERO,
                 interrupt_delay: Duration::ZERO,
                 batch_frames: None,
@@ -713,12 +716,17 @@ fn receive_kind(nic: &records::Nic) -> Result<ReceiveKind, String> {
     if nic.receive_ring_frames == Some(0) || nic.poll_weight_frames == Some(0) {
         return Err("a ring or a batch of 0 frames receives nothing".to_owned());
     }
+    let refill = nic.receive_refill_frames;
+    if refill == 0 || nic.receive_ring_frames.is_some_and(|ring| refill > ring) {
+        return Err(format!("a ring that is refilled by {refill} frames is never refilled"));
+    }
     Ok(ReceiveKind {
         latency: Duration::from_ns(nic.receive_latency_ns),
         jitter: Duration::from_ns(nic.receive_jitter_ns),
         per_frame: Duration::from_ns(nic.receive_frame_ns),
         rate: receive_rate(nic)?,
         ring_frames: nic.receive_ring_frames.map_or(usize::MAX, |frames| frames as usize),
+        refill_frames: refill as usize,
         frame_interval: frame_interval(nic)?,
         interrupt_delay: Duration::from_ns(nic.interrupt_delay_ns),
         batch_frames: nic.poll_weight_frames,

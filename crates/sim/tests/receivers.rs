@@ -88,6 +88,20 @@ fn a_small_ring_drops_what_a_large_one_takes() {
 }
 
 #[test]
+fn a_ring_that_is_refilled_by_halves_drops_more() {
+    let drops = |refill| {
+        let run = to_client(|nic| {
+            nic.receive_rate_bps = Some(2_000_000_000);
+            nic.receive_ring_frames = Some(64);
+            nic.receive_refill_frames = refill;
+        });
+        counter(&make_ok(&run), "client", "ring_drops")
+    };
+    assert!(drops(1) > 0);
+    assert!(drops(33) > drops(1));
+}
+
+#[test]
 fn merged_segments_are_acknowledged_once() {
     let acks = |merge_bytes, weight: Option<u32>| {
         let run = to_client(|nic| {
@@ -124,6 +138,14 @@ fn what_receives_nothing_is_refused() {
     assert_eq!(rate, "an interface of 0 packets a second carries nothing");
     let ring = failure(|nic| nic.receive_ring_frames = Some(0)).expect("a failed run says why");
     assert_eq!(ring, "a ring or a batch of 0 frames receives nothing");
+    let refill = failure(|nic| {
+        nic.receive_ring_frames = Some(64);
+        nic.receive_refill_frames = 65;
+    });
+    assert_eq!(
+        refill.expect("it says why"),
+        "a ring that is refilled by 65 frames is never refilled"
+    );
     let marks = failure(|nic| {
         nic.pause_high_frames = Some(10);
         nic.pause_low_frames = Some(11);

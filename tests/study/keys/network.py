@@ -196,6 +196,7 @@ NETWORK = {
                 "checksum_offload": False,
                 "packet_rate": "7000 packets/s",
                 "receive_ring": 7,
+                "receive_refill": 3,
                 "interrupt_delay": "7 us",
                 "poll_weight": 7,
                 "receive_merge": "7 kB",
@@ -244,7 +245,12 @@ NETWORK = {
             in_plan,
             INGRESS,
             _SWITCH,
-            {"ingress_buffer": "70 kB", "egress_buffer": "70 kB", "random_arbitration": "70 %"},
+            {
+                "ingress_buffer": "70 kB",
+                "ingress_reserve": 7,
+                "egress_buffer": "70 kB",
+                "random_arbitration": "70 %",
+            },
         ),
     },
 }

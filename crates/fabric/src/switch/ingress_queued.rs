@@ -12,6 +12,9 @@ use crate::{Link, Transmitter};
 pub struct IngressQueuedConfig {
     /// Room of each ingress port.
     pub ingress_buffer_bytes: u64,
+    /// Full frames that a port must have room for before it lets one in, where it does not know how long
+    /// an arriving frame is ([`IngressBuffers::reserving`]).
+    pub reserve_frames: u32,
     /// Bytes that an egress port may have pulled beyond the frame on the wire. More keeps the wire busy
     /// across the latency of the switch, and decides earlier which frame is next.
     pub egress_buffer_bytes: u32,
@@ -194,12 +197,12 @@ impl<F: Copy + Default, W> IngressBuffers<F, W> {
         }
     }
 
-    /// Admits a frame at an ingress port only where a frame of `bytes` would have room: a cut-through
-    /// port does not know the length of an arriving frame.
+    /// Admits a frame at an ingress port only where the configured number of frames of `bytes` would have
+    /// room: a cut-through port does not know the length of an arriving frame.
     #[must_use]
     pub fn reserving(mut self, bytes: impl Fn(u32) -> u32) -> Self {
         for (port, ingress) in (0..).zip(&mut self.ingresses) {
-            ingress.reserved_bytes = bytes(port);
+            ingress.reserved_bytes = bytes(port).saturating_mul(self.config.reserve_frames);
         }
         self
     }

@@ -51,22 +51,27 @@ impl Limits for Unlimited {
 #[derive(Clone, Debug)]
 pub(crate) struct Limited {
     ring_frames: usize,
+    refill_frames: usize,
     frame_interval: Duration,
     next_start: Time,
     /// When the interface has taken in all frames so far.
     taken_in_at: Time,
     /// When the CPU will have handled each frame in the ring.
     ring: Ring<Time>,
+    /// Descriptors of handled frames that are not yet given back.
+    spent: usize,
 }
 
 impl Limits for Limited {
     fn new(kind: &ReceiveKind) -> Self {
         Self {
             ring_frames: kind.ring_frames,
+            refill_frames: kind.refill_frames,
             frame_interval: kind.frame_interval,
             next_start: Time::ZERO,
             taken_in_at: Time::ZERO,
             ring: Ring::new(),
+            spent: 0,
         }
     }
 
@@ -80,8 +85,12 @@ impl Limits for Limited {
         // A descriptor that becomes free as a frame arrives is free for it.
         while self.ring.front().is_some_and(|&ends| ends <= arrives) {
             self.ring.drop_front();
+            self.spent += 1;
+            if self.spent >= self.refill_frames {
+                self.spent = 0;
+            }
         }
-        if self.ring.len() >= self.ring_frames {
+        if self.ring.len() + self.spent >= self.ring_frames {
             return None;
         }
         self.taken_in_at = arrives.max(self.taken_in_at) + self.frame_interval;

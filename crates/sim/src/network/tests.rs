@@ -102,10 +102,16 @@ fn buffers() -> impl Strategy<Value = Buffer> {
                 }
             }
         ),
-        (room(), 0..30_000_u32, 0..101_u32).prop_map(
-            |(ingress_buffer_bytes, egress_buffer_bytes, random_arbitration_pct)| {
+        (room(), 0..4_u32, 0..30_000_u32, 0..101_u32).prop_map(
+            |(
+                ingress_buffer_bytes,
+                ingress_reserve_frames,
+                egress_buffer_bytes,
+                random_arbitration_pct,
+            )| {
                 Buffer::IngressQueued {
                     ingress_buffer_bytes,
+                    ingress_reserve_frames,
                     egress_buffer_bytes,
                     random_arbitration_pct,
                 }
@@ -131,6 +137,7 @@ fn limit(nic: &mut Nic, limits: Limits) {
     let (packet_rate, ring, interrupt_delay_ns, receive_rate) = limits;
     nic.packet_rate_pps = packet_rate;
     nic.receive_ring_frames = ring;
+    nic.receive_refill_frames = ring.map_or(1, |frames| frames.div_ceil(2));
     nic.interrupt_delay_ns = interrupt_delay_ns;
     nic.receive_rate_bps = receive_rate;
 }

@@ -21,6 +21,7 @@ pub(crate) const GUARANTEED: Buffer = Buffer::SharedMemory {
 };
 pub(crate) const INGRESS: Buffer = Buffer::IngressQueued {
     ingress_buffer_bytes: 86_000,
+    ingress_reserve_frames: 1,
     egress_buffer_bytes: 7_000,
     random_arbitration_pct: 75,
 };
@@ -42,6 +43,7 @@ pub(crate) fn run(servers: u32, buffer: Buffer) -> Run {
             transmit_queue_frames: 10_000,
             packet_rate_pps: None,
             receive_ring_frames: None,
+            receive_refill_frames: 1,
             interrupt_delay_ns: 0,
             poll_weight_frames: None,
             receive_merge_bytes: 0,

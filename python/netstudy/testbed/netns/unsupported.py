@@ -273,6 +273,7 @@ def _hosts(network: wire.Network, imposed: Collection[tuple[str, str]]) -> Itera
         "interrupt_delay_ns",
         "poll_weight_frames",
         "packet_rate_pps",
+        "receive_refill_frames",
         "receive_ring_frames",
         "receive_merge_bytes",
     }

@@ -1,6 +1,7 @@
 //! From a host's wire to its TCP: the interface, its ring, and the CPU that polls it.
 //!
-//! A frame takes a descriptor of the ring until the CPU has handled it. The interface takes frames in
+//! A frame takes a descriptor of the ring until the CPU has handled it, and as many more as are given
+//! back with it. The interface takes frames in
 //! at its packet rate; when the first one is in and the CPU idles, an interrupt follows after the
 //! moderation delay. The CPU then polls batches until the ring is empty (NAPI of Linux,
 //! `net_rx_action`). Consecutive segments of a connection in a batch may be merged (GRO,
@@ -26,6 +27,8 @@ pub(super) struct Receiver {
     taken_in_at: Time,
     /// Frames that wait for the CPU; it handles the first, if it polls.
     inside: Ring<Packet>,
+    /// Descriptors of handled frames that are not yet given back.
+    spent: usize,
     cpu: CpuState,
     /// When the CPU finishes the frame that it polls, or is interrupted.
     cpu_at: Time,
@@ -64,6 +67,7 @@ impl Receiver {
             outside: Ring::new(),
             taken_in_at: Time::NEVER,
             inside: Ring::new(),
+            spent: 0,
             cpu: CpuState::Idle,
             cpu_at: Time::NEVER,
             batch: 0,
@@ -76,7 +80,7 @@ impl Receiver {
 
     /// Descriptors in use.
     pub(super) const fn in_ring(&self) -> usize {
-        self.outside.len() + self.inside.len()
+        self.outside.len() + self.inside.len() + self.spent
     }
 
     pub(super) const fn ring_drops(&self) -> u64 {
@@ -152,6 +156,10 @@ impl Receiver {
     pub(super) fn processed(&mut self, now: Time, packets: &mut Packets) {
         let packet = self.inside.pop_front().expect("it was dealing with one");
         self.processed.count(packet.frame_bytes);
+        self.spent += 1;
+        if self.spent >= self.kind.refill_frames {
+            self.spent = 0;
+        }
         self.hand_over(now, packet, packets);
         self.batch += 1;
         if self.inside.is_empty() || self.kind.batch_frames == Some(self.batch) {

@@ -335,7 +335,7 @@ def write(found: Sequence[Row], iterations: int, seed: int, page: Path = PAGE) -
         servers=Name(", ".join(map(str, SERVERS))),
     )
     parts = [text(said)]
-    for configuration in found[0].found:
+    for configuration in filter(found[0].found.__contains__, trial.configurations()):
         parts += [f"### Without: {configuration}", pipe_table(table(found, configuration))]
     replace_between(page, BEGIN, END, "\n\n".join(parts))
 

@@ -103,12 +103,12 @@ def test_a_test_stands_beside_the_published_one_and_beside_every_other(
                 times.setdefault(record.replicate, {})[int(record.treatment["servers"])] = mean
         curves = [[mean for _, mean in sorted(test.items())] for test in times.values()]
         expected = [spearmanr(one, other).statistic for one, other in combinations(curves, 2)]
-        (row,) = (row for row in rows if f"{switch}, two simulated" in row.values())
+        (row,) = (row for row in rows if f"4 MB, {switch}, two simulated" in row.values())
         assert row["Tests"] == str(len(expected))
         assert number(row["Median"]) == pytest.approx(statistics.median(expected), abs=5e-4)
         assert number(row["From"]) == pytest.approx(min(expected), abs=5e-4)
         assert number(row["To"]) == pytest.approx(max(expected), abs=5e-4)
-        (row,) = (row for row in rows if f"{switch}, simulated and published" in row.values())
+        (row,) = (row for row in rows if f"4 MB, {switch}, simulated and published" in row.values())
         assert row["Tests"] == str(len(curves))
 
 

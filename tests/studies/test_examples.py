@@ -31,6 +31,7 @@ pytestmark = pytest.mark.slow
             ],
         ),
         ("mtu", ["mtu 1500 overtakes mtu 9000 at 12 servers."]),
+        ("web-application", ["link 100 Mbit/s", "times as much"]),
     ],
 )
 def test_an_example_answers_its_question(name: str, said: list[str], tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from netstudy.analysis.effects import PairEffect
 from netstudy.analysis.verdict import Comparison
 from netstudy.report.cellrefs import count, metric_number, plain, treatment_text
 from netstudy.report.numbers import level_text, listed, number_text
-from netstudy.report.prose.change import Change, ahead_of, change_of
+from netstudy.report.prose.change import Change, ahead_of, change_of, is_time
 from netstudy.report.prose.words import NOTHING, held_levels, named, things
 from netstudy.report.refs import Name, Number, Sentence, join, say
 from netstudy.wire import Level, Treatment
@@ -145,8 +145,16 @@ def replaced_sentences(one: Replaced) -> Iterator[Sentence]:
     if one.throughput is not None and one.throughput.is_shown:
         yield pair_sentence(one.throughput)
     for found in one.others:
-        yield pair_sentence(found)
+        yield _of_metric(found)
         yield from pooled_sentence(found)
+
+
+def _of_metric(pair: PairEffect) -> Sentence:
+    """What is faster needs a name among several times."""
+    sentence = pair_sentence(pair)
+    if not is_time(pair.metric) or pair.winner is None:
+        return sentence
+    return say("{metric}: {sentence}", metric=Name(pair.metric.title), sentence=sentence)
 
 
 def _verdict(one: Replaced) -> Sentence:

@@ -82,7 +82,7 @@ class Replaced:
     others: tuple[PairEffect, ...]
     """In the other metrics that are compared."""
     losses: tuple[PairEffect, ...]
-    """Of drops, retransmissions and the like, where there were any with either."""
+    """Of drops, retransmissions and the like, where their numbers differ."""
 
     def change(self, pair: PairEffect, row: Verdict) -> tuple[float, float] | None:
         """The value before and after; None where one was not measured."""
@@ -343,7 +343,7 @@ def _substitute(asked: Conclusion, cells: Cells) -> Iterator[Drawn]:
             losses=tuple(
                 pair
                 for one in _losses(cells)
-                if (pair := pairs.get(one.name)) and any(_lost(row) for row in pair.rows)
+                if (pair := pairs.get(one.name)) and any(_is_changed(row) for row in pair.rows)
             ),
         )
     yield from _bundles(cells, found)
@@ -365,8 +365,8 @@ def _losses(cells: Cells) -> tuple[Metric, ...]:
     return cells.table.measured(dict.fromkeys(named or own))
 
 
-def _lost(row: Verdict) -> bool:
-    return bool(row.value) or bool(row.base_value)
+def _is_changed(row: Verdict) -> bool:
+    return row.difference not in (None, 0.0)
 
 
 def _equivalent(asked: Conclusion, cells: Cells) -> Iterator[Drawn]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import subprocess
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,7 @@ COLUMNS = [
     "timeouts_per_iteration",
 ]
 
-BYTES = {
+BYTES: Mapping[str, Callable[[int], float]] = {
     "4 MB": lambda servers: servers * 4e6,
     "8 MB": lambda servers: servers * 8e6,
     "10 MB striped": lambda _servers: 10e6,

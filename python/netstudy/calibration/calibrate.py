@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from netstudy.analysis.workloads import RELATIVE
 from netstudy.calibration.least_squares import Fit, Floats, fit
 from netstudy.calibration.model import Model
 from netstudy.calibration.targets import Target, targets_of
@@ -36,7 +37,7 @@ class Options:
     """The same for all other metrics, as a share of the value."""
     left_out: frozenset[str] = frozenset()
     """Metrics that are not looked at."""
-    relative: frozenset[str] = frozenset({"etr_pct", "itr_pct"})
+    relative: frozenset[str] = RELATIVE
     """Metrics in percent of a base row, which is fitted for each file: their base is no target."""
     rounds: int = 4
     warmup_s: float = 2.0

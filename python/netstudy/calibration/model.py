@@ -12,7 +12,7 @@ from typing import Any
 from netstudy import wire
 from netstudy.analysis.named import metric_named
 from netstudy.analysis.samples import RunSample
-from netstudy.analysis.workloads import further_of, metrics_of
+from netstudy.analysis.workloads import RELATIVE, further_of, metrics_of
 from netstudy.documents.source import read
 from netstudy.errors import StudyError, TestbedError
 from netstudy.hardware import HardwareLibrary
@@ -21,7 +21,7 @@ from netstudy.plan import make_plan
 from netstudy.study import Study
 from netstudy.testbed.sim import Sim
 
-_BASES = dict.fromkeys(("etr_pct", "itr_pct"), 1.0)
+_BASES = dict.fromkeys(RELATIVE, 1.0)
 """A relative metric is known up to its base here."""
 SEED = 1
 """The same random numbers for all figures."""

@@ -29,7 +29,8 @@ impl Keys {
         if let Some(key) = self.of_block(table) {
             return Ok(key);
         }
-        connection.begin(Begin::Ordinary).await?;
+        // A block whose taking is lost in a crash would be given out a second time, under rows that came later.
+        connection.begin(Begin::Durable).await?;
         let first = match take(connection, table).await {
             Ok(first) => connection.commit().await.map(|()| first),
             Err(error) => {

@@ -23,6 +23,7 @@ from netstudy.wire import Plan, Published
 
 __all__ = [
     "METRICS",
+    "RELATIVE",
     "VOCABULARY",
     "WORKLOADS",
     "WorkloadAnalysis",
@@ -48,6 +49,10 @@ VOCABULARY: Final[dict[str, tuple[Metric, ...]]] = {
 METRICS: Final[tuple[Metric, ...]] = tuple(
     metric for metrics in VOCABULARY.values() for metric in metrics
 )
+RELATIVE: Final[frozenset[str]] = frozenset(
+    one.metric.name for workload in WORKLOADS.values() for one in workload.relatives
+)
+"""Metrics in percent of a base row."""
 NAMED: Final[tuple[Metric, ...]] = (
     *METRICS,
     *(metric for one in WORKLOADS.values() for metric in one.further),

@@ -386,6 +386,9 @@ def _shortest(value: int, dimension: Dimension) -> str:
         for unit, worth in reversed(list(dimension.units.items()))
         if unit != _MICRO_SECOND and _is_exact(value, worth)
     ]
+    if not texts:  # the smallest unit is not the base unit: millionths in percent
+        unit, worth = next(iter(dimension.units.items()))
+        return f"{_plain(Decimal(value) / worth)} {unit}"
     return min(texts, key=len)
 
 

@@ -12,15 +12,18 @@ from hypothesis import strategies as st
 
 from netstudy import units
 from netstudy.units import (
+    FINE_PERCENT,
     FRAMING_BYTES,
     UnitError,
     format_duration,
+    format_in,
     format_rate,
     format_size,
     header_bytes,
     parse_duration,
     parse_packet_rate,
     parse_percent,
+    parse_ppm,
     parse_processor_share,
     parse_rate,
     parse_size,
@@ -253,3 +256,8 @@ def test_quantities_of_different_kinds_differ_and_words_are_none() -> None:
 )
 def test_a_rough_size_is_in_the_unit_that_people_say(size_bytes: int, text: str) -> None:
     assert rough_size(size_bytes) == text
+
+
+def test_millionths_are_written_as_percent_and_read_again() -> None:
+    for value in (0, 1, 3_217, 25_000, 1_000_000):
+        assert parse_ppm(format_in(FINE_PERCENT, value)) == value

@@ -19,8 +19,8 @@ from netstudy.study import Study, level_text
 
 STEP_SHARE = 0.08
 """Differences for slopes, as a share of a figure's value."""
-STEP_LEAST = 50_000.0
-"""The least difference of a figure that is a time: 50 us, above what chance makes of a run."""
+STEP_LEAST = {"_ns": 50_000.0, "_ppm": 3_000.0}
+"""The least difference of a time, 50 us, and of a share, 0.3 %: above what chance makes."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def _fitted(
     model: Model, targets: Sequence[Target], options: Options, chosen: Mapping[str, Any]
 ) -> Fit:
     start = model.start()
-    steps = [max(STEP_SHARE * value, STEP_LEAST) for value in start]
+    steps = [_step(knob.wired, value) for knob, value in zip(model.figures, start, strict=True)]
 
     def residuals(values: Floats) -> Floats:
         said = _said(model, targets, options, tuple(values), chosen)
@@ -128,6 +128,11 @@ def _fitted(
         return found
 
     return fit(residuals, start, steps, options.rounds)
+
+
+def _step(wired: str, value: float) -> float:
+    least = next((step for unit, step in STEP_LEAST.items() if wired.endswith(unit)), 1.0)
+    return max(STEP_SHARE * value, least)
 
 
 def _said(

@@ -195,7 +195,7 @@ NETWORK = {
                 "transmit_queue": 7,
                 "checksum_offload": False,
                 "packet_rate": "7000 packets/s",
-                "receive_ring": 7,
+                "receive_ring": 700,
                 "receive_refill": 3,
                 "interrupt_delay": "7 us",
                 "poll_weight": 7,

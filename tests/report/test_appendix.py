@@ -158,6 +158,7 @@ def test_the_command_asks_for_the_short_form_that_was_asked_for(tmp_path: Path) 
     folder = results(tmp_path, quick=True)
     assert appendix(folder, folder.plan().runs, {}, INCAST.metrics).commands[0] == (
         f"netstudy run {folder.invocation().study} --testbed=sim --seed=1 --quick"
+        " '--only=configuration=4 MB'"
     )
 
 

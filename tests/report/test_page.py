@@ -147,7 +147,7 @@ def test_the_same_folder_gives_the_same_bytes(incast: Folder, page: str, tmp_pat
 def test_the_figures_are_files_too(incast: Folder, page_path: Path) -> None:
     assert page_path.exists()
     names = {path.name for path in (incast.path / "figures").iterdir()}
-    assert {"completion.svg", "drops.svg", "retransmissions.svg", "goodput.svg"} <= names
+    assert {"completion.svg", "drops.svg", "retransmissions.svg"} <= names
     assert {"testbed.svg", "workload.svg", "published-completion.svg"} <= names
     markdown = (incast.path / "report.md").read_text()
     assert set(re.findall(r"\]\(figures/([^)]+)\)", markdown)) == names

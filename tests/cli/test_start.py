@@ -142,8 +142,8 @@ class TestPlan:
     def test_a_subset(self, study: Path, netstudy: Netstudy, option: str, cells: int) -> None:
         assert f"{cells} cells" in netstudy("plan", study, "--only", option).out
 
-    def test_the_published_study_has_46_cells(self, here: Path, netstudy: Netstudy) -> None:
-        assert "46 cells" in netstudy("plan", INCAST).out
+    def test_the_published_study_has_138_cells(self, here: Path, netstudy: Netstudy) -> None:
+        assert "138 cells" in netstudy("plan", INCAST).out
 
 
 class TestDoctor:

@@ -191,10 +191,10 @@ class Nic(Wire):
     honours_pause: bool = False
     """Whether it pauses when the switch asks for it (IEEE 802.3, annex 31B)."""
     pause_high_frames: int | None = Field(default=None, ge=0)
-    """It asks the switch to pause when more descriptors are in use; without it never. Higher: less
+    """It asks the switch to pause when more frames wait in its ring; without it never. Higher: less
     room for frames that are under way."""
     pause_low_frames: int | None = Field(default=None, ge=0)
-    """The pause ends when no more are in use; without it half of `pause_high`."""
+    """The pause ends when no more wait; without it half of `pause_high`."""
     pause_quanta: int = Field(default=65_535, ge=2, le=65_535)
     """How long a pause is asked for, in 512 bit times; asked for again after half of it."""
     checksum_offload: bool | None = None

@@ -332,9 +332,9 @@ pub struct Nic {
     pub receive_merge_bytes: u32,
     /// Whether it pauses when the switch asks for it.
     pub honours_pause: bool,
-    /// It asks for a pause when more descriptors are in use; none: never.
+    /// It asks for a pause when more frames wait in its ring; none: never.
     pub pause_high_frames: Option<u32>,
-    /// The pause ends when no more are in use; none: half of the above.
+    /// The pause ends when no more wait; none: half of the above.
     pub pause_low_frames: Option<u32>,
     /// How long a pause is asked for.
     pub pause_quanta: u16,

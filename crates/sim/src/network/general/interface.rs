@@ -284,7 +284,7 @@ impl SteppedInterface {
 
     /// The ring has changed: the peer may have to pause, or to go on.
     fn note_level(&mut self, now: Time) {
-        self.wire.handle_level(now, || self.receiver.in_ring() as u64);
+        self.wire.handle_level(now, || self.receiver.waiting() as u64);
     }
 
     fn start(&mut self, now: Time) -> Happening {

@@ -78,9 +78,15 @@ impl Receiver {
         }
     }
 
+    /// Frames in the ring that the CPU has not handled. PAUSE goes by them: descriptors that are given back
+    /// together with those of frames to come would keep a paused link waiting for frames that do not come.
+    pub(super) const fn waiting(&self) -> usize {
+        self.outside.len() + self.inside.len()
+    }
+
     /// Descriptors in use.
-    pub(super) const fn in_ring(&self) -> usize {
-        self.outside.len() + self.inside.len() + self.spent
+    const fn in_ring(&self) -> usize {
+        self.waiting() + self.spent
     }
 
     pub(super) const fn ring_drops(&self) -> u64 {

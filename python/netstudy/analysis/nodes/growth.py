@@ -90,22 +90,6 @@ def _between_edges(run: RunSample, node: str, phase: PhaseKind) -> float | None:
     return (at[end] - at[start]) / NS_PER_S
 
 
-_OVERRUN = 0.01
-"""Share of a phase by which the readings at its edges may lie further apart than its ends."""
-
-
-def overruns(run: RunSample, phase: PhaseKind) -> bool:
-    """Whether counters at the end of a phase were read clearly after it, when what it had begun had
-    come to its end: growth between the edges is then that of a longer time."""
-    start, end = run.record.edges_of(phase)
-    lasted = run.record.phase(phase)
-    if start is None or end is None or lasted is None:
-        return False
-    length_ns = lasted.end_ns - lasted.start_ns
-    edges = run.record.edges
-    return edges[end].at_ns - edges[start].at_ns > (1 + _OVERRUN) * length_ns
-
-
 def between_samples(
     run: RunSample, all_places: Iterable[Place], instrument: InstrumentKind, phase: PhaseKind
 ) -> list[Growth]:

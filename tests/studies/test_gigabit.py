@@ -100,7 +100,7 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> StudyResult:
     """Discarding clients of the copying daemon, for a shorter time than the study's."""
     results = tmp_path_factory.mktemp("simulated")
     only = ["sink=null", "daemon=copying", *(f"clients={n}" for n in (1, 2, 5, 6, 7))]
-    changes = ["procedure.measure=6 s", "replicates=2", "workload.transfer.size=50 MB"]
+    changes = ["procedure.measure=12 s", "replicates=3", "workload.transfer.size=50 MB"]
     arguments = [f"--only={one}" for one in only] + [f"--set={one}" for one in changes]
     assert invoke(["run", str(STUDY), f"--results={results}", *arguments]) == 0
     latest = results / "gigabit" / "latest"

@@ -193,7 +193,7 @@ def test_an_interval_is_the_unbroken_stretch_around_the_value(
 @pytest.fixture
 def truth(monkeypatch: pytest.MonkeyPatch) -> trial.Plan:
     """A plan whose published values are what it gives with a guarantee of two frames."""
-    base = trial.plan(10, 1, (6, 12), 3, ("4 MB",))
+    base = trial.plan(20, 1, (12, 23), 5, ("4 MB",))
     guarantee = knob("ingress_guarantee")
     made = trial.simulate(trial.changed(base, {guarantee.path: 2}))
     monkeypatch.setattr(trial, "published", lambda: tuple(values(pooled(map(means, made)))))

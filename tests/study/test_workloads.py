@@ -78,7 +78,8 @@ def test_instruments_are_told_apart_by_their_first_word() -> None:
     assert isinstance(poll, SnmpPoll)
     assert (poll.snmp, poll.port, poll.every, poll.from_) == ("switch", "server", 10**9, "monitor")
     assert isinstance(sampler, SarSampler)
-    assert isinstance(load(ROOT / "studies/ethernet").instruments[1], CounterSnapshot)
+    others = load(ROOT / "studies/ethernet").instruments
+    assert any(isinstance(one, CounterSnapshot) for one in others)
 
 
 def test_the_transfer_study_names_a_place_for_each_path() -> None:

@@ -332,7 +332,7 @@ impl<'a> Client<'a> {
             },
             Err(trouble) => (describe(&trouble), is_ours(&trouble)),
         };
-        // What went wrong here is the cause of what the server says; else it knows better.
+        // An error of the local file causes the server's error reply; in all other cases the server's reply is reported.
         own.failed = match own.failed.take() {
             Some((said, _)) if !is_ours => Some((said, now)),
             _ => Some((why, if is_ours { now } else { now + REASON_TIME })),
@@ -584,7 +584,7 @@ fn login(login: Option<&FtpLogin>, agent: &Agent<'_>, peer_number: u32) -> Login
     }
 }
 
-/// Whether the trouble is with the file here, and not with the connection or the server.
+/// Whether the local file failed, not the connection or the server.
 const fn is_ours(trouble: &FileTrouble) -> bool {
     !matches!(trouble, FileTrouble::Broken(_) | FileTrouble::NoConnection)
 }

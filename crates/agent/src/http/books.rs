@@ -1,4 +1,4 @@
-//! What a generator records of its measuring phase.
+//! The samples, errors and statistics of a generator's measuring phase.
 
 use std::collections::BTreeMap;
 

@@ -410,7 +410,7 @@ impl<'a> Client<'a> {
                         return Ok(false);
                     }
                 }
-                // What is due is seen to in any case.
+                // The timer only wakes the loop, which carries out due actions after every wait.
                 TIMER => {}
                 key => self.handle(key, event.events())?,
             }
@@ -515,7 +515,7 @@ fn look_for(
     epoll.modify(stream.as_fd(), &mut EpollEvent::new(interest, key)).map_err(Failure::run("epoll"))
 }
 
-/// Whether an answer is the page that was asked for. The brokerage sends no one elsewhere; other applications may.
+/// Whether the status is a success. A redirect counts as one, except from the brokerage, which sends none.
 const fn is_success(request: Request, status: u16) -> bool {
     match request {
         Request::Plain { .. } => status < 400,

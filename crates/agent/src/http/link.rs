@@ -68,7 +68,7 @@ pub(super) struct Link {
     /// The request, and how much of it the kernel has taken.
     pub(super) out: Vec<u8>,
     pub(super) taken: usize,
-    /// Whether the connection has carried an answer: the peer may close it at any time from then on.
+    /// Whether the connection has carried a response. The peer may close a kept connection at any time.
     has_served: bool,
 }
 
@@ -84,7 +84,7 @@ pub(super) enum Read {
     Broken(Failure),
 }
 
-/// What the parser finds in an answer goes to the user's cookies, and to the search for a holding.
+/// Passes parsed headers to the user's cookies, and the body to the search for a holding.
 struct Finds<'a> {
     jar: &'a mut Jar,
     finder: Option<&'a mut HoldingFinder>,
@@ -185,8 +185,8 @@ impl Link {
         }
     }
 
-    /// Whether the request under way is sent again over a new connection: the peer closed one that had been
-    /// idle, perhaps before it saw the request, and the request changes nothing (RFC 9112, 9.3.1).
+    /// Whether the current request is retried on a new connection: the peer closed a kept connection, perhaps
+    /// before it read the request, and the request changes no data (RFC 9112, 9.3.1).
     pub(super) fn repeats(&mut self, why: Failure, may_repeat: bool) -> bool {
         use NetworkFailure::{ClosedEarly, Reset};
         let is_closing = matches!(why, Failure::Network(ClosedEarly | Reset));

@@ -7,7 +7,7 @@ use netstudy_workload::transactions::Request;
 
 /// Password of all users of the brokerage.
 const PASSWORD: &str = "xxx";
-/// What stands before the number of a holding in a portfolio.
+/// The attribute that precedes a holding's number on the portfolio page.
 const HOLDING: &[u8] = b"data-holding=\"";
 /// How much of [`HOLDING`] is there again once so much of it has been and the next byte differs: a `d`
 /// behind `data-hol` may be its beginning (Knuth, Morris and Pratt 1977).

@@ -96,13 +96,13 @@ class ApplicationTraffic(Traffic[WireT]):
     def application_phases(self, work: WireT) -> Collection[wire.PhaseKind]:
         """The phases in which the application has something to do."""
 
-    def client(self, run: wire.Run, spec: AgentSpec) -> agent_wire.AgentWorkload:
-        """See Traffic.client: it is the generator's, who needs addresses."""
-        raise NotImplementedError
+    def client(self, run: wire.Run, spec: AgentSpec) -> agent_wire.AgentWorkload:  # noqa: ARG002
+        """See Traffic.client. Never called: `generator` gives the task, which needs addresses."""
+        raise AssertionError("the task of a generator needs addresses")
 
-    def server(self, run: wire.Run, spec: AgentSpec) -> agent_wire.AgentWorkload:
-        """See Traffic.server: no agent listens."""
-        raise NotImplementedError
+    def server(self, run: wire.Run, spec: AgentSpec) -> agent_wire.AgentWorkload:  # noqa: ARG002
+        """See Traffic.server. Never called: the application listens, not an agent."""
+        raise AssertionError("no agent listens in place of the application")
 
     def is_all_payload(self, work: WireT) -> bool:  # noqa: ARG002
         """See Traffic.is_all_payload: programs that are not ours open and close connections."""

@@ -88,8 +88,9 @@ impl<T: Copy + Default> Ring<T> {
     /// Adds a value at the back.
     #[inline]
     pub fn push_back(&mut self, value: T) {
-        if self.len() == self.slots.len() {
-            self.grow();
+        // By order, not by equality: where there is room there is a slot, so no bound is checked again.
+        if self.len() >= self.slots.len() {
+            return self.grow_and_push_back(value);
         }
         let slot = self.slot(self.tail);
         self.slots[slot] = value;
@@ -151,10 +152,10 @@ impl<T: Copy + Default> Ring<T> {
         low - self.head
     }
 
-    /// Doubles the slots.
+    /// Doubles the slots, then adds a value at the back.
     #[cold]
     #[inline(never)]
-    fn grow(&mut self) {
+    fn grow_and_push_back(&mut self, value: T) {
         let len = (2 * self.slots.len()).max(SLOTS_MIN);
         let mut slots = Vec::with_capacity(len);
         slots.resize(len, T::default());
@@ -162,6 +163,7 @@ impl<T: Copy + Default> Ring<T> {
             slots[number & (len - 1)] = self.slots[self.slot(number)];
         }
         self.slots = slots;
+        self.push_back(value);
     }
 }
 

@@ -1,4 +1,4 @@
-"""Look before you trust this result: problems of the runs, in sentences."""
+"""Caveats: problems of the runs, in sentences."""
 
 from __future__ import annotations
 

@@ -205,7 +205,7 @@ impl<T: Traffic, O: Tracer> Execution<'_, T, O> {
     fn run(self) -> Result<Outcome, String> {
         match (self.star, self.wiring.is_limited()) {
             (Some(star), _) => self.in_closed_form(star),
-            (None, _) if self.wiring.has_stations() => self.by_events::<Stationed>(),
+            (None, _) if T::PREFERS_SMALL_CODE || self.wiring.has_stations() => self.by_events::<Stationed>(),
             (None, true) => self.by_events::<Limited>(),
             (None, false) => self.by_events::<Unlimited>(),
         }
@@ -255,7 +255,7 @@ impl<T: Traffic, O: Tracer> SwitchTask<Frame> for StarTask<'_, '_, T, O> {
         closed_form: impl FnOnce() -> B,
         _stepped: impl FnOnce() -> A,
     ) -> Self::Output {
-        if self.execution.wiring.is_limited() {
+        if T::PREFERS_SMALL_CODE || self.execution.wiring.is_limited() {
             self.run::<Limited>(closed_form())
         } else {
             self.run::<Unlimited>(closed_form())

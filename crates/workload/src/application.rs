@@ -34,6 +34,7 @@ pub trait Application {
 
 impl Traffic for Box<dyn Application> {
     const HEARS_ACKNOWLEDGMENTS: bool = true;
+    const PREFERS_SMALL_CODE: bool = true;
 
     fn next_action(&self) -> Time {
         (**self).next_action()

@@ -27,6 +27,7 @@ impl<C: Traffic, S: Traffic> Traffic for ClientOrServer<C, S> {
     const HEARS_ACKNOWLEDGMENTS: bool = C::HEARS_ACKNOWLEDGMENTS || S::HEARS_ACKNOWLEDGMENTS;
     const REOPENS: bool = C::REOPENS || S::REOPENS;
     const READS_LATER: bool = C::READS_LATER || S::READS_LATER;
+    const PREFERS_SMALL_CODE: bool = C::PREFERS_SMALL_CODE || S::PREFERS_SMALL_CODE;
 
     fn unread(&self, connection: u32) -> u64 {
         either!(self, app => app.unread(connection))

@@ -135,6 +135,10 @@ pub trait Traffic {
     /// without that it takes all at once, and this costs nothing.
     const READS_LATER: bool = false;
 
+    /// Whether a driver is to be compiled once for whatever network, with small code rather than a fast path
+    /// of a packet: for applications whose packets are not what a run's time goes to.
+    const PREFERS_SMALL_CODE: bool = false;
+
     /// Bytes that have come on a connection and that the application has left with TCP. It may be less after
     /// [`Action::Read`].
     fn unread(&self, _connection: u32) -> u64 {

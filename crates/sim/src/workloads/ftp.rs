@@ -188,6 +188,7 @@ impl Traffic for ClientHost {
     const HEARS_ACKNOWLEDGMENTS: bool = true;
     const REOPENS: bool = true;
     const READS_LATER: bool = true;
+    const PREFERS_SMALL_CODE: bool = true;
 
     fn unread(&self, connection: u32) -> u64 {
         self.flows.get(connection as usize).map_or(0, |flow| flow.carrier.unread())
@@ -373,6 +374,7 @@ impl Traffic for ServerHost {
     const HEARS_ACKNOWLEDGMENTS: bool = true;
     const REOPENS: bool = true;
     const READS_LATER: bool = true;
+    const PREFERS_SMALL_CODE: bool = true;
 
     fn unread(&self, connection: u32) -> u64 {
         self.sessions.get(connection as usize).map_or(0, |flow| flow.carrier.unread())

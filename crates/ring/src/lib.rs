@@ -89,9 +89,17 @@ impl<T: Copy + Default> Ring<T> {
     #[inline]
     pub fn push_back(&mut self, value: T) {
         // By order, not by equality: where there is room there is a slot, so no bound is checked again.
-        if self.len() >= self.slots.len() {
-            return self.grow_and_push_back(value);
+        if self.len() < self.slots.len() {
+            self.put(value);
+        } else {
+            self.grow();
+            self.put(value);
         }
+    }
+
+    /// Adds a value where there is room.
+    #[inline(always)]
+    fn put(&mut self, value: T) {
         let slot = self.slot(self.tail);
         self.slots[slot] = value;
         self.tail += 1;
@@ -152,10 +160,10 @@ impl<T: Copy + Default> Ring<T> {
         low - self.head
     }
 
-    /// Doubles the slots, then adds a value at the back.
+    /// Doubles the slots.
     #[cold]
     #[inline(never)]
-    fn grow_and_push_back(&mut self, value: T) {
+    fn grow(&mut self) {
         let len = (2 * self.slots.len()).max(SLOTS_MIN);
         let mut slots = Vec::with_capacity(len);
         slots.resize(len, T::default());
@@ -163,7 +171,6 @@ impl<T: Copy + Default> Ring<T> {
             slots[number & (len - 1)] = self.slots[self.slot(number)];
         }
         self.slots = slots;
-        self.push_back(value);
     }
 }
 

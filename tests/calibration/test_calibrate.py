@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from netstudy.calibration import Options, calibrate, written
-from netstudy.calibration.targets import targets_of
+from netstudy.calibration import Interval, Length, Options, calibrate, written
+from netstudy.calibration.targets import published_targets
 from netstudy.cli import invoke
 from netstudy.errors import StudyError
 from netstudy.hardware import HardwareLibrary
 from netstudy.plan import make_plan
+from netstudy.store import Folder
 from netstudy.study import Study, load
 
 STUDY = """\
@@ -51,6 +53,7 @@ figures:
   service: {value: exponential, source: assumed, from: usual}
   database_calls: {value: 1, source: assumed, from: usual}
 """
+TRUE = {"app_cpu": 4e6, "database_cpu": 1.5e6}
 # 4 ms at 2 CPUs and 1.5 ms at 1, by exact mean value analysis: 1 and 4 users; with 12 users kept.
 KNOWN = "users,rate,cpu\n1,181.8,36.36\n4,436.2,87.24\n"
 
@@ -65,9 +68,7 @@ def shop(tmp_path: Path) -> Study:
     return load(tmp_path)
 
 
-OPTIONS = Options(
-    figures=("app_cpu", "database_cpu"), choices={}, tolerances={}, rounds=3, measure_s=30.0
-)
+OPTIONS = Options(figures=("app_cpu", "database_cpu"), rounds=3, length=Length(measure_s=30.0))
 
 
 def test_known_figures_are_found_again_and_a_kept_row_is_predicted(shop: Study) -> None:
@@ -88,7 +89,9 @@ def test_the_written_profile_says_where_its_figures_come_from(shop: Study, tmp_p
     library = HardwareLibrary.default(shop.folder)
     folder = tmp_path / "new"
     folder.mkdir()
-    (folder / "shop.yaml").write_text(written(library, found, "a test"), encoding="utf-8")
+    before = library.file("shop")
+    assert before is not None
+    (folder / "shop.yaml").write_bytes(written(before, found.fitted("a test")))
     profile = HardwareLibrary((folder,)).application("shop")
     assert profile.figures.app_cpu.source == "fitted"
     assert profile.figures.app_cpu.interval
@@ -106,8 +109,8 @@ def test_values_that_are_kept_for_a_blind_check_are_nothing_to_fit_to(
     (tmp_path / "study.yaml").write_text(text, encoding="utf-8")
     study = load(tmp_path)
     with pytest.raises(StudyError, match="all of it is marked predict: true"):
-        targets_of(study, make_plan(study))
-    assert {one.predicted for one in targets_of(shop, make_plan(shop))} == {False, True}
+        published_targets(study, make_plan(study))
+    assert {one.predicted for one in published_targets(shop, make_plan(shop))} == {False, True}
 
 
 def test_the_verb_prints_json_and_refuses_a_figure_that_is_not_there(
@@ -118,4 +121,105 @@ def test_the_verb_prints_json_and_refuses_a_figure_that_is_not_there(
     data = json.loads(capsys.readouterr().out)
     assert {row["metric"] for row in data["rows"]} == {"etr_per_s", "app.cpu_pct"}
     assert invoke([*command, "--fit", "app_cpus"]) == 2
-    assert 'an application has no figure "app_cpus"' in capsys.readouterr().err
+    assert (
+        'the profile shop has no figure "app_cpus"; did you mean "app_cpu"?'
+        in capsys.readouterr().err
+    )
+
+
+@pytest.fixture
+def measured(shop: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Runs of the shop with the true costs; the profile beside it says others afterwards."""
+    profile = tmp_path / "hardware" / "shop.yaml"
+    profile.write_text(PROFILE.replace("3 ms", "4 ms").replace("value: 1 ms", "value: 1500 us"))
+    monkeypatch.chdir(tmp_path)
+    more = ["--set", "replicates=3", "--set", "procedure.measure=20 s"]
+    assert invoke(["run", str(shop.path), "--without", "reference", *more]) == 0
+    profile.write_text(PROFILE)
+    return tmp_path / "results" / "shop" / "latest"
+
+
+def test_known_figures_are_found_again_from_measured_runs(measured: Path) -> None:
+    folder = Folder.at(measured)
+    assert folder is not None
+    options = replace(OPTIONS, rounds=6, metrics=("etr_per_s", "response_ms_mean", "app.cpu_pct"))
+    found = calibrate(folder.study(), "shop", options, folder)
+    for name, true in TRUE.items():
+        low, high = found.intervals[name]
+        assert low < true < high
+        assert found.values[name] == pytest.approx(true, rel=0.1)
+    assert {one.target.row for one in found.judged} == {f"users {n}" for n in (1, 4, 12)}
+    assert all(one.target.spread > 0 for one in found.judged)
+
+
+def test_the_verb_takes_measured_runs_and_writes_the_profile(
+    measured: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    before = tmp_path / "hardware" / "shop.yaml"
+    command = ["calibrate", str(measured), "--profile", "shop", "--fit", "app_cpu"]
+    assert invoke([*command, "--on", "etr_per_s", "--measure", "5 s", "--write", str(before)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].startswith("shop app_cpu: ")
+    assert sum("left out" in line for line in lines) == 3
+    figure = HardwareLibrary((tmp_path / "hardware",)).application("shop").figures.app_cpu
+    assert figure.source == "fitted"
+    assert figure.from_.startswith(f"netstudy calibrate {measured} --profile shop --fit app_cpu ")
+    assert "--measure '5 s'" in figure.from_
+    assert "--write" not in figure.from_
+    assert figure.interval[0] < figure.value < figure.interval[1]
+    unlike = set(before.read_text().splitlines()) ^ set(PROFILE.splitlines())
+    assert {line.split(":")[0].strip() for line in unlike} <= {
+        "app_cpu", "value", "source", "from", "interval",
+    }  # fmt: skip
+
+
+def test_measured_runs_need_metrics_and_published_ones_are_none(
+    shop: Study, measured: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["calibrate", str(measured), "--profile", "shop", "--fit", "app_cpu"]
+    assert invoke(command) == 2
+    assert "says what measured runs are fitted on" in capsys.readouterr().err
+    assert invoke([*command, "--on", "etr_per_m"]) == 2
+    assert 'there is no metric "etr_per_m"' in capsys.readouterr().err
+    assert invoke(["run", str(shop.path), "--testbed", "published"]) == 0
+    command[1] = str(tmp_path / "results" / "shop" / "latest")
+    assert invoke([*command, "--on", "etr_per_s"]) == 2
+    assert "holds published values and no measured runs" in " ".join(
+        capsys.readouterr().err.split()
+    )
+
+
+def test_rows_that_a_reference_does_not_name_as_fitted_are_predicted(
+    shop: Study, tmp_path: Path
+) -> None:
+    text = STUDY.replace("columns: {rate", "fitted: [{users: 4}]\n    columns: {rate", 1)
+    (tmp_path / "study.yaml").write_text(text, encoding="utf-8")
+    targets = published_targets(load(tmp_path), make_plan(shop))
+    assert {(one.treatment["users"], one.predicted) for one in targets} == {
+        (1, True), (4, False), (12, True),
+    }  # fmt: skip
+
+
+def test_what_is_chosen_may_be_a_figure_or_a_key_of_the_study(shop: Study) -> None:
+    options = Options(
+        figures=(),
+        choices={"app_cpu": ("3 ms", "4 ms", "5 ms"), "topology.hosts.db.cpus": ("1", "2")},
+        tolerances={"etr_per_s": 5.0},
+        left_out=frozenset({"app.cpu_pct"}),
+        length=Length(measure_s=30.0),
+    )
+    shorter = PROFILE.replace("value: 1 ms", "value: 1500 us")
+    (shop.folder / "hardware" / "shop.yaml").write_text(shorter)
+    found = calibrate(shop, "shop", options)
+    assert found.chosen == {"app_cpu": "4 ms", "topology.hosts.db.cpus": "1"}
+    assert found.as_good["app_cpu"] == Interval("4 ms", "4 ms")
+    assert set(found.fitted("a test")) == {found.figures["app_cpu"]}
+
+
+def test_a_difference_below_the_error_of_the_model_is_named(shop: Study) -> None:
+    (shop.folder / "known.csv").write_text("users,rate,cpu\n1,250,50\n4,255,51\n")
+    found = calibrate(shop, "shop", OPTIONS)
+    assert any(
+        one.startswith("etr_per_s at users 1 and 4 differs by 2.0 %") for one in found.unresolved
+    )

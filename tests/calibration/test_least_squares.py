@@ -42,3 +42,17 @@ def test_no_parameter_falls_below_zero() -> None:
         return np.array([-1.0 - at[0], -1.0 - at[0]])
 
     assert fit(residuals, (1.0,), (0.5,), rounds=6).values == pytest.approx([0.0])
+
+
+def test_a_start_that_is_far_away_is_left_with_growing_steps() -> None:
+    def residuals(at: Floats) -> Floats:
+        return np.asarray(1000.0 - at[0] * X)
+
+    asked: list[float] = []
+
+    def counted(at: Floats) -> Floats:
+        asked.append(float(at[0]))
+        return residuals(at)
+
+    assert fit(counted, (0.0,), (0.1,), rounds=12).values == pytest.approx([272.7], rel=1e-3)
+    assert len(set(asked)) < 24

@@ -5,8 +5,8 @@ mod lab;
 use lab::{DEEP, make, make_ok};
 use netstudy_records::{
     Application, Arrivals, Costs, Cpu, Database, Latency, Load, Medium, Operation, Phase,
-    PhaseKind, RequestHistogram, Run, RunRecord, Service, Status, TierRoles, Transactions, Until,
-    Workload,
+    PhaseKind, Probe, RequestHistogram, Run, RunRecord, Service, Status, TierRoles, Transactions,
+    Until, Workload,
 };
 
 const MS: u64 = 1_000_000;
@@ -339,4 +339,49 @@ fn a_plan_without_costs_is_refused() {
     let record = make(&run);
     assert_eq!(record.status, Status::Failed);
     assert_eq!(record.error.as_deref(), Some("the plan has no costs of a page element"));
+}
+
+/// With a probe every 10 ms, alone for 100 ms first.
+fn probed(mut run: Run) -> Run {
+    run.probe = Some(Probe { every_ns: 10 * MS, request_bytes: 64, response_bytes: 64 });
+    run.phases.insert(0, timed(PhaseKind::Idle, 100 * MS));
+    run
+}
+
+/// Mean latencies of the probes of all generators: idle and loaded, in ms.
+fn probe_ms(record: &RunRecord) -> [f64; 2] {
+    [PhaseKind::Idle, PhaseKind::Measure].map(|phase| {
+        let of_probes = histograms(record, "probe", Latency::Response);
+        let found: Vec<_> = of_probes.filter(|one| one.phase == phase).collect();
+        assert_eq!(found.len(), 2, "each generator has a probe in {phase:?}");
+        assert!(found.iter().all(|one| one.server == APP));
+        let sum: u64 = found.iter().map(|one| one.sum_ns).sum();
+        let count: u64 = found.iter().map(|one| one.count).sum();
+        sum as f64 / count as f64 / 1e6
+    })
+}
+
+#[test]
+fn a_probe_beside_users_waits_for_the_network_they_fill() {
+    let costs = Costs { response_bytes: 200_000, app_cpu_ns: MS / 10, ..costs() };
+    let mut run = with_cpus(run(closed(20), costs, 5), 8, 1);
+    for link in &mut run.network.links {
+        lab::set_rate(link, 1_000_000_000);
+    }
+    let record = make_ok(&probed(run));
+    let [idle, loaded] = probe_ms(&record);
+    assert!(idle < 0.1, "{idle} ms");
+    // The responses of most users wait before the server's link, which takes 1.6 ms for each.
+    assert!(loaded > 10.0 * 1.6, "{loaded} ms");
+    assert!(mean_ms(&record, "page element", Latency::Response) > loaded);
+}
+
+#[test]
+fn a_probe_beside_users_waits_for_no_page_and_takes_nothing_from_them() {
+    let run = with_cpus(run(closed(20), costs(), 20), 1, 1);
+    let [alone, record] = [make_ok(&run), make_ok(&probed(run))];
+    let [idle, loaded] = probe_ms(&record);
+    assert!(idle < 0.1 && loaded < 0.1, "{idle} and {loaded} ms");
+    assert!(mean_ms(&record, "page element", Latency::Response) > 150.0);
+    close(throughput(&record), throughput(&alone), 0.01);
 }

@@ -1,12 +1,32 @@
-"""Fitting figures of a profile to what was measured: by runs of the simulator, and nothing else.
+"""Fitting figures of profiles to what was measured: by runs of the simulator, and nothing else.
 
-`targets` says what the model has to meet, `model` what it says with other figures, `least_squares`
-finds the figures, `profile` writes them with their source and their interval.
+`figures` are what may change, `targets` what the model has to meet, `model` what it says with
+other figures. `least_squares` finds them, `lists` where each has a few values that it could have;
+`profile` writes them with their source and their interval. `calibrate` is all of that together.
 """
 
 from __future__ import annotations
 
-from netstudy.calibration.calibrate import Calibration, Judged, Options, calibrate
-from netstudy.calibration.profile import written
+from netstudy.calibration.calibrate import Calibration, Judged, Options, calibrate, library_of
+from netstudy.calibration.figures import Figure, figure_named, value_of
+from netstudy.calibration.lists import Interval, around, descend, fits_as_well
+from netstudy.calibration.model import Length
+from netstudy.calibration.profile import Fitted, written
 
-__all__ = ["Calibration", "Judged", "Options", "calibrate", "written"]
+__all__ = [
+    "Calibration",
+    "Figure",
+    "Fitted",
+    "Interval",
+    "Judged",
+    "Length",
+    "Options",
+    "around",
+    "calibrate",
+    "descend",
+    "figure_named",
+    "fits_as_well",
+    "library_of",
+    "value_of",
+    "written",
+]

@@ -1,26 +1,40 @@
-"""The calibration of a profile's figures: fit, leave-one-out errors, and what it cannot show."""
+"""The calibration of figures of profiles: fit, leave-one-out errors, and what it cannot show."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from netstudy.analysis.workloads import RELATIVE
+from netstudy.calibration.figures import FIGURES, Figure, figure_named, value_of
 from netstudy.calibration.least_squares import Fit, Floats, fit
-from netstudy.calibration.model import Model
-from netstudy.calibration.targets import Target, targets_of
+from netstudy.calibration.lists import Interval, descend
+from netstudy.calibration.model import FRESH_SEED, SEED, Length, Model, Trial
+from netstudy.calibration.profile import Fitted
+from netstudy.calibration.targets import Target, measured_targets, published_targets
 from netstudy.errors import StudyError
-from netstudy.plan import make_plan
+from netstudy.hardware import HardwareLibrary
 from netstudy.study import Study, level_text
+from netstudy.units import parse_scale
+
+if TYPE_CHECKING:
+    from netstudy.store import Folder
+    from netstudy.wire import Level
 
 STEP_SHARE = 0.08
 """Differences for slopes, as a share of a figure's value."""
 STEP_LEAST = {"_ns": 50_000.0, "_ppm": 3_000.0}
-"""The least difference of a time, 50 us, and of a share, 0.3 %: above what chance makes."""
+"""The least difference of an application's times, 50 us, and shares, 0.3 %: above what chance
+makes."""
+_CHI_SQUARED_95 = 3.84
+"""Of one degree of freedom."""
+
+Choices = Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -28,20 +42,25 @@ class Options:
     """How a calibration is carried out."""
 
     figures: tuple[str, ...]
-    """What is fitted."""
-    choices: Mapping[str, tuple[Any, ...]]
-    """Figures of which each value is tried, since they are whole numbers."""
-    tolerances: Mapping[str, float]
+    """What is fitted: figures of the profile, or `PROFILE:FIGURE`."""
+    choices: Choices = field(default_factory=dict)
+    """What is chosen from a list, as files have it: figures, or keys of the study by their path."""
+    tolerances: Mapping[str, float] = field(default_factory=dict)
     """Metric -> how far the model may be from it, in its own unit."""
+    shares: Mapping[str, float] = field(default_factory=dict)
+    """The same as a share of the value; where there are both, the larger one."""
     share: float = 0.01
-    """The same for all other metrics, as a share of the value."""
+    """That share for all other metrics."""
     left_out: frozenset[str] = frozenset()
     """Metrics that are not looked at."""
+    metrics: tuple[str, ...] = ()
+    """Of measured runs: what is fitted to."""
+    only: Mapping[str, Sequence[Level]] = field(default_factory=dict)
+    """Factor -> levels that are looked at."""
     relative: frozenset[str] = RELATIVE
     """Metrics in percent of a base row, which is fitted for each file: their base is no target."""
-    rounds: int = 4
-    warmup_s: float = 2.0
-    measure_s: float = 20.0
+    rounds: int = 12
+    length: Length = field(default_factory=Length)
     threads: int | None = None
 
 
@@ -51,12 +70,14 @@ class Judged:
 
     target: Target
     simulated: float
+    """With other random numbers than those of the fit."""
     left_out: float | None
-    """What it would say, fitted to all rows but this one; None: it was not fitted."""
+    """What it would say, fitted to all rows but this one; None: it was not fitted, or the other
+    rows are too few."""
 
     @property
     def error(self) -> float:
-        """Simulated minus published."""
+        """Simulated minus measured."""
         return self.simulated - self.target.value
 
 
@@ -64,11 +85,14 @@ class Judged:
 class Calibration:
     """Figures that were fitted."""
 
-    profile: str
+    figures: Mapping[str, Figure]
+    """What was asked for, by its name there."""
     values: Mapping[str, float]
-    """By the figure's name, in its smallest unit."""
+    """By the same name, in its smallest unit."""
     intervals: Mapping[str, tuple[float, float]]
-    chosen: Mapping[str, Any]
+    chosen: Mapping[str, str]
+    as_good: Mapping[str, Interval]
+    """The lowest and the highest that were tried of what was chosen and fit as well."""
     cost: float
     """Sum of squares in units of the tolerance."""
     costs: Mapping[str, float]
@@ -77,136 +101,212 @@ class Calibration:
     unresolved: tuple[str, ...]
     """Differences that the source shows and that are below the model's resolution."""
 
-
-def calibrate(study: Study, profile: str, options: Options) -> Calibration:
-    """Fit figures of an application's profile to the study's reference data."""
-    model = Model(
-        study, profile, options.figures, options.warmup_s, options.measure_s, options.threads
-    )
-    found = targets_of(study, make_plan(study, seed=1))
-    targets = [one for one in found if one.metric not in options.left_out]
-    fitted = [one for one in targets if not one.predicted]
-    if len(fitted) <= len(options.figures):
-        raise StudyError(f"{len(fitted)} values cannot tell {len(options.figures)} figures apart")
-    best: tuple[Fit, dict[str, Any]] | None = None
-    costs: dict[str, float] = {}
-    for chosen in _chosen(options.choices):
-        one = _fitted(model, fitted, options, chosen)
-        costs[_words(chosen)] = one.cost
-        if best is None or one.cost < best[0].cost:
-            best = one, chosen
-    assert best is not None, "there is a choice"
-    return _calibration(model, targets, fitted, options, *best, costs)
-
-
-def _words(chosen: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in chosen.items()) or "as it is"
-
-
-def _chosen(choices: Mapping[str, tuple[Any, ...]]) -> Iterator[dict[str, Any]]:
-    """Every combination of the choices."""
-    if not choices:
-        yield {}
-        return
-    (name, values), *rest = choices.items()
-    for value in values:
-        for other in _chosen(dict(rest)):
-            yield {name: value, **other}
-
-
-def _fitted(
-    model: Model, targets: Sequence[Target], options: Options, chosen: Mapping[str, Any]
-) -> Fit:
-    start = model.start()
-    steps = [_step(knob.wired, value) for knob, value in zip(model.figures, start, strict=True)]
-
-    def residuals(values: Floats) -> Floats:
-        said = _said(model, targets, options, tuple(values), chosen)
-        tolerances = [one.tolerance(options.tolerances, options.share) for one in targets]
-        wanted = np.array([one.value for one in targets])
-        found: Floats = (wanted - said) / np.array(tolerances)
+    def fitted(self, source: str) -> dict[Figure, Fitted]:
+        """What goes into profiles."""
+        found = {}
+        for name, value in self.values.items():
+            figure = self.figures[name]
+            low, high = (figure.rounded(end) for end in self.intervals[name])
+            found[figure] = Fitted(figure.rounded(value), Interval(low, high), source)
+        for name, text in self.chosen.items():
+            if name in self.figures:
+                figure, good = self.figures[name], self.as_good[name]
+                ends = Interval(figure.read(good.low), figure.read(good.high))
+                said = f"{source}; the best of those tried"
+                found[figure] = Fitted(figure.read(text), ends, said)
         return found
 
-    return fit(residuals, start, steps, options.rounds)
 
-
-def _step(wired: str, value: float) -> float:
-    least = next((step for unit, step in STEP_LEAST.items() if wired.endswith(unit)), 1.0)
-    return max(STEP_SHARE * value, least)
-
-
-def _said(
-    model: Model,
-    targets: Sequence[Target],
-    options: Options,
-    values: Sequence[float],
-    chosen: Mapping[str, Any],
-) -> Floats:
-    """What the model says of each target; relative metrics of a file share a base, by least
-    squares."""
-    found = model.predict(values, ((one.run, one.metric) for one in targets), chosen)
-    said = np.array([found[one.run, one.metric] for one in targets])
-    for file, metric in dict.fromkeys((one.file, one.metric) for one in targets):
-        if metric not in options.relative:
-            continue
-        of_base = [
-            index
-            for index, one in enumerate(targets)
-            if (one.file, one.metric, one.predicted) == (file, metric, False)
-        ]
-        every = [
-            index for index, one in enumerate(targets) if (one.file, one.metric) == (file, metric)
-        ]
-        wanted = np.array([targets[index].value for index in of_base])
-        base = float(wanted @ said[of_base]) / float(said[of_base] @ said[of_base])
-        said[every] *= base
-    return said
-
-
-def _calibration(
-    model: Model,
-    targets: Sequence[Target],
-    fitted: Sequence[Target],
-    options: Options,
-    best: Fit,
-    chosen: Mapping[str, Any],
-    costs: Mapping[str, float],
+def calibrate(
+    study: Study, profile: str | None, options: Options, measured: Folder | None = None
 ) -> Calibration:
-    said = _said(model, targets, options, tuple(best.values), chosen)
-    left_out = _left_out(best, fitted, options)
-    judged = tuple(
-        Judged(one, float(value), left_out.get((one.row, one.metric)))
-        for one, value in zip(targets, said, strict=True)
-    )
-    widths = zip(options.figures, best.values, best.half_widths, strict=True)
-    return Calibration(
-        profile=model.profile,
-        values=dict(zip(options.figures, map(float, best.values), strict=True)),
-        intervals={
-            name: (max(0.0, float(value - width)), float(value + width))
-            for name, value, width in widths
-        },
-        chosen=dict(chosen),
-        cost=best.cost,
-        costs=dict(costs),
-        judged=judged,
-        unresolved=tuple(dict.fromkeys(_unresolved(judged))),
-    )
+    """Fit figures of profiles to the study's reference data, or to runs that were measured.
+
+    `profile` is the one whose figures are named without a profile.
+    """
+    return _Calibrator.of(study, profile, options, measured).found()
 
 
-def _left_out(
-    best: Fit, targets: Sequence[Target], options: Options
-) -> dict[tuple[str, str], float]:
-    """Row and metric -> what the model says of it, fitted to all other rows."""
-    found = {}
-    for row in dict.fromkeys(one.row for one in targets):
-        is_of = np.array([one.row == row for one in targets])
-        residuals = best.without(is_of)
-        own = [one for one in targets if one.row == row]
-        for one, residual in zip(own, residuals, strict=True):
-            tolerance = one.tolerance(options.tolerances, options.share)
-            found[one.row, one.metric] = one.value - float(residual) * tolerance
-    return found
+def library_of(study: Study, measured: Folder | None = None) -> HardwareLibrary:
+    """The profiles beside a study. Those of measured runs are beside the study that was carried
+    out, as long as it is where it was then."""
+    if measured is None:
+        return HardwareLibrary.default(study.folder)
+    named = Path(measured.invocation().study)
+    return HardwareLibrary.default(named if named.is_dir() else named.parent)
+
+
+@dataclass(frozen=True)
+class _Calibrator:
+    """A calibration under way."""
+
+    model: Model
+    options: Options
+    figures: Mapping[str, Figure]
+    """Those that are fitted and those that are chosen."""
+    targets: tuple[Target, ...]
+    _fits: dict[tuple[str, ...], Fit] = field(default_factory=dict, repr=False)
+    """By the choice."""
+
+    @classmethod
+    def of(
+        cls, study: Study, profile: str | None, options: Options, measured: Folder | None
+    ) -> _Calibrator:
+        """What is known before anything is simulated. Raises StudyError where it does not fit."""
+        scale = None if measured is None else measured.invocation().scale
+        model = Model(
+            study,
+            library_of(study, measured),
+            options.length,
+            parse_scale(scale or 1),
+            options.threads,
+        )
+        figures = {name: figure_named(model.library, name, profile) for name in options.figures}
+        for name in options.choices:
+            if ":" in name or "." not in name:
+                figures[name] = figure_named(model.library, name, profile)
+        planned = model.planned()
+        if measured is None:
+            found = published_targets(study, planned)
+        else:
+            found = measured_targets(measured, planned, options.metrics)
+        targets = tuple(
+            one for one in found if one.metric not in options.left_out and _is_in(one, options.only)
+        )
+        free = len(options.figures)
+        values = sum(not one.predicted for one in targets)
+        if values < max(free, 1):
+            raise StudyError(f"{values} values cannot tell {free} figures apart")
+        return cls(model, options, figures, targets)
+
+    def found(self) -> Calibration:
+        """Fit, for each choice that is tried, and judge the best."""
+        choices = self.options.choices
+        begin = {name: texts[0] for name, texts in choices.items()}
+        chosen = descend(choices, begin, lambda chosen: self._fit(chosen).cost)
+        best = self._fit(chosen)
+        judged = self._judged(best, chosen)
+        names = self.options.figures
+        widths = zip(names, best.values, best.half_widths, strict=True)
+        return Calibration(
+            figures=self.figures,
+            values=dict(zip(names, map(float, best.values), strict=True)),
+            intervals={
+                name: (max(0.0, float(value - width)), float(value + width))
+                for name, value, width in widths
+            },
+            chosen=chosen,
+            as_good={name: self._as_good(name, chosen) for name in choices},
+            cost=best.cost,
+            costs={_words(choices, key): one.cost for key, one in self._fits.items()},
+            judged=judged,
+            unresolved=tuple(dict.fromkeys(_unresolved(judged))),
+        )
+
+    @property
+    def _fitted_to(self) -> list[Target]:
+        return [one for one in self.targets if not one.predicted]
+
+    def _fit(self, chosen: Mapping[str, str]) -> Fit:
+        key = tuple(chosen.values())
+        if key not in self._fits:
+            self._fits[key] = self._least_squares(chosen)
+        return self._fits[key]
+
+    def _least_squares(self, chosen: Mapping[str, str]) -> Fit:
+        fitted = [self.figures[name] for name in self.options.figures]
+        start = [value_of(self.model.library, figure) for figure in fitted]
+        targets = self._fitted_to
+        tolerances = np.array([self._tolerance(one) for one in targets])
+        wanted = np.array([one.value for one in targets])
+
+        def residuals(values: Floats) -> Floats:
+            said = self._said(targets, values, chosen, SEED)
+            return np.asarray((wanted - said) / tolerances)
+
+        return fit(residuals, start, [*map(_step, fitted, start)], self.options.rounds)
+
+    def _tolerance(self, target: Target) -> float:
+        options, metric = self.options, target.metric
+        usual = 0.0 if metric in options.tolerances else options.share
+        own = options.tolerances.get(metric, 0.0)
+        return target.tolerance(own, options.shares.get(metric, usual))
+
+    def _said(
+        self, targets: Sequence[Target], values: Floats, chosen: Mapping[str, str], seed: int
+    ) -> Floats:
+        """What the model says of each target; relative metrics of a file share a base, by least
+        squares."""
+        names = self.options.figures
+        trial = Trial(
+            {self.figures[name]: float(value) for name, value in zip(names, values, strict=True)}
+            | {
+                self.figures[name]: self.figures[name].read(text)
+                for name, text in chosen.items()
+                if name in self.figures
+            },
+            {name: text for name, text in chosen.items() if name not in self.figures},
+        )
+        found = self.model.predict(trial, ((one.run, one.metric) for one in targets), seed)
+        said = np.array([found[one.run, one.metric] for one in targets])
+        for file, metric in dict.fromkeys((one.file, one.metric) for one in targets):
+            if metric not in self.options.relative:
+                continue
+            every = [n for n, one in enumerate(targets) if (one.file, one.metric) == (file, metric)]
+            of_base = [n for n in every if not targets[n].predicted]
+            wanted = np.array([targets[n].value for n in of_base])
+            base = float(wanted @ said[of_base]) / float(said[of_base] @ said[of_base])
+            said[every] *= base
+        return said
+
+    def _judged(self, best: Fit, chosen: Mapping[str, str]) -> tuple[Judged, ...]:
+        said = self._said(self.targets, best.values, chosen, FRESH_SEED)
+        left_out = self._left_out(best)
+        return tuple(
+            Judged(one, float(value), left_out.get((one.row, one.metric)))
+            for one, value in zip(self.targets, said, strict=True)
+        )
+
+    def _left_out(self, best: Fit) -> dict[tuple[str, str], float]:
+        """Row and metric -> what the model says of it, fitted to all other rows, where these are
+        enough."""
+        found = {}
+        targets = self._fitted_to
+        for row in dict.fromkeys(one.row for one in targets):
+            is_of = np.array([one.row == row for one in targets])
+            if np.sum(~is_of) < best.values.size:
+                continue
+            own = [one for one in targets if one.row == row]
+            for one, residual in zip(own, best.without(is_of), strict=True):
+                found[one.row, one.metric] = one.value - float(residual) * self._tolerance(one)
+        return found
+
+    def _as_good(self, name: str, chosen: Mapping[str, str]) -> Interval:
+        """The ends of what fits as well: a likelihood ratio of 95 %, all other choices held."""
+        best = self._fit(chosen)
+        reach = _CHI_SQUARED_95 * best.scatter
+        good = [
+            text
+            for text in self.options.choices[name]
+            if self._fit({**chosen, name: text}).cost <= best.cost + reach
+        ]
+        return Interval(good[0], good[-1])
+
+
+def _is_in(target: Target, only: Mapping[str, Sequence[Level]]) -> bool:
+    return all(target.treatment.get(name) in levels for name, levels in only.items())
+
+
+def _words(choices: Choices, texts: Sequence[str]) -> str:
+    return ", ".join(f"{n} {t}" for n, t in zip(choices, texts, strict=True)) or "as it is"
+
+
+def _step(figure: Figure, value: float) -> float:
+    least = 1.0
+    if figure.section == FIGURES:
+        unit = next((unit for unit in STEP_LEAST if figure.knob.wired.endswith(unit)), "")
+        least = STEP_LEAST.get(unit, least)
+    return max(STEP_SHARE * value, least)
 
 
 def _unresolved(judged: Sequence[Judged]) -> Iterator[str]:

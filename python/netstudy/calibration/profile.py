@@ -1,67 +1,64 @@
-"""A profile with fitted figures, as YAML."""
+"""Profiles with fitted figures, as YAML: all else stays as it is written."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
 from typing import Any
 
-from netstudy import wire
-from netstudy.calibration.calibrate import Calibration
-from netstudy.calibration.model import written as figure_written
-from netstudy.documents.source import read
-from netstudy.hardware import HardwareLibrary
-from netstudy.knobs import Knob, knobs
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
-_WIDTH = 100
+from netstudy.calibration.figures import Figure
+from netstudy.calibration.lists import Interval
 
-
-def written(library: HardwareLibrary, found: Calibration, source: str) -> str:
-    """The text of the profile: fitted figures with their interval, all others as they are."""
-    path = library.file(found.profile)
-    assert path is not None, "it was fitted"
-    data: dict[str, Any] = dict(read(path).data)
-    figures: dict[str, Any] = dict(data["figures"])
-    known = knobs(wire.Costs)
-    for name, value in found.values.items():
-        ends = [_figure(known[name], end) for end in found.intervals[name]]
-        figures[name] = {
-            "value": _figure(known[name], value),
-            "source": "fitted",
-            "from": source,
-            "interval": ends,
-        }
-    for name, value in found.chosen.items():
-        tried = [float(words.split()[-1]) for words in found.costs]
-        figures[name] = {
-            "value": value,
-            "source": "fitted",
-            "from": f"{source}; the best of those tried",
-            "interval": [int(min(tried)), int(max(tried))],
-        }
-    return "".join(_lines({**data, "figures": figures}))
+_UNBROKEN = 10_000
+"""No line that is there is broken anew."""
 
 
-def _figure(knob: Knob, value: float) -> Any:
-    """A figure to four significant digits: more would be those of chance."""
-    return figure_written(knob, float(f"{value:.4g}"))
+@dataclass(frozen=True)
+class Fitted:
+    """What a figure became."""
+
+    value: float
+    interval: Interval
+    source: str | None = None
+    """What it was fitted to; None: what the profile says of that stays."""
 
 
-def _lines(data: dict[str, Any]) -> Iterable[str]:
-    for key, value in data.items():
-        if key != "figures":
-            yield f"{key}: {_scalar(value)}\n"
-            continue
-        yield "figures:\n"
-        for name, said in value.items():
-            yield f"  {name}:\n"
-            for part, text in said.items():
-                yield f"    {part}: {_scalar(text)}\n"
+def written(path: Path, found: Mapping[Figure, Fitted]) -> bytes:
+    """The text of a profile with these of its figures, each with its interval."""
+    yaml = YAML()
+    yaml.width = _UNBROKEN
+    yaml.indent(mapping=2, sequence=4, offset=2)
+    document = yaml.load(path.read_text(encoding="utf-8"))
+    for figure, fitted in found.items():
+        if figure.profile == path.stem:
+            _put(document.setdefault(figure.section, CommentedMap()), figure, fitted)
+    stream = BytesIO()
+    yaml.dump(document, stream)
+    return stream.getvalue()
 
 
-def _scalar(value: Any) -> str:
-    if isinstance(value, list):
-        return f"[{', '.join(map(_scalar, value))}]"
-    text = str(value)
-    needs_quotes = any(mark in text for mark in (": ", " #", '"')) or text[:1] in "\"'[{>|*&!%@`"
-    quoted = text.replace("'", "''")
-    return f"'{quoted}'" if needs_quotes else text
+def _put(section: Any, figure: Figure, fitted: Fitted) -> None:
+    said = section.setdefault(figure.knob.name, CommentedMap())
+    if "value" not in said or figure.read(said["value"]) != fitted.value:
+        said["value"] = figure.written(fitted.value)
+    if fitted.source is not None:
+        said["source"], said["from"] = "fitted", fitted.source
+    ends = CommentedSeq(
+        [figure.written(end) for end in (fitted.interval.low, fitted.interval.high)]
+    )
+    ends.fa.set_flow_style()
+    _put_before(said, "interval", ends, "others")
+
+
+def _put_before(figure: Any, key: str, value: object, follower: str) -> None:
+    """Set a key, in front of another one where that is there."""
+    if key in figure:
+        figure[key] = value
+    else:
+        names = list(figure)
+        figure.insert(names.index(follower) if follower in names else len(names), key, value)

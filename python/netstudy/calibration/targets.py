@@ -1,72 +1,145 @@
-"""What a model has to meet: the values of a study's reference, each with the run that shows it."""
+"""What a model has to meet: values that were measured, each with the run that shows it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from netstudy import wire
 from netstudy.errors import StudyError
 from netstudy.plan import PlannedStudy
-from netstudy.study import Study
+from netstudy.study import Study, level_text
 from netstudy.study.published import PublishedValue, published_values
+from netstudy.study.vocabulary import PUBLISHED
 
-RELATIVE = "_pct"
-"""What the names of metrics relative to a base row end in."""
+if TYPE_CHECKING:
+    from netstudy.analysis.intervals import Estimate
+    from netstudy.store import Folder
+
+_HALF_WIDTHS = 1.96
+"""Standard errors in half of an interval of 95 %."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """A value that was measured elsewhere."""
+    """A value that was measured: elsewhere, or in runs of our own."""
 
     run: str
-    """Id of the run that shows it."""
+    """Id of the run that shows it; of its first replicate."""
     treatment: wire.Treatment
     row: str
-    """File and line."""
+    """File and line, or the levels of the cell."""
     file: str
+    """The source: rows of one have their relative metrics in percent of the same base."""
     metric: str
     value: float
-    rounding: float
     predicted: bool
-    """The reference keeps it for a blind check: it is never fitted."""
+    """Nothing is fitted to it: the reference keeps it for a blind check, or fits other rows."""
+    rounding: float = 0.0
+    spread: float = 0.0
+    """Its standard error, as far as it was repeated."""
 
-    def tolerance(self, own: Mapping[str, float], share: float) -> float:
-        """How far the model may be from it and count as met: what was said for the metric, else a
-        share of the value, and never less than the source's rounding."""
-        return max(own.get(self.metric, abs(self.value) * share), self.rounding / 2)
+    def tolerance(self, own: float, share: float) -> float:
+        """How far the model may be from it and count as met: in the metric's unit, or as a share of
+        the value, and never less than the source's rounding and its spread."""
+        return max(own, abs(self.value) * share, self.rounding / 2, self.spread)
 
 
-def targets_of(study: Study, planned: PlannedStudy) -> tuple[Target, ...]:
-    """The values of all reference files that a run of the study shows, the first replicate each.
+def published_targets(study: Study, planned: PlannedStudy) -> tuple[Target, ...]:
+    """The values of all reference files that a run of the study shows.
 
+    Where a file says which of its cells profiles were fitted on, nothing is fitted to the others.
     Raises StudyError where there are none to fit.
     """
     if not study.reference:
-        raise StudyError("the study has no reference data, so there is nothing to fit to")
-    found = tuple(_targets(study, planned))
+        raise StudyError(
+            "the study has no reference data, so there is nothing to fit to; name the results "
+            "folder of measured runs instead"
+        )
+    found = tuple(_published(study, planned))
     if not any(not one.predicted for one in found):
         marked = "all of it is marked predict: true" if found else "no run shows a value of it"
         raise StudyError(f"the reference has nothing to fit to: {marked}")
     return found
 
 
-def _targets(study: Study, planned: PlannedStudy) -> Iterator[Target]:
-    runs = [run for run in planned.whole_plan.runs if run.replicate == 1]
+def _published(study: Study, planned: PlannedStudy) -> Iterator[Target]:
+    runs = _first_replicates(planned)
+    names_fitted = {one.file for one in study.reference if one.fitted}
     for value in published_values(study):
         run = next((run for run in runs if _shows(run, value)), None)
-        if run is None:
-            continue
-        yield Target(
-            run=run.id,
-            treatment=run.treatment,
-            row=value.row,
-            file=value.file,
-            metric=value.metric,
-            value=value.value,
-            rounding=value.rounding,
-            predicted=value.predict,
+        if run is not None:
+            yield Target(
+                run=run.id,
+                treatment=run.treatment,
+                row=value.row,
+                file=value.file,
+                metric=value.metric,
+                value=value.value,
+                predicted=value.predict or (value.file in names_fitted and not value.fitted),
+                rounding=value.rounding,
+            )
+
+
+def measured_targets(
+    folder: Folder, planned: PlannedStudy, metrics: Sequence[str]
+) -> tuple[Target, ...]:
+    """What the runs of a results folder measured of these metrics, a target for each cell.
+
+    Raises StudyError for a folder of published values, and for metrics that no run has a value of.
+    """
+    from netstudy.analysis.cells import cell_table
+    from netstudy.analysis.named import metric_named
+
+    if folder.invocation().testbed == PUBLISHED:
+        raise StudyError(
+            f"{folder.path} holds published values and no measured runs: name the study, which "
+            "says which of them are kept for a blind check"
         )
+    by_treatment = {_text(run.treatment): run for run in _first_replicates(planned)}
+    table = cell_table(folder)
+    found = []
+    for name in metrics:
+        metric = metric_named(name, table.vocabulary)
+        if metric is None:
+            raise StudyError(f'there is no metric "{name}" in these runs')
+        for cell in table.rows:
+            estimate, run = cell.estimate(metric), by_treatment.get(_text(cell.treatment))
+            if estimate is None or run is None:
+                continue
+            found.append(
+                Target(
+                    run=run.id,
+                    treatment=cell.treatment,
+                    row=_text(cell.treatment),
+                    file=str(folder.path),
+                    metric=name,
+                    value=estimate.value,
+                    predicted=False,
+                    spread=_spread(estimate),
+                )
+            )
+    if not found:
+        raise StudyError(f"no run of {folder.path} has a value of {', '.join(metrics)}")
+    return tuple(found)
+
+
+def _spread(estimate: Estimate) -> float:
+    """The standard error of a measured value; 0 if nothing was repeated."""
+    if estimate.variance is not None:
+        return math.sqrt(estimate.variance)
+    interval = estimate.interval
+    return 0.0 if interval is None else (interval.high - interval.low) / 2 / _HALF_WIDTHS
+
+
+def _text(treatment: wire.Treatment) -> str:
+    return ", ".join(f"{name} {level_text(level)}" for name, level in sorted(treatment.items()))
+
+
+def _first_replicates(planned: PlannedStudy) -> list[wire.Run]:
+    return [run for run in planned.whole_plan.runs if run.replicate == 1]
 
 
 def _shows(run: wire.Run, value: PublishedValue) -> bool:

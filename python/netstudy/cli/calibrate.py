@@ -1,8 +1,9 @@
-"""`netstudy calibrate`: fit figures of a profile to a study's reference data."""
+"""`netstudy calibrate`: fit figures of profiles to reference data or to measured runs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,7 +15,7 @@ from netstudy.errors import StudyError
 
 if TYPE_CHECKING:
     from netstudy.calibration import Calibration, Judged
-    from netstudy.study import Study
+    from netstudy.hardware import HardwareLibrary
 
 NAME = "calibrate"
 EPILOG = (
@@ -24,64 +25,120 @@ EPILOG = (
 
 
 def command(
-    study: options.StudyPath,
-    profile: Annotated[
-        str, typer.Option("--profile", help="The profile of an application to fit.")
+    study: Annotated[
+        Path,
+        typer.Argument(
+            metavar="STUDY", help="A study with reference data, or a results folder of real runs."
+        ),
     ],
     fit: Annotated[
-        str, typer.Option("--fit", metavar="FIGURES", help="Its figures to fit: a,b,c.")
-    ],
+        str,
+        typer.Option(
+            "--fit", metavar="FIGURES", help="Figures to fit: a,b,PROFILE:cpu.c; may be empty."
+        ),
+    ] = "",
+    profile: Annotated[
+        str | None,
+        typer.Option("--profile", help="The profile of figures that are named without one."),
+    ] = None,
     choose: Annotated[
         list[str] | None,
-        typer.Option("--choose", metavar="FIGURE=VALUES", help="Figures of which to try values."),
+        typer.Option(
+            "--choose",
+            metavar="NAME=VALUES",
+            help="Figures, or keys of the study by path, of which to try values.",
+        ),
     ] = None,
+    on: Annotated[
+        str,
+        typer.Option(
+            "--on", metavar="METRICS", help="Of measured runs: what to fit to, such as etr_per_s."
+        ),
+    ] = "",
+    only: options.Only = None,
     tolerance: Annotated[
         list[str] | None,
         typer.Option(
             "--tolerance",
             metavar="METRIC=NUMBER",
-            help="How far the model may be from a metric, in its unit. [default: 1 %]",
+            help="How far the model may be from a metric, in its unit or in %. [default: 1 %]",
         ),
     ] = None,
     without: Annotated[
         list[str] | None,
         typer.Option("--without", metavar="METRIC", help="Metrics that are not looked at."),
     ] = None,
-    rounds: Annotated[int, typer.Option("--rounds", min=1, help="Rounds of the search.")] = 4,
+    rounds: Annotated[int, typer.Option("--rounds", min=1, help="Most rounds of the search.")] = 12,
+    warmup: Annotated[
+        str, typer.Option("--warmup", help="Simulated time of each run before it is measured.")
+    ] = "2 s",
     measure: Annotated[
-        str, typer.Option("--measure", help="Simulated time of each run, after 2 s of warm-up.")
+        str, typer.Option("--measure", help="Simulated time that each run is measured for.")
     ] = "20 s",
+    replicates: Annotated[
+        int, typer.Option("--replicates", min=1, help="Simulated runs of each row.")
+    ] = 1,
+    overrides: options.Set = None,
     write: Annotated[
         Path | None,
-        typer.Option("--write", metavar="FILE", help="Write the profile with what was found."),
+        typer.Option(
+            "--write",
+            metavar="PATH",
+            help="Write the profile with what was found: a file, or the folder of PROFILE.yaml.",
+        ),
     ] = None,
     threads: Annotated[int | None, typer.Option("--threads", min=1)] = None,
     json: options.Json = False,
 ) -> None:
-    """Fit figures of an application's profile to the reference data of a study, by the simulator.
+    """Fit figures of profiles to a study's reference data or to measured runs, by the simulator.
 
-    Rows of a reference with `predict: true` are never fitted: what the model says of them is shown.
-    The leave-one-out column is what it says of a row when fitted to all others.
+    Rows of a reference with `predict: true`, or that its `fitted` does not name, are never fitted:
+    what the model says of them is shown. The leave-one-out column is what it says of a row when
+    fitted to all others. All candidates meet the same random numbers, and the result is shown with
+    other ones.
     """
-    from netstudy.calibration import Options, calibrate, written
-    from netstudy.hardware import HardwareLibrary
-    from netstudy.study import load
+    from netstudy.calibration import Length, Options, calibrate, library_of
+    from netstudy.cli._prepare import pairs
+    from netstudy.store import Folder
+    from netstudy.study import apply_overrides, load, parse_only
     from netstudy.units import parse_duration
 
-    known = load(study)
+    measured = Folder.at(study)
+    known = load(study) if measured is None else measured.study()
+    known = apply_overrides(known, pairs(overrides or (), "--set"))
+    if (measured is None) == bool(on):
+        raise StudyError("says what measured runs are fitted on: name both, or none", "--on")
     asked = Options(
-        figures=tuple(part.strip() for part in fit.split(",")),
+        figures=_names(fit),
         choices=dict(_choice(text) for text in choose or ()),
-        tolerances=dict(_number(text) for text in tolerance or ()),
+        tolerances=dict(_number(text) for text in tolerance or () if not text.endswith("%")),
+        shares=dict(_share(text) for text in tolerance or () if text.endswith("%")),
         left_out=frozenset(without or ()),
+        metrics=_names(on),
+        only=parse_only(only or (), known),
         rounds=rounds,
-        measure_s=parse_duration(measure) / 1e9,
+        length=Length(parse_duration(warmup) / 1e9, parse_duration(measure) / 1e9, replicates),
         threads=threads,
     )
-    found = calibrate(known, profile, asked)
+    found = calibrate(known, profile, asked, measured)
     if write is not None:
-        library = HardwareLibrary.default(known.folder)
-        write.write_text(written(library, found, _source(known)), encoding="utf-8")
+        command = _command(
+            study,
+            {
+                "--profile": profile,
+                "--fit": fit,
+                "--choose": choose,
+                "--on": on,
+                "--only": only,
+                "--tolerance": tolerance,
+                "--without": without,
+                "--set": overrides,
+                "--warmup": warmup,
+                "--measure": measure,
+                "--replicates": str(replicates),
+            },
+        )
+        _write(write, library_of(known, measured), found, command)
     if json:
         print_json(_data(found))
     else:
@@ -89,16 +146,40 @@ def command(
             print(line)
 
 
-def _source(study: Study) -> str:
-    files = dict.fromkeys(one.file for one in study.reference if not one.predict)
-    return f"netstudy calibrate on {study.study}/" + ", ".join(files)
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
-def _choice(text: str) -> tuple[str, tuple[Any, ...]]:
+def _write(path: Path, library: HardwareLibrary, found: Calibration, source: str) -> None:
+    """Write the profiles that have a fitted figure: as this file, or into this folder."""
+    from netstudy.calibration import written
+
+    fitted = found.fitted(source)
+    profiles = list(dict.fromkeys(figure.profile for figure in fitted))
+    if len(profiles) > 1 and not path.is_dir():
+        raise StudyError(f"is no folder, and {' and '.join(profiles)} are several files", "--write")
+    for name in profiles:
+        file = library.file(name)
+        assert file is not None, "its figures were found"
+        target = path / f"{name}.yaml" if path.is_dir() else path
+        target.write_bytes(written(file, fitted))
+
+
+def _command(study: Path, given: Mapping[str, str | list[str] | None]) -> str:
+    """The command that finds the figures again: what a profile says they are from."""
+    words = ["netstudy", NAME, str(study)]
+    for option, value in given.items():
+        for one in [value] if isinstance(value, str) else value or ():
+            words += [option, one] if one else []
+    return shlex.join(words)
+
+
+def _choice(text: str) -> tuple[str, tuple[str, ...]]:
     name, given, values = text.partition("=")
-    if not given or not all(part.strip().isdigit() for part in values.split(",")):
-        raise StudyError(f"--choose {text}: write FIGURE=VALUES, such as database_slots=6,8")
-    return name, tuple(int(part) for part in values.split(","))
+    found = _names(values)
+    if not given or not found:
+        raise StudyError(f"--choose {text}: write NAME=VALUES, such as database_slots=6,8")
+    return name.strip(), found
 
 
 def _number(text: str) -> tuple[str, float]:
@@ -110,24 +191,25 @@ def _number(text: str) -> tuple[str, float]:
         raise
 
 
+def _share(text: str) -> tuple[str, float]:
+    name, percent = _number(text.removesuffix("%").strip())
+    return name, percent / 100
+
+
 def _refused(text: str) -> float:
     raise StudyError(f"--tolerance {text}: write METRIC=NUMBER, such as response_ms_mean=0.5")
 
 
 def _lines(found: Calibration) -> Iterator[str]:
-    from netstudy import wire
-    from netstudy.calibration.model import written
-    from netstudy.knobs import knobs
-
-    known = knobs(wire.Costs)
-    yield f"profile {found.profile}, sum of squares {found.cost:.1f}"
+    yield f"sum of squares {found.cost:.1f}"
     for choice, cost in found.costs.items() if len(found.costs) > 1 else ():
         yield f"tried {choice}: {cost:.1f}"
-    for name, value in found.chosen.items():
-        yield f"{name}: {value}"
+    for name, text in found.chosen.items():
+        yield f"{name}: {text} ({found.as_good[name].low} to {found.as_good[name].high})"
     for name, value in found.values.items():
-        low, high = (written(known[name], end) for end in found.intervals[name])
-        yield f"{name}: {written(known[name], value)} ({low} to {high})"
+        figure = found.figures[name]
+        low, high = (figure.written(end) for end in found.intervals[name])
+        yield f"{figure.profile} {figure.name}: {figure.written(value)} ({low} to {high})"
     yield ""
     for one in found.judged:
         yield _row(one)
@@ -136,30 +218,41 @@ def _lines(found: Calibration) -> Iterator[str]:
 
 def _row(one: Judged) -> str:
     target = one.target
-    without = "predicted" if one.left_out is None else f"left out {one.left_out:.4g}"
+    if target.predicted:
+        without = "predicted"
+    elif one.left_out is None:
+        without = "fitted, and the other rows are too few without it"
+    else:
+        without = f"left out {one.left_out:.4g}"
+    percent = f" ({100 * one.error / target.value:+.1f} %)" if target.value else ""
     return (
-        f"{target.row} {target.metric}: published {target.value:g}, simulated "
-        f"{one.simulated:.4g}, error {one.error:+.3g}, {without}"
+        f"{target.row} {target.metric}: measured {target.value:.4g}, simulated "
+        f"{one.simulated:.4g}, error {one.error:+.3g}{percent}, {without}"
     )
 
 
 def _data(found: Calibration) -> dict[str, Any]:
     return {
-        "profile": found.profile,
         "values": dict(found.values),
         "intervals": {name: list(ends) for name, ends in found.intervals.items()},
         "chosen": dict(found.chosen),
+        "as_good": {name: [one.low, one.high] for name, one in found.as_good.items()},
         "sum_of_squares": found.cost,
         "tried": dict(found.costs),
-        "rows": [
-            {
-                "row": one.target.row,
-                "metric": one.target.metric,
-                "published": one.target.value,
-                "simulated": one.simulated,
-                "left_out": one.left_out,
-            }
-            for one in found.judged
-        ],
+        "rows": _rows(found.judged),
         "unresolved": list(found.unresolved),
     }
+
+
+def _rows(judged: Sequence[Judged]) -> list[dict[str, Any]]:
+    return [
+        {
+            "row": one.target.row,
+            "metric": one.target.metric,
+            "measured": one.target.value,
+            "simulated": one.simulated,
+            "predicted": one.target.predicted,
+            "left_out": one.left_out,
+        }
+        for one in judged
+    ]

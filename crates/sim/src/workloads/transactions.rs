@@ -86,9 +86,6 @@ impl Applications for Transactions {
         wiring: &Wiring,
         stage: S,
     ) -> Result<S::Done, String> {
-        if run.probe.is_some() {
-            return Err("there is no probe beside transactions".to_owned());
-        }
         let costs = self.costs.as_ref().ok_or("the plan has no costs of a page element")?;
         check(costs)?;
         let tiers = Tiers { work: self, costs, run, wiring };

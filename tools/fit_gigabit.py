@@ -32,6 +32,8 @@ from functools import cache
 from typing import Any
 
 from netstudy import wire
+from netstudy.analysis.nodes import node_metric
+from netstudy.analysis.samples import RunSample
 from netstudy.plan import make_plan
 from netstudy.study import Study, apply_overrides, load
 from tools import fit, trial
@@ -43,6 +45,9 @@ CLOSE = 0.005
 """Rates this close to the published ones are taken for equal."""
 ROUNDS_MAX = 8
 FILE = "20 MB"
+RATE = node_metric("switch@server.port_in_mbps_mean")
+"""What the published values are values of: the mean of the seconds inside the phase, without the
+transfers that run on behind it."""
 FRAME_BITS = 8 * 1518
 PAYLOAD_BYTES = 1460
 """Of a full frame without timestamps, which the client does not have."""
@@ -109,7 +114,7 @@ def published() -> tuple[Row, ...]:
 
 
 def plan(rows: Sequence[Row], seconds: int, replicates: int, seed: int) -> trial.Plan:
-    """The study's plan for these rows of the copying daemon, without its instruments."""
+    """The study's plan for these rows of the copying daemon, with the rate's instrument alone."""
     changes = {
         "replicates": str(replicates),
         "procedure.measure": f"{seconds} s",
@@ -124,7 +129,9 @@ def plan(rows: Sequence[Row], seconds: int, replicates: int, seed: int) -> trial
     asked: trial.Plan = wire.Plan.model_dump(made, mode="json", by_alias=True)
     wanted = {(row.clients, row.sink) for row in rows}
     asked["runs"] = [
-        {**run, "instruments": []} for run in asked["runs"] if _place(run["treatment"]) in wanted
+        {**run, "instruments": [one for one in run["instruments"] if one["kind"] == "snmp"]}
+        for run in asked["runs"]
+        if _place(run["treatment"]) in wanted
     ]
     return asked
 
@@ -147,11 +154,10 @@ def with_chosen(base: trial.Plan, chosen: Chosen) -> trial.Plan:
 def rates(asked: trial.Plan) -> dict[tuple[int, str], list[float]]:
     """What the switch receives from the server, in Mbit/s, by row and replicate."""
     found: dict[tuple[int, str], list[float]] = {}
-    for record in trial.simulate(asked):
-        measure = record.measure
-        assert measure is not None, "a run that is ok was measured"
-        octets = record.growth(record.ports["switch"]["server"])["bytes_received"]
-        mbps = octets * 8e3 / (measure.end_ns - measure.start_ns)
+    runs = wire.Plan.model_validate(asked).runs
+    for run, record in zip(runs, trial.simulate(asked), strict=True):
+        mbps = RATE.reading.of_run(RunSample(run, record))
+        assert mbps is not None, "the switch is sampled in each run"
         found.setdefault(_place(record.treatment), []).append(mbps)
     return found
 

@@ -257,6 +257,38 @@ def test_extremes_are_of_the_rates_between_two_samples_in_the_phase() -> None:
     assert list(found[1]) == pytest.approx([1.0, 8.0])
 
 
+def test_a_mean_is_of_the_phase_though_its_last_reading_waited_for_a_transfer_to_end() -> None:
+    """8 Mbit/s in the phase's two seconds, a tail of 1 Mbit/s in the second behind it."""
+    series = (sampled("client", [0.0, 0.9, 1.9, 3.0], [0, 900_000, 1_900_000, 2_125_000]),)
+    ports = {"client": interface(sent=2_125_000)}
+    late = edges(0, 3 * TWO_SECONDS_NS // 2)
+    record = counted(ports=ports, edges=late, series=series)
+    assert value(record, "client.send_mbps") == pytest.approx(8.0)
+    without = counted(ports=ports, edges=late)
+    assert value(without, "client.send_mbps") == pytest.approx(17 / 3)
+    soon = counted(ports=ports, edges=edges(0, TWO_SECONDS_NS + 10_000_000), series=series)
+    assert value(soon, "client.send_mbps") == pytest.approx(17 / 2.01)
+
+
+def test_a_share_of_the_line_is_of_the_phase_too() -> None:
+    """Full for 2 s, and then for 1 s nothing: the reading behind the phase came at 3 s."""
+    full = 10_000_000_000 // ((1500 + FRAMING_BYTES) * 8)
+    packets = [0, full, 2 * full, 2 * full]
+    series = Series(
+        node="client",
+        port="eth0",
+        instrument="host",
+        at_ns=(0, 900_000_000, 1_900_000_000, 3_000_000_000),
+        values={
+            "interface_bytes_sent": tuple(1514 * n for n in packets),
+            "interface_packets_sent": tuple(packets),
+        },
+    )
+    ports = {"client": interface(sent=2 * full * 1514, packets=2 * full)}
+    record = counted(ports=ports, edges=edges(0, 3_000_000_000), series=(series,))
+    assert value(record, "client.send_utilisation_pct") == pytest.approx(200 / 1.9, abs=0.01)
+
+
 def test_hosts_of_a_group_that_were_sampled_at_other_instants_are_added_at_the_first_ones() -> None:
     """Steady rates of 1 and 2 Mbit/s are 3 together, whenever each was read."""
     rate = {"server-1": 125_000, "server-2": 250_000, "server-3": 0}

@@ -27,11 +27,11 @@ ARGUMENTS = [
 ]
 DESK, TELEPHONE = {"width": 1280, "height": 900}, {"width": 360, "height": 740}
 
-BOXES = """(figure) => [...figure.querySelectorAll(".still svg, .live svg")]
-  .map((drawing) => drawing.getBoundingClientRect().toJSON()).filter((box) => box.width > 0)"""
-POINTS = """(figure) => [...figure.querySelectorAll(".mark-symbol.role-mark path")]
+BOXES = """(figure) => [...figure.querySelectorAll(".still > div, .live")]
+  .map((seen) => seen.getBoundingClientRect().toJSON()).filter((box) => box.width > 0)"""
+POINTS = """(figure) => [...figure.querySelectorAll(".mark-symbol.role-mark :is(path, circle)")]
   .filter((point) => point.getBoundingClientRect().width > 0).length"""
-SHAPES = POINTS.replace(".mark-symbol.role-mark path", ".role-mark path")
+SHAPES = POINTS.replace(".mark-symbol.role-mark", ".role-mark")
 """Lines and bars too."""
 
 pytestmark = [
@@ -111,7 +111,7 @@ def test_every_figure_is_drawn(page: Page, viewport: dict[str, int]) -> None:
 
 
 def test_every_chart_holds_its_points(page: Page) -> None:
-    charts = page.locator("figure:has(.narrow)").all()
+    charts = page.locator("figure:has(.sideways)").all()
     assert len(charts) == 13
     assert all(chart.evaluate(SHAPES) >= 2 for chart in charts)
     points = [chart.evaluate(POINTS) for chart in charts]
@@ -130,6 +130,17 @@ def test_a_table_sorts_by_click_down_and_up(page: Page) -> None:
     assert header.count() == 1
     assert first_column(page) == rising[::-1]
     assert sorted(rising) == ["1", "2", "5", "9"]
+
+
+def test_a_sorted_number_is_still_told_its_own_source(page: Page) -> None:
+    page.locator("#results-table thead button").nth(2).click()
+    row = page.locator("#results-table tbody tr", has=page.locator("th", has_text="5")).first
+    cell = row.locator("td data").first
+    cell.hover()
+    page.wait_for_function("() => document.querySelector('#results-table td data').title")
+    assert "servers=5" in (cell.get_attribute("title") or "")
+    row.locator("td data").last.hover()
+    assert "servers=5" in (row.locator("td data").last.get_attribute("title") or "")
 
 
 def test_numbers_sort_as_numbers_and_missing_ones_come_last(page: Page) -> None:

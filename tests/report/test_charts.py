@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from xml.etree import ElementTree
 
 import pytest
@@ -24,13 +25,19 @@ def panel_of(plan: Plan, compared: str | None = "switch", without: int | None = 
 
 
 def marks(text: str, role: str) -> list[ElementTree.Element]:
-    """The drawn marks of one kind, without those of legend and axes."""
-    return [
-        mark
-        for group in ElementTree.fromstring(text).iter(f"{SVG}g")
-        if (group.get("class") or "").startswith(f"mark-{role} role-mark")
-        for mark in group
-    ]
+    """The drawn marks of one kind, without those of legend and axes, with what a mark takes from
+    the groups about it."""
+
+    def within(node: ElementTree.Element, taken: dict[str, str]) -> Iterator[ElementTree.Element]:
+        taken = {**taken, **node.attrib}
+        is_group = (node.get("class") or "").startswith(f"mark-{role} role-mark")
+        for child in node:
+            if is_group and child.tag != f"{SVG}g":
+                yield ElementTree.Element(child.tag, {**taken, **child.attrib})
+            else:
+                yield from within(child, taken)
+
+    return list(within(ElementTree.fromstring(text), {}))
 
 
 @pytest.mark.parametrize("size", [WIDE, NARROW])
@@ -52,10 +59,9 @@ def test_series_differ_in_shape_and_dash_besides_colour() -> None:
     text = svg(
         metric_chart(panel_of(incast_plan([1, 2, 3], iterations=80)), COMPLETION, INCAST), WIDE
     )
-    lines = re.findall(r'role-mark[^>]*><path[^>]*d="M[^"]*L[^>]*>', text)
-    dashes = {re.search(r'stroke-dasharray="([^"]*)"', line)[1] for line in lines}  # type: ignore[index]
-    assert len(dashes) == 2
-    shapes = {mark.get("d") for mark in marks(text, "symbol") if mark.get("stroke-width") == "1.5"}
+    assert len({mark.get("stroke-dasharray") for mark in marks(text, "line")}) == 2
+    drawn = [mark for mark in marks(text, "symbol") if mark.get("stroke-width") == "1.5"]
+    shapes = {(mark.tag, mark.get("d")) for mark in drawn}
     assert len(shapes) == 2
 
 

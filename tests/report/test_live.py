@@ -5,7 +5,9 @@ from __future__ import annotations
 import gzip
 import json
 import re
+from base64 import b64decode
 from pathlib import Path
+from typing import Any
 
 from netstudy.analysis.study_result import analyse
 from netstudy.report.document import document
@@ -19,28 +21,40 @@ def test_the_library_is_the_one_that_draws_the_static_figures() -> None:
     assert gzip.decompress(PATH.read_bytes()).decode() == bundled()
 
 
+def carried(page: str, name: str) -> Any:
+    """What a page carries packed under that name."""
+    (packed,) = re.findall(rf'<script type="text/plain" id="{name}">([^<]*)</script>', page)
+    return json.loads(gzip.decompress(b64decode(packed)))
+
+
 def test_the_page_carries_library_and_figures_once(page: str) -> None:
     assert page.count('id="library"') == 1
-    names = re.findall(r'<script type="application/json" id="chart-([^"]+)">', page)
-    assert len(names) == len(set(names))
-    assert set(re.findall(r'data-chart="([^"]+)"', page)) == set(names)
+    charts = set(re.findall(r'data-chart="([^"]+)"', page))
+    assert charts == carried(page, "figures").keys()
 
 
-def test_what_a_figure_is_drawn_from_is_json_that_ends_no_script(page: str) -> None:
-    for text in re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', page, re.S):
-        found = json.loads(text)
+def test_numbers_in_tables_have_their_sources_beside_the_figures(page: str) -> None:
+    sources = carried(page, "sources")
+    numbers = re.findall(r'<data value="[^"]*">', page)
+    assert len(sources) == len(numbers) > 100
+    assert all(sources)
+
+
+def test_what_a_figure_is_drawn_from_holds_its_values_once(page: str) -> None:
+    for found in carried(page, "figures").values():
         assert found["rows"]
         assert "datasets" not in found["wide"]
         if "facet" in found["wide"]:  # a phone has panels one below the other
             assert found["narrow"]["columns"] == 1
         else:
             assert found["narrow"]["width"] < found["wide"]["width"]
-        assert "<" not in text
 
 
 def test_a_static_page_has_neither_library_nor_script_for_figures(incast: Folder) -> None:
     static = render_html(document(incast, analyse(incast)), is_static=True)
     assert 'id="library"' not in static
+    assert '<data value="' not in re.sub(r'<data value="[^"]*" title="[^"]+">', "", static)
+    assert static.count('class="narrow"') == static.count('class="wide"') > 5
     assert "data-chart" not in static
     assert "DecompressionStream" not in static
 

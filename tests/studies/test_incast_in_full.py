@@ -13,6 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 NETSTUDY = Path(sys.executable).parent / "netstudy"
 COLUMNS = [
+    "cases",
     "switch",
     "configuration",
     "servers",

@@ -6,9 +6,10 @@ as small multiples. A figure whose every value is zero is not drawn; a note says
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from netstudy.analysis.cells import CellRow
 from netstudy.analysis.curves import curves_of
@@ -60,8 +61,8 @@ class Figure:
         return render.png(self.wide)
 
     @cached_property
-    def live(self) -> str | None:
-        """What the page makes a chart of that can be looked into, as JSON; None for a drawing."""
+    def live(self) -> Mapping[str, Any] | None:
+        """What the page makes a chart of that can be looked into; None for a drawing."""
         source = self.source
         return None if isinstance(source, str) else live.payload(source)
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jinja2 import Environment, PackageLoader
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from netstudy.report import typst
-from netstudy.report.charts.live import library
+from netstudy.report.charts.live import library, packed
 from netstudy.report.document import Document, document
 from netstudy.report.markdown import pipe_table, text
 from netstudy.report.refs import Number
@@ -94,13 +95,29 @@ def render_html(doc: Document, *, is_static: bool = False) -> str:
     environment = _templates(escapes=True)
     environment.tests["number"] = lambda value: isinstance(value, Number)
     environment.filters["inline"] = _inline_svg
-    scripts = ("report.js",) if is_static else ("report.js", "figures.js")
+    sources: list[str] = []
+    environment.filters["cell"] = escape if is_static else partial(_without_source, sources)
+    scripts = (
+        ("report.js",) if is_static else ("report.js", "unpack.js", "sources.js", "figures.js")
+    )
+    figures = {one.name: one.live for one in doc.figures() if one.live is not None}
     return environment.get_template("report.html.j2").render(
         doc=doc,
         css=_source(environment, "report.css"),
         script="".join(_source(environment, name) for name in scripts),
         library="" if is_static else library(),
+        figures=figures,
+        sources=sources,
+        packed=packed,
     )
+
+
+def _without_source(sources: list[str], value: object) -> str:
+    """A value of a table; the source of a number goes to the others, in the order of the page."""
+    if not isinstance(value, Number):
+        return escape(value)
+    sources.append(value.source)
+    return value.without_source()
 
 
 def render_markdown(doc: Document) -> str:

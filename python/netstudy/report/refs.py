@@ -32,6 +32,11 @@ class Number:
             repr(self.value), self.source, self.text
         )
 
+    def without_source(self) -> str:
+        """The same for a page that keeps the source elsewhere; the value with as many digits as a
+        reader can sort by."""
+        return Markup('<data value="{}">{}</data>').format(f"{self.value:.7g}", self.text)
+
 
 SHORT = 30
 """Single words up to this length are never broken."""

@@ -1,6 +1,8 @@
 """Metrics of nodes in a phase: of hosts, interfaces, switch ports, links and the machine.
 
-Counters are read at the edges of every phase, so that every run has the mean of each rate.
+Counters are read at the edges of every phase, so that every run has the mean of each rate. Where
+the last one was read clearly after the phase, because a transfer that it had begun went on, the
+mean is that of the samples inside the phase, if an instrument took any.
 Percentiles and extremes are those of the rates between two samples, if an instrument sampled the
 node. A quantity that was not counted is missing and never 0.
 """
@@ -18,7 +20,7 @@ from netstudy.analysis.distribution import raw
 from netstudy.analysis.metrics import SOCKETS, Metric, RatioOfSums, Reading
 from netstudy.analysis.nodes.formulas import FORMULAS, Formula, Fraction, Rule
 from netstudy.analysis.nodes.goodput import goodput, goodput_by_second
-from netstudy.analysis.nodes.growth import Growth, between_samples, over_phase
+from netstudy.analysis.nodes.growth import Growth, between_samples, over_phase, overruns
 from netstudy.analysis.nodes.places import Kind, Place, neighbours, places
 from netstudy.analysis.samples import Floats, RunSample, Terms
 from netstudy.analysis.statistics import STATISTICS, Statistic, reading_of
@@ -146,9 +148,32 @@ def _terms(name: MetricName, formula: Formula, run: RunSample) -> Terms | None:
     if name.base == GOODPUT:
         found = _places(run, name.scope, name.base)
         return goodput(run, found) if found and name.phase == "measure" else None
+    runs_on = run.kept((overruns, name.phase), lambda: overruns(run, name.phase))
+    steady = _within(name, formula, run) if runs_on else None
+    if steady is not None:
+        return steady
     grown = _grown(run, name.scope, name)
     fractions = [None if one is None else formula.of(one) for one in grown]
     return _together(fractions, formula.rule)
+
+
+def _within(name: MetricName, formula: Formula, run: RunSample) -> Terms | None:
+    """Sums over the samples inside the phase; None for counts, and where nothing sampled it."""
+    assert name.scope is not None, f"{name.text} is measured at no node"
+    found = _places(run, name.scope, name.base)
+    for instrument in formula.sampled_by:
+        grown = between_samples(run, found, instrument, name.phase)
+        value = _together([formula.of(one) for one in grown], formula.rule)
+        if value is not None:
+            above, below = value
+            known = ~np.isnan(above)
+            is_count = bool(np.all(below == 1))
+            return None if is_count or not known.any() else _sums(above[known], below[known])
+    return None
+
+
+def _sums(above: Floats, below: Floats) -> Terms:
+    return np.array([above.sum()]), np.array([below.sum()])
 
 
 def _grown(run: RunSample, scope: Scope, name: MetricName) -> list[Growth | None]:

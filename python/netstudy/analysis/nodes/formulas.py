@@ -168,7 +168,7 @@ def _utilisation(*directions: Literal["sends", "receives"]) -> Callable[[Growth]
         ]
         if len(shares) < len(directions) * len(growth.place.lines) or not shares:
             return None
-        return np.max(shares, axis=0) * 100.0, np.ones(growth.seconds.size)
+        return np.max(shares, axis=0) * 100.0 * growth.seconds, growth.seconds
 
     return of
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import reduce
+from functools import cache, reduce
 
 import numpy as np
 
 from netstudy.analysis.clocks import Booleans, inside, placed
 from netstudy.analysis.nodes.places import Line, Place
 from netstudy.analysis.samples import NS_PER_S, Floats, RunSample, Sampled
-from netstudy.wire import InstrumentKind, PhaseKind, Readings, growth_between
+from netstudy.wire import Edges, InstrumentKind, PhaseKind, Readings, growth_between
 
 DISCONTINUITIES = "discontinuities"
 """A column of a series: how often its counters had begun anew."""
@@ -64,8 +64,9 @@ def over_phase(run: RunSample, place: Place, phase: PhaseKind) -> Growth | None:
     if not seconds:
         return None
     record = run.record
-    edges = record.edges_of(phase)
+    edges = _edges(run, phase)
 
+    @cache  # several metrics read the same counter
     def read(port: str | None, counter: str) -> Floats | None:
         counted: Readings = (
             record.counters.get(place.node, {})
@@ -79,15 +80,36 @@ def over_phase(run: RunSample, place: Place, phase: PhaseKind) -> Growth | None:
     return Growth(place, length, length, read, _cpus(run, place.node))
 
 
+def _edges(run: RunSample, phase: PhaseKind) -> Edges:
+    """The edges of a phase, which all places of a run share."""
+    return run.kept((_edges, phase), lambda: run.record.edges_of(phase))
+
+
 def _between_edges(run: RunSample, node: str, phase: PhaseKind) -> float | None:
     """Time between the readings of a node at both edges of a phase, by its own clock."""
-    start, end = run.record.edges_of(phase)
+    start, end = _edges(run, phase)
     if start is None or end is None:
         return None
     known = run.record.nodes.get(node)
     read_at = None if known is None else known.read_at_ns
     at = [edge.at_ns for edge in run.record.edges] if read_at is None else read_at
     return (at[end] - at[start]) / NS_PER_S
+
+
+_OVERRUN = 0.01
+"""Share of a phase by which the readings at its edges may lie further apart than its ends."""
+
+
+def overruns(run: RunSample, phase: PhaseKind) -> bool:
+    """Whether counters at the end of a phase were read clearly after it, when what it had begun had
+    come to its end: growth between the edges is then that of a longer time."""
+    start, end = _edges(run, phase)
+    lasted = run.record.phase(phase)
+    if start is None or end is None or lasted is None:
+        return False
+    length_ns = lasted.end_ns - lasted.start_ns
+    edges = run.record.edges
+    return edges[end].at_ns - edges[start].at_ns > (1 + _OVERRUN) * length_ns
 
 
 def between_samples(

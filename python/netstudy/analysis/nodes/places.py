@@ -81,7 +81,8 @@ def _place(network: Network, node: Host | Zone | Switch, towards: str | None) ->
     ports = list(_ports(network, host))
     own = [port for port, _, _ in ports if bound in (None, port.name)]
     chosen = own if towards is None else _towards(network, host, ports, towards)
-    lines = tuple(_line(port, far) for port, far, _ in ports if port in own and port in chosen)
+    names = {port.name for port in own} & {port.name for port in chosen}
+    lines = tuple(_line(port, far) for port, far, _ in ports if port.name in names)
     if not lines and (towards is not None or isinstance(node, Switch)):
         return None
     return Place(node.name, lines, are_all=len(lines) == len(ports))
@@ -133,7 +134,7 @@ def _each_end(network: Network) -> Iterator[tuple[Port, Line]]:
     for link in network.links:
         known = [port for port in link.ports if port.node in switches] or link.ports
         for port, far in (link.ports, link.ports[::-1]):
-            if port in known:
+            if any(port is one for one in known):
                 yield port, _line(port, far)
 
 

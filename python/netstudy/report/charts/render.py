@@ -17,6 +17,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from types import ModuleType
 
+from netstudy.report.charts.compact import compact
 from netstudy.report.charts.style import Spec
 
 PNG_SCALE = 2
@@ -42,7 +43,7 @@ def svg(spec: Spec) -> str:
     """A Vega-Lite specification as SVG text."""
     specification = json.dumps(spec, ensure_ascii=False)
     text: str = _renderer(specification).vegalite_to_svg(specification)
-    return _PLACES.sub(_rounded, text)
+    return compact(_PLACES.sub(_rounded, text))
 
 
 def png(drawing: str) -> bytes:

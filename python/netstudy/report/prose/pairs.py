@@ -100,6 +100,8 @@ def _overall(
     exceptions = NOTHING
     if won < len(rows):
         exceptions = say("; ahead in {n} of them", n=count(won, "settings that it wins"))
+    if not won:
+        exceptions = say("; shown over all of them, and in no single one")
     return say(
         "{winner} {ahead}, on average over {n}{held}{exceptions}.",
         winner=named(pair.factor, winner),

@@ -1,8 +1,7 @@
 (() => {
   "use strict";
-  const library = document.getElementById("library");
   const charts = document.querySelectorAll("figure[data-chart]");
-  if (!library || !("DecompressionStream" in window) || !("IntersectionObserver" in window)) return;
+  if (!unpack || !("IntersectionObserver" in window)) return;
 
   const make = (tag, attributes = {}, ...children) => {
     const element = document.createElement(tag);
@@ -11,16 +10,15 @@
     return element;
   };
 
-  /* The library: unpacked when the first figure is looked at. */
+  /* The library and what it draws: unpacked when the first figure is looked at. */
   let loading = null;
   const load = () => {
     loading ??= (async () => {
-      const bytes = Uint8Array.from(atob(library.textContent.trim()), (c) => c.charCodeAt(0));
-      const unpacked = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+      const [library, figures] = await Promise.all([unpack("library"), unpack("figures")]);
       const script = make("script");
-      script.textContent = await new Response(unpacked).text();
+      script.textContent = library;
       document.head.append(script);
-      return window.netstudyEmbed;
+      return { embed: window.netstudyEmbed, figures: JSON.parse(figures) };
     })();
     return loading;
   };
@@ -189,7 +187,7 @@
   /* Drawing */
   const phone = matchMedia("(max-width: 44rem)");
   const draw = async (chart) => {
-    const embed = await load();
+    const { embed } = await load();
     const spec = { ...(phone.matches ? chart.narrow : chart.wide), datasets: { values: chart.rows } };
     const fresh = make("div");
     const { view } = await embed(fresh, spec, {
@@ -208,7 +206,7 @@
   };
   const enliven = async (figure) => {
     if (figure.chart) return;
-    const found = JSON.parse(document.getElementById(`chart-${figure.dataset.chart}`).textContent);
+    const found = (await load()).figures[figure.dataset.chart];
     const label = figure.querySelector("svg").getAttribute("aria-label");
     const box = make("div", { class: "live" });
     const chart = { ...found, label, box, hidden: new Set(), chosen: {} };

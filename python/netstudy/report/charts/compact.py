@@ -1,0 +1,150 @@
+"""Drawings of Vega, written shorter: a report has dozens of them, each for wide and narrow pages.
+
+What stays looks the same. Vega marks every group for scripts and for screen readers; a still
+drawing is one image with one text, so these marks go. Attributes that all children of a group
+repeat are written once, at the group; lines that look the same become one path; groups that do
+nothing go as well.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from xml.etree import ElementTree as ET
+
+_SVG = "http://www.w3.org/2000/svg"
+_GROUP = f"{{{_SVG}}}g"
+_PATH = f"{{{_SVG}}}path"
+_MARKS = {"role", "aria-hidden", "aria-roledescription", "aria-label", "pointer-events"}
+_KEPT_CLASSES = ("role-mark", "role-title")
+"""By which a reader's own style sheet, or a test, finds the data and the titles."""
+_DEFAULTS = {("opacity", "1"), ("x2", "0"), ("y2", "0"), ("transform", "translate(0,0)"), ("d", "")}
+"""Attributes that say what holds without them."""
+_INHERITED = (
+    "fill",
+    "font-family",
+    "font-size",
+    "font-style",
+    "font-weight",
+    "stroke",
+    "stroke-dasharray",
+    "stroke-linecap",
+    "stroke-linejoin",
+    "stroke-miterlimit",
+    "stroke-width",
+    "text-anchor",
+)
+"""Presentation attributes that children take from a group (SVG 2, appendix "Property index")."""
+_LINE = f"{{{_SVG}}}line"
+_PLACE = re.compile(r"translate\((-?[\d.]+),(-?[\d.]+)\)")
+_CIRCLE = re.compile(r"M([\d.]+),0A\1,\1,0,1,1,-\1,0A\1,\1,0,1,1,\1,0")
+"""A circle about the origin, as two arcs."""
+_OF_ONE_GROUP = {"class", "clip-path", "opacity"}
+"""They are about a group as a whole, which is not merged with another then."""
+
+
+def compact(drawing: str) -> str:
+    """The same drawing in fewer characters."""
+    ET.register_namespace("", _SVG)
+    root = ET.fromstring(drawing)
+    root.attrib.pop("version", None)
+    _share_font(root)
+    for child in list(root):
+        _shorten(child, root)
+    _share(root)
+    return ET.tostring(root, encoding="unicode", short_empty_elements=True).replace(" />", "/>")
+
+
+def _share_font(root: ET.Element) -> None:
+    """Name the font once, if all texts have the same."""
+    texts = [node for node in root.iter() if "font-family" in node.attrib]
+    if len({node.get("font-family") for node in texts}) == 1:
+        root.set("font-family", texts[0].get("font-family", ""))
+        for node in texts:
+            del node.attrib["font-family"]
+
+
+def _shorten(node: ET.Element, parent: ET.Element) -> None:
+    """Shorten an element and all below it, or take it away where it shows nothing."""
+    is_hidden = _is_hidden(node)
+    _drop_marks(node)
+    if circle := _CIRCLE.fullmatch(node.get("d", "")):
+        node.tag = f"{{{_SVG}}}circle"
+        del node.attrib["d"]
+        node.set("r", circle[1])
+    for child in list(node):
+        _shorten(child, node)
+    if is_hidden or (node.tag == _GROUP and not len(node)):
+        parent.remove(node)
+    elif node.tag == _GROUP:
+        _unwrap_children(node)
+        _share(node)
+        _join_lines(node)
+
+
+def _drop_marks(node: ET.Element) -> None:
+    for name, value in list(node.attrib.items()):
+        is_structure = name == "class" and not any(kept in value for kept in _KEPT_CLASSES)
+        if name in _MARKS or is_structure or (name, value) in _DEFAULTS:
+            del node.attrib[name]
+
+
+def _is_hidden(node: ET.Element) -> bool:
+    """Whether it is not displayed, or the ground of a group that has none."""
+    is_bare_ground = node.get("class") == "background" and not (
+        node.get("fill") or node.get("stroke")
+    )
+    return node.get("display") == "none" or is_bare_ground
+
+
+def _unwrap_children(node: ET.Element) -> None:
+    """Put the children of bare groups in their place, and merge a group with one that is its only
+    child."""
+    node[:] = list(_unwrapped(node))
+    if len(node) != 1 or node[0].tag != _GROUP:
+        return
+    only = node[0]
+    if _OF_ONE_GROUP & (node.attrib.keys() | only.attrib.keys()):
+        return
+    moves = [moved for one in (node, only) if (moved := one.get("transform"))]
+    node.attrib |= only.attrib
+    if moves:
+        node.set("transform", " ".join(moves))
+    node[:] = list(only)
+
+
+def _unwrapped(node: ET.Element) -> Iterator[ET.Element]:
+    for child in node:
+        if child.tag == _GROUP and not child.attrib:
+            yield from child
+        else:
+            yield child
+
+
+def _share(node: ET.Element) -> None:
+    """Write what all children say once."""
+    for name in _INHERITED if len(node) else ():
+        values = {child.get(name) for child in node}
+        if len(values) == 1 and None not in values:
+            node.set(name, values.pop() or "")
+            for child in node:
+                del child.attrib[name]
+
+
+def _join_lines(node: ET.Element) -> None:
+    """Write the lines of a group that differ in their places alone as one path."""
+    ends = [_ends(child) for child in node]
+    if len(ends) < 2 or None in ends:
+        return
+    path = ET.Element(_PATH, {"d": "".join(end for end in ends if end)})
+    node[:] = [path]
+
+
+def _ends(line: ET.Element) -> str | None:
+    """A line as a part of a path; None if it says more than its ends."""
+    place = _PLACE.fullmatch(line.get("transform", "translate(0,0)"))
+    if line.tag != _LINE or place is None or line.attrib.keys() - {"transform", "x2", "y2"}:
+        return None
+    x, y = line.get("x2", "0"), line.get("y2", "0")
+    way = f"v{y}" if x == "0" else f"h{x}" if y == "0" else f"l{x},{y}"
+    return f"M{place[1]},{place[2]}{way}"

@@ -430,6 +430,98 @@ fn a_sale_without_a_holding_buys_and_a_later_purchase_sells() {
     assert!(sold > 0 && bought >= sold, "{bought} bought, {sold} sold");
 }
 
+/// What one client at a time has done at a brokerage that knows who holds how many stocks.
+struct Exchange {
+    /// Holdings of the registered users.
+    held: Vec<u64>,
+    /// The registered user who is logged in, or the holdings of a new one.
+    user: Option<usize>,
+    held_by_new: u64,
+    /// Purchases and sales so far.
+    bought: u64,
+    sold: u64,
+}
+
+impl Exchange {
+    /// The registered users have 5 holdings each on average, as in the published population.
+    fn new(users: u64) -> Self {
+        let held = (0..users).map(|user| user % 11).collect();
+        Self { held, user: None, held_by_new: 0, bought: 0, sold: 0 }
+    }
+
+    fn serve(&mut self, now: Time, request: Request) -> Deed {
+        let now = now + ms(1);
+        match request {
+            Request::Login { user } => self.user = Some(user as usize),
+            Request::Register { .. } => (self.user, self.held_by_new) = (None, 0),
+            Request::Portfolio => return Deed::Hold(now, (*self.own() > 0).then_some(1)),
+            Request::Buy { .. } => {
+                *self.own() += 1;
+                self.bought += 1;
+            }
+            Request::Sell { .. } => {
+                *self.own() -= 1;
+                self.sold += 1;
+            }
+            _ => {}
+        }
+        Deed::Answer(now)
+    }
+
+    fn own(&mut self) -> &mut u64 {
+        match self.user {
+            Some(user) => &mut self.held[user],
+            None => &mut self.held_by_new,
+        }
+    }
+
+    fn held(&self) -> u64 {
+        self.held.iter().sum()
+    }
+}
+
+#[test]
+fn purchases_and_sales_keep_their_shares_however_long_it_goes_on() {
+    let mut exchange = Exchange::new(200);
+    let held_before = exchange.held();
+    let mut config = config(brokerage(&STANDARD), closed(1, ms(0)), ms(400_000));
+    config.deck.users = 200;
+    let mut generator = Generator::new(config, streams());
+    let mut parts = vec![(0, 0)];
+    drive(&mut generator, at(0), |now, request| {
+        if now >= at(100_000 * parts.len() as u64) {
+            parts.push((exchange.bought, exchange.sold));
+        }
+        exchange.serve(now, request)
+    });
+    parts.push((exchange.bought, exchange.sold));
+    let of = |name| {
+        let number = generator.names().position(|own| own == name).expect("it is in the mix");
+        generator.counts()[number].completed
+    };
+    // What was under way at the end has been carried out, and is not counted.
+    assert!(exchange.bought - of("buy") <= 1 && exchange.sold - of("sell") <= 1);
+    let all = sum(&generator);
+    let trades = (exchange.bought + exchange.sold) as f64;
+    let expected = 0.08 * (all.offered - of("login")) as f64;
+    assert!((trades - expected).abs() < 5.0 * expected.sqrt(), "{trades} of {expected}");
+    // Each part has its shares; the first holdings are as many as later ones.
+    let shares: Vec<f64> = parts
+        .windows(2)
+        .map(|two| {
+            let [bought, sold] = [two[1].0 - two[0].0, two[1].1 - two[0].1].map(|one| one as f64);
+            bought / (bought + sold)
+        })
+        .collect();
+    let error = (0.25 / (trades / shares.len() as f64)).sqrt();
+    for share in &shares {
+        assert!((share - shares[0]).abs() < 5.0 * error * 2.0_f64.sqrt(), "{shares:?}");
+    }
+    // Registered users buy as often as they sell: what they hold goes up and down with each trade.
+    let drift = exchange.held().abs_diff(held_before) as f64;
+    assert!(drift < 5.0 * trades.sqrt(), "{held_before} holdings became {}", exchange.held());
+}
+
 #[test]
 fn images_follow_their_page() {
     let mut config = config(brokerage(&[("update", 100)]), closed(1, ms(0)), ms(9));

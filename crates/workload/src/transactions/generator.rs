@@ -259,8 +259,9 @@ pub struct Generator<R> {
     /// Sums of the shares up to each operation.
     shares: Vec<u32>,
     is_brokerage: bool,
-    /// Numbers of the operations that log in, and that sell.
+    /// Numbers of the operations that log in, that buy, and that sell.
     login: u32,
+    buy: Option<u32>,
     sell: Option<u32>,
     streams: Streams<R>,
     deck: Deck,
@@ -273,7 +274,7 @@ pub struct Generator<R> {
     /// When the next submission of an open loop is due.
     arrival: Time,
     under_way: u32,
-    /// Sales that bought instead: as many purchases sell.
+    /// Sales of registered users that bought instead: as many of their purchases sell.
     deficit: u64,
     updates: u64,
     purchases: u64,
@@ -313,6 +314,7 @@ impl<R: Random> Generator<R> {
             shares: config.operations.iter().map(up_to).collect(),
             is_brokerage,
             login: numbered(&config.operations, login).unwrap_or(0),
+            buy: numbered(&config.operations, Script::Brokerage(Brokerage::Buy)),
             sell: numbered(&config.operations, Script::Brokerage(Brokerage::Sell)),
             deck: Deck::new(config.deck, &mut streams.deck),
             streams,
@@ -615,16 +617,18 @@ impl<R: Random> Generator<R> {
         self.shares.partition_point(|&up_to| up_to <= chance) as u32
     }
 
-    /// The next operation of a client. As many purchases sell as sales found nothing to sell.
+    /// The next operation of a client. As many purchases sell as sales found nothing to sell, those of new users
+    /// left out: these begin without holdings, and the others would sell theirs for them until none were left
+    /// (`DayTrader` 7 and 8: `getScenarioAction` and the scenario servlet leave them out, too).
     fn choose(&mut self, client: usize) -> u32 {
-        if self.is_brokerage && !self.clients[client].is_logged_in {
+        let own = &self.clients[client];
+        let is_registered = own.user.is_some();
+        if self.is_brokerage && !own.is_logged_in {
             return self.login;
         }
         let drawn = self.draw();
-        let buys =
-            self.config.operations[drawn as usize].script == Script::Brokerage(Brokerage::Buy);
         match self.sell {
-            Some(sale) if buys && self.deficit > 0 => {
+            Some(sale) if is_registered && self.deficit > 0 && self.buy == Some(drawn) => {
                 self.deficit -= 1;
                 sale
             }
@@ -730,11 +734,22 @@ impl<R: Random> Generator<R> {
                     own.holding = holding;
                 } else {
                     own.rest = Rest::Steps(BUY_INSTEAD);
-                    self.deficit += 1;
+                    self.deficit += u64::from(own.user.is_some());
+                    self.becomes_purchase(client);
                 }
             }
             _ => {}
         }
+    }
+
+    /// A sale without a holding is counted as the purchase that it is.
+    fn becomes_purchase(&mut self, client: usize) {
+        let (own, Some(buy)) = (&mut self.clients[client], self.buy) else { return };
+        if self.is_measuring {
+            self.counts[own.operation as usize].offered -= 1;
+            self.counts[buy as usize].offered += 1;
+        }
+        own.operation = buy;
     }
 
     /// A client's session is over.

@@ -688,6 +688,28 @@ class TierRoles(Roles):
     """The host of its database; empty where the application has no database of its own."""
 
 
+class PasswordSource(Wire):
+    """Where the password of a role is: plans and records have its place, never the password."""
+
+    env: str | None = None
+    """An environment variable."""
+    pgpass: str | None = None
+    """A file of libpq's passwords."""
+
+
+class ExistingDatabase(Wire):
+    """A PostgreSQL server that is there already."""
+
+    host: str
+    """An address, or the folder of its Unix socket."""
+    port: int = Field(default=5432, ge=1, le=65_535)
+    """It is part of the socket's name too."""
+    user: str
+    database: str
+    password: PasswordSource | None = None
+    """None: the server asks for none."""
+
+
 class Brokerage(Wire):
     """The brokerage of the engine."""
 
@@ -708,6 +730,8 @@ class Brokerage(Wire):
     """Registered users."""
     quotes: int = Field(default=10_000, gt=0)
     """Quoted stocks."""
+    existing: ExistingDatabase | None = None
+    """The server that has the data; None: one of the run's own."""
 
 
 class Program(Wire):
@@ -1003,6 +1027,8 @@ class Instrument(Wire):
     """The node that asks; None: the node itself."""
     access: SnmpAccess | None = None
     """How it shows who it is; None: nobody asks by SNMP."""
+    sysstat: bool = False
+    """Of a host: sysstat's own program records the measuring phase as well."""
 
 
 Treatment = dict[str, Level]

@@ -56,6 +56,14 @@ def test_a_mix_of_one_s_own_gives_all_the_shares(small: Small) -> None:
          "6:17: workload.transactions: needs either open (a rate) or closed (a number of users)"),
         ("application: brokerage, mix: {home: 20 %, quotes: 70 %}",
          "6:47: workload.transactions.mix: the shares add up to 90 %, not 100 %"),
+        ("application: brokerage, dsn: 'postgresql://u:hush@/d?host=/s'",
+         "6:47: workload.transactions.dsn: holds a password, which plan and records would then "
+         "hold: name its place by password, {env: VARIABLE} or {pgpass: /path}"),
+        ("application: brokerage, engine: sqlite, dsn: 'postgresql://u@/d?host=/s'",
+         "6:63: workload.transactions.dsn: is a server's, and SQLite is a file: keep one of them"),
+        ("application: brokerage, password: {env: TRADE}",
+         "6:52: workload.transactions.password: is that of a server which is there already: name "
+         "it by dsn"),
         ("application: brokerage, mix: {hom: 100 %}",
          '6:48: workload.transactions.mix.hom: unknown key; did you mean "home"?'),
         ("application: brokerage, mix: usual",

@@ -1,13 +1,14 @@
 //! The market: prices that move with each trade, and a summary that is recomputed now and then.
 
-use std::sync::atomic::{AtomicBool, Ordering::AcqRel};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{AcqRel, Release};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use netstudy_random::Stream;
 use serde::Serialize;
 
-use crate::database::{Connection, DatabaseError, Row, Statement};
+use crate::database::{Begin, Connection, DatabaseError, Row, Statement};
 use crate::operations::Quote;
 
 /// The summary is not recomputed sooner.
@@ -65,11 +66,11 @@ impl Market {
             Some((at, summary)) if at.elapsed() < SUMMARY_AGE => Ok(summary),
             Some((_, summary)) if self.is_computing.swap(true, AcqRel) => Ok(summary),
             _ => {
+                let _until_done = Computing(&self.is_computing);
                 let computed = compute(connection).await.map(Arc::new);
                 if let Ok(summary) = &computed {
                     *lock(&self.latest) = Some((Instant::now(), Arc::clone(summary)));
                 }
-                self.is_computing.store(false, std::sync::atomic::Ordering::Release);
                 computed
             }
         }
@@ -78,6 +79,15 @@ impl Market {
     /// The tables are new.
     pub(crate) fn forget(&self) {
         *lock(&self.latest) = None;
+    }
+}
+
+/// One request computes the summary: until this value goes, also where the request was given up.
+struct Computing<'a>(&'a AtomicBool);
+
+impl Drop for Computing<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Release);
     }
 }
 
@@ -97,11 +107,15 @@ const fn moved(price_cents: i64, percent: i64) -> i64 {
     if moved < PENNY_CENTS { PENNY_CENTS } else { moved }
 }
 
+/// The summary of one moment, whatever is traded meanwhile. After an error the transaction is the caller's to
+/// roll back.
 async fn compute<C: Connection>(connection: &mut C) -> Result<Summary, DatabaseError> {
+    connection.begin(Begin::Snapshot).await?;
     let totals = connection.query(Statement::MarketTotals, &[]).await?;
     let total = |column| totals.first().map_or(0, |row| row.int(column));
     let gainers = connection.query(Statement::Gainers, &[]).await?;
     let losers = connection.query(Statement::Losers, &[]).await?;
+    connection.commit().await?;
     let quotes = |rows: &[Row]| rows.iter().map(Quote::of).collect();
     Ok(Summary {
         index_cents: total(0),

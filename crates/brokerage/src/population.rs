@@ -98,8 +98,10 @@ pub(crate) async fn load<C: Connection>(
     connection: &mut C,
     population: &BrokeragePopulation,
 ) -> Result<Counts, DatabaseError> {
+    connection.claim_tables().await?;
     connection.begin(Begin::Durable).await?;
     connection.run_script(TABLES).await?;
+    connection.mark_tables().await?;
     let of = Rows::drawn(population);
     let mut counts = Counts::new();
     for (table, columns, rows) in [

@@ -80,7 +80,7 @@ fn the_victim_of_a_deadlock_is_begun_again() {
          PERFORM pg_sleep(0.01); END LOOP; END $$; \
          UPDATE account SET balance = balance WHERE profile_userid = 'uid:1'; COMMIT",
     );
-    server.wait_for("SELECT COUNT(*) FROM pg_locks WHERE locktype = 'advisory'");
+    server.wait_for("SELECT COUNT(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = 1");
     assert_eq!(client.post("/buy", "symbol=s:1&quantity=3").status, 200);
     assert!(other.wait_with_output().expect("psql ends").status.success());
     let counters = brokerage.counters();

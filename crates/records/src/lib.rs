@@ -53,6 +53,7 @@ pub use switch_plan::{
     SwitchRecordSchema, SwitchSampling,
 };
 pub use transactions::{
-    Application, Arrivals, Costs, Database, HttpMethod, HttpRequest, Load, Medium, Operation,
-    StatisticsSamples, TierRoles, TransactionErrors, TransactionSamples, Transactions,
+    Application, Arrivals, Costs, Database, ExistingDatabase, HttpMethod, HttpRequest, Load,
+    Medium, Operation, PasswordSource, StatisticsSamples, TierRoles, TransactionErrors,
+    TransactionSamples, Transactions,
 };

@@ -714,6 +714,9 @@ pub struct Instrument {
     /// How it shows who it is; none: nobody asks by SNMP.
     #[serde(default)]
     pub access: Option<SnmpAccess>,
+    /// Of a host: sysstat's own program records the measuring phase as well.
+    #[serde(default)]
+    pub sysstat: bool,
 }
 
 /// How a poller shows who it is: by a community (`SNMPv2c`), or as a user (`SNMPv3`).

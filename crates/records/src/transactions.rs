@@ -82,6 +82,9 @@ pub enum Application {
         users: u32,
         /// Quoted stocks.
         quotes: u32,
+        /// The server that has the data; none: one of the run's own.
+        #[serde(default)]
+        existing: Option<ExistingDatabase>,
     },
     /// Any program that answers HTTP.
     Program {
@@ -92,6 +95,33 @@ pub enum Application {
         /// Path whose answer says that it is ready.
         ready_path: String,
     },
+}
+
+/// A PostgreSQL server that is there already.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExistingDatabase {
+    /// An address, or the folder of its Unix socket.
+    pub host: String,
+    /// Its port, which is part of the socket's name too.
+    pub port: u16,
+    /// The role.
+    pub user: String,
+    /// The database.
+    pub database: String,
+    /// Where the role's password is; none: the server asks for none.
+    #[serde(default)]
+    pub password: Option<PasswordSource>,
+}
+
+/// Where the password of a role is: plans and records have its place, never the password.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PasswordSource {
+    /// An environment variable.
+    pub env: Option<String>,
+    /// A file of libpq's passwords.
+    pub pgpass: Option<String>,
 }
 
 /// Databases of the brokerage.

@@ -61,7 +61,8 @@ impl Sampler {
         wiring: &Wiring,
         connections: &[[usize; 2]],
     ) -> Result<Self, String> {
-        let records::Instrument { kind, node, port, every_ns, from, access: _ } = instrument;
+        let records::Instrument { kind, node, port, every_ns, from, access: _, sysstat: _ } =
+            instrument;
         if *every_ns == 0 {
             return Err(format!(
                 "the instrument {kind:?} of {node:?} reads at an interval of 0 ns"

@@ -9,7 +9,15 @@ use netstudy_records::{Phase, PhaseKind, Until};
 const MS: u64 = 1_000_000;
 
 fn instrument(kind: InstrumentKind, node: &str, every_ns: u64) -> Instrument {
-    Instrument { kind, node: node.to_owned(), port: None, every_ns, from: None, access: None }
+    Instrument {
+        kind,
+        node: node.to_owned(),
+        port: None,
+        every_ns,
+        from: None,
+        access: None,
+        sysstat: false,
+    }
 }
 
 /// An incast that loses frames, with a rest before and after the measuring phase.

@@ -68,6 +68,7 @@ fn run(load: Load, costs: Costs, seconds: u64) -> Run {
             data: Medium::Disk,
             users: 15_000,
             quotes: 10_000,
+            existing: None,
         },
         mix: vec![operation("home", 400_000), operation("quotes", 600_000)],
         load,

@@ -156,7 +156,12 @@ class Resolver:
         match instrument:
             case SarSampler():
                 for host in graph.hosts(instrument.sar):
-                    yield wire.Instrument(kind="host", node=host, every_ns=instrument.every)
+                    yield wire.Instrument(
+                        kind="host",
+                        node=host,
+                        every_ns=instrument.every,
+                        sysstat=instrument.sysstat,
+                    )
             case TcpSampler():
                 for node in _with_zones(network, graph.hosts(instrument.tcp)):
                     yield wire.Instrument(kind="tcp", node=node, every_ns=instrument.every)
@@ -167,13 +172,14 @@ class Resolver:
                     )
             case SnmpPoll():
                 for port in self._towards(network, instrument.snmp, instrument.port, path):
+                    asks: dict[str, Any] = {"from": instrument.from_}
                     yield wire.Instrument(
                         kind="snmp",
                         node=instrument.snmp,
                         port=port,
                         every_ns=instrument.every,
                         access=_access(instrument),
-                        **{"from": instrument.from_},
+                        **asks,
                     )
             case _:
                 return  # counters are read at the edges of phases without being asked for

@@ -12,6 +12,7 @@ from netstudy.documents.problems import listed
 from netstudy.plan.workloads import LOWERINGS, lowering_of_spec
 from netstudy.study import Study
 from netstudy.study.not_reported import not_reported
+from netstudy.study.procedure import SarSampler
 from netstudy.study.topology import Host
 from netstudy.study.vocabulary import PUBLISHED, TESTBEDS
 
@@ -45,6 +46,12 @@ def _not_simulated(study: Study, testbed: str) -> Iterator[str]:
             yield f"The cpu_quota of host {name} needs a testbed of real hosts, such as netns."
         if testbed != "sim" and (said := listed(_simulated_only(study, host))):
             yield f"The {said} of host {name} can only be simulated: leave it out, or use sim."
+    for instrument in study.instruments:
+        if testbed == "sim" and isinstance(instrument, SarSampler) and instrument.sysstat:
+            yield (
+                f"sysstat's sar at {instrument.sar} records a real kernel's counters: leave "
+                "sysstat out, or write it in the study's variant for netns."
+            )
     workload = study.workload
     if testbed == "sim" and (lowering := lowering_of_spec(workload.spec)):
         yield from lowering.not_simulated(workload.spec, study, ("workload", workload.kind))

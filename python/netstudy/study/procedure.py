@@ -134,6 +134,9 @@ class SarSampler(Model):
     """The host group."""
     every: IntervalValue = 10_000_000_000
     """Interval of the samples."""
+    sysstat: bool = False
+    """On real hosts: sysstat's own program (`sar -o`) records the measuring phase as well. Its file
+    is kept, and its figures are held against netstudy's."""
 
 
 class CounterSnapshot(Model):

@@ -24,6 +24,17 @@ from tests.study.keys.effects import (
 _PROBED = changed(INCAST, {"workload.probe": {"every": "10 ms"}})
 _PROGRAM = "workload.transactions.application"
 _OWN_MIX = changed(TRANSACTIONS, {"workload.transactions.mix": {"home": "50 %", "quotes": "50 %"}})
+_DSN = "postgresql://trade@/trade?host=/run/postgresql"
+_EXISTING = changed(
+    OPEN,
+    {
+        "topology.hosts": {
+            name: {"profile": "host-1g"} for name in ("client", "app", "more", "other")
+        },
+        "workload.transactions.dsn": _DSN,
+        "workload.transactions.password": {"env": "TRADE"},
+    },
+)
 _SHARES = ("home", "quotes", "logout", "register", "account", "portfolio", "buy", "sell", "update")
 _BY_FTP = changed(
     TRANSFER, {"workload.transfer": {"size": "1 MB", "protocol": "ftp", "from": "ram"}}
@@ -154,6 +165,16 @@ LOAD = {
         ),
         **examples(refused, TRANSACTIONS, "workload.transactions", {"application": "bank"}),
         **examples(in_plan, OPEN, "workload.transactions", {"open": {"rate": 7}}),
+        **examples(
+            in_plan,
+            _EXISTING,
+            "workload.transactions",
+            {"dsn": f"{_DSN}&port=6000", "password": {"env": "OTHER"}},
+        ),
+    },
+    "PasswordPlace": {
+        **examples(in_plan, _EXISTING, "workload.transactions.password", {"env": "OTHER"}),
+        **examples(refused, _EXISTING, "workload.transactions.password", {"pgpass": "pgpass"}),
     },
     "Application": {
         **examples(refused, PROGRAM, _PROGRAM, {"brokerage": True, "url": "https://app:8080/"}),
@@ -247,7 +268,9 @@ LOAD = {
         ),
         **examples(in_plan, _PROBED, "procedure", {"idle": "1 s"}),
     },
-    "SarSampler": examples(in_plan, _SAR, "instruments.0", {"sar": "server", "every": "1 s"}),
+    "SarSampler": examples(
+        in_plan, _SAR, "instruments.0", {"sar": "server", "every": "1 s", "sysstat": True}
+    ),
     "TcpSampler": examples(in_plan, _TCP, "instruments.0", {"tcp": "server", "every": "1 s"}),
     "PortSampler": {
         **examples(in_plan, _PORTS, "instruments.0", {"port": "a", "every": "2 s"}),

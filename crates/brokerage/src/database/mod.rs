@@ -179,6 +179,13 @@ pub(crate) trait Connection: Send {
     /// Rolls it back; a connection that cannot is not used again.
     fn roll_back(&mut self) -> impl Future<Output = ()> + Send;
 
+    /// Makes sure that no table of others is in the database, and that no other application loads it, as long as
+    /// this process lives.
+    fn claim_tables(&mut self) -> impl Future<Output = Result<(), DatabaseError>> + Send;
+
+    /// Marks the tables as this application's.
+    fn mark_tables(&mut self) -> impl Future<Output = Result<(), DatabaseError>> + Send;
+
     /// Statements in a row, for the tables themselves.
     fn run_script(&mut self, sql: &str) -> impl Future<Output = Result<(), DatabaseError>> + Send;
 

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use futures_util::{SinkExt, future};
-use tokio::sync::Semaphore;
+use tokio::sync::{Mutex as AsyncMutex, Semaphore};
 use tokio::time;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
@@ -31,6 +31,24 @@ const ALONE: &str = "BEGIN; SET LOCAL synchronous_commit = on; \
     LOCK TABLE account, accountprofile, holding, orders IN EXCLUSIVE MODE";
 /// Bytes of a message while a table is filled.
 const COPY_BYTES: usize = 64 * 1024;
+/// The comment of the application's own tables: those without it are another's.
+const MARK: &str = "table of the netstudy brokerage: each load makes it anew";
+const OWN_TABLES: [&str; 6] = ["account", "accountprofile", "quote", "holding", "orders", "keygen"];
+/// Tables, views and sequences without the mark, those of the server and its extensions left out.
+const OTHERS: &str = "SELECT (n.nspname || '.' || c.relname)::text FROM pg_class c \
+    JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S') \
+    AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%' \
+    AND COALESCE(obj_description(c.oid, 'pg_class'), '') <> '";
+const NOT_OF_EXTENSIONS: &str = "' AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = c.oid AND \
+    d.classid = 'pg_class'::regclass AND d.deptype = 'e') ORDER BY 1";
+/// Names of such tables in a message, at most.
+const NAMED: usize = 3;
+/// The right to load a database, which one application has at a time: a lock of the server by number, of those
+/// that applications agree on.
+const CLAIM: &str = "SELECT pg_try_advisory_lock(7239512118)";
+/// For another application's connection to end, which has just been killed.
+const CLAIM_PATIENCE: Duration = Duration::from_secs(3);
+const CLAIM_PAUSE: Duration = Duration::from_millis(100);
 
 /// How to reach the server.
 pub(super) fn config(
@@ -56,6 +74,8 @@ struct Inner {
     config: Config,
     room: Semaphore,
     idle: Mutex<Vec<Open>>,
+    /// The connection that has the right to load the database, once it was loaded.
+    claim: AsyncMutex<Option<Client>>,
     application: Arc<Application>,
 }
 
@@ -75,7 +95,8 @@ impl Pool {
     pub(super) fn new(config: Config, connections: u32, application: &Arc<Application>) -> Self {
         let room = Semaphore::new(connections as usize);
         let (idle, application) = (Mutex::default(), Arc::clone(application));
-        Self(Arc::new(Inner { config, room, idle, application }))
+        let claim = AsyncMutex::default();
+        Self(Arc::new(Inner { config, room, idle, claim, application }))
     }
 
     /// The server's version.
@@ -152,6 +173,15 @@ impl Inner {
     }
 
     async fn connect(&self) -> Result<Open, DatabaseError> {
+        let client = self.client().await?;
+        count(&self.application.counters.database_connects);
+        if !self.application.settings.durable_commits {
+            client.batch_execute("SET synchronous_commit = off").await.map_err(error)?;
+        }
+        Ok(Open { client, prepared: vec![None; Statement::ALL.len()] })
+    }
+
+    async fn client(&self) -> Result<Client, DatabaseError> {
         let connected = time::timeout(CONNECT_TIMEOUT, self.config.connect(NoTls)).await;
         let Ok(connected) = connected else {
             let message = "the server does not answer".to_owned();
@@ -160,11 +190,26 @@ impl Inner {
         let (client, connection) = connected.map_err(error)?;
         // It ends with the client; errors are those of the statements under way.
         tokio::spawn(async move { drop(connection.await) });
-        count(&self.application.counters.database_connects);
-        if !self.application.settings.durable_commits {
-            client.batch_execute("SET synchronous_commit = off").await.map_err(error)?;
+        Ok(client)
+    }
+
+    /// Takes the right to load the database, and keeps it while the process lives and the server does.
+    async fn claim(&self) -> Result<(), DatabaseError> {
+        let mut claim = self.claim.lock().await;
+        if claim.as_ref().is_some_and(|client| !client.is_closed()) {
+            return Ok(());
         }
-        Ok(Open { client, prepared: vec![None; Statement::ALL.len()] })
+        let client = self.client().await?;
+        let since = Instant::now();
+        while !client.query_one(CLAIM, &[]).await.map_err(error)?.get::<_, bool>(0) {
+            if since.elapsed() > CLAIM_PATIENCE {
+                let message = "another brokerage has loaded this database and is still there";
+                return Err(refused(message.to_owned()));
+            }
+            time::sleep(CLAIM_PAUSE).await;
+        }
+        *claim = Some(client);
+        Ok(())
     }
 }
 
@@ -309,6 +354,30 @@ impl Connection for PostgresConnection<'_> {
         self.is_lost |= self.open.client.batch_execute("ROLLBACK").await.is_err();
     }
 
+    async fn claim_tables(&mut self) -> Result<(), DatabaseError> {
+        self.inner.claim().await?;
+        let asked = format!("{OTHERS}{MARK}{NOT_OF_EXTENSIONS}");
+        let others = self.ask(&asked).await?;
+        if others.is_empty() {
+            return Ok(());
+        }
+        let names: Vec<&str> = others.iter().take(NAMED).map(|row| row.text(0)).collect();
+        let more = match others.len() - names.len() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        Err(refused(format!(
+            "the database is not empty: {}{more} is not the brokerage's; name a database of its own, which is \
+             then filled and emptied",
+            names.join(", ")
+        )))
+    }
+
+    async fn mark_tables(&mut self) -> Result<(), DatabaseError> {
+        let marked = OWN_TABLES.map(|table| format!("COMMENT ON TABLE {table} IS '{MARK}';"));
+        self.run_script(&marked.concat()).await
+    }
+
     async fn run_script(&mut self, sql: &str) -> Result<(), DatabaseError> {
         let begins = self.begins();
         let client = &self.open.client;
@@ -354,6 +423,10 @@ impl Connection for PostgresConnection<'_> {
     async fn pause(&mut self, time: Duration) {
         time::sleep(time).await;
     }
+}
+
+const fn refused(message: String) -> DatabaseError {
+    DatabaseError { problem: DatabaseProblem::Other, message }
 }
 
 /// By value: it stands in `map_err`.

@@ -128,6 +128,8 @@ struct SqliteConnection {
     turn: Arc<Turn>,
     application: Arc<Application>,
     is_in_transaction: bool,
+    /// The transaction may write.
+    has_turn: bool,
 }
 
 impl SqliteConnection {
@@ -149,7 +151,7 @@ impl SqliteConnection {
         connection.set_prepared_statement_cache_capacity(2 * Statement::ALL.len());
         count(&application.counters.database_connects);
         let (turn, application) = (Arc::clone(turn), Arc::clone(application));
-        Ok(Self { connection, turn, application, is_in_transaction: false })
+        Ok(Self { connection, turn, application, is_in_transaction: false, has_turn: false })
     }
 
     /// Calls `run` with the statement, prepared now or before.
@@ -169,7 +171,9 @@ impl SqliteConnection {
 
     fn end_transaction(&mut self) {
         self.is_in_transaction = false;
-        self.turn.give();
+        if std::mem::take(&mut self.has_turn) {
+            self.turn.give();
+        }
     }
 }
 
@@ -223,15 +227,30 @@ impl Connection for SqliteConnection {
             .map(|changed| changed as u64)
     }
 
-    async fn begin(&mut self, _: Begin) -> Result<(), DatabaseError> {
-        // It is the only writer, so it is alone and sees one moment.
-        self.turn.take();
-        let begun = self.connection.execute_batch("BEGIN IMMEDIATE").map_err(error);
-        match begun {
-            Ok(()) => self.is_in_transaction = true,
-            Err(_) => self.turn.give(),
+    async fn begin(&mut self, how: Begin) -> Result<(), DatabaseError> {
+        if how == Begin::Snapshot {
+            // It only reads, and sees the moment of its first statement.
+            self.connection.execute_batch("BEGIN").map_err(error)?;
+        } else {
+            // It is the only writer, so it is alone.
+            self.turn.take();
+            self.has_turn = true;
+            let begun = self.connection.execute_batch("BEGIN IMMEDIATE").map_err(error);
+            if begun.is_err() {
+                self.end_transaction();
+                return begun;
+            }
         }
-        begun
+        self.is_in_transaction = true;
+        Ok(())
+    }
+
+    async fn claim_tables(&mut self) -> Result<(), DatabaseError> {
+        Ok(()) // the file is the application's own
+    }
+
+    async fn mark_tables(&mut self) -> Result<(), DatabaseError> {
+        Ok(())
     }
 
     async fn commit(&mut self) -> Result<(), DatabaseError> {

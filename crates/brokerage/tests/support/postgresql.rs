@@ -54,6 +54,23 @@ impl Postgresql {
         }
     }
 
+    /// A database of a role with a password.
+    pub(crate) fn database_with_password(&self, password: &str) -> BrokerageDatabase {
+        self.psql(&format!("CREATE ROLE trade LOGIN PASSWORD '{password}'"));
+        self.psql("CREATE DATABASE trade OWNER trade");
+        let path = format!("{}/pg_hba.conf", self.data());
+        let admission = std::fs::read_to_string(&path).expect("initdb has made it");
+        let asks = format!("local trade trade scram-sha-256\n{admission}");
+        std::fs::write(&path, asks).expect("it may be changed");
+        self.psql("SELECT pg_reload_conf()");
+        let (user, database) = ("trade".to_owned(), "trade".to_owned());
+        let BrokerageDatabase::Postgresql { host, port, .. } = self.database() else {
+            unreachable!("it is a server")
+        };
+        let password = Some(netstudy_records::Secret::from(password));
+        BrokerageDatabase::Postgresql { host, port, user, database, password }
+    }
+
     pub(crate) fn go_up(&self) {
         let folder = self.folder.0.to_str().expect("the path is text");
         let options = format!("-k {folder} -c listen_addresses='' -c fsync=off -p {PORT}");

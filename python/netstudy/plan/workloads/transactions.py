@@ -13,6 +13,7 @@ from netstudy.knobs import knobs
 from netstudy.plan.paths import Routes
 from netstudy.plan.workloads.base import Context, Counts, Load, Lowering, Roles
 from netstudy.study import Study
+from netstudy.study.dsn import postgresql_dsn
 from netstudy.study.references import concrete
 from netstudy.study.topology import Topology
 from netstudy.study.workloads.transactions import (
@@ -195,7 +196,21 @@ def _application(
         database=_word(spec.engine),
         users=concrete(spec.population.users),
         quotes=concrete(spec.population.quotes),
+        existing=_existing(spec),
         **{key: value for key, value in given.items() if value is not None},
+    )
+
+
+def _existing(spec: Transactions) -> wire.ExistingDatabase | None:
+    if spec.dsn is None:
+        return None
+    dsn, place = postgresql_dsn(spec.dsn), spec.password
+    return wire.ExistingDatabase(
+        host=dsn.host,
+        port=dsn.port,
+        user=dsn.user,
+        database=dsn.database,
+        password=None if place is None else wire.PasswordSource(env=place.env, pgpass=place.pgpass),
     )
 
 

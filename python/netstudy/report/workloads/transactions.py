@@ -125,12 +125,18 @@ def _tiers(works: Sequence[Transactions]) -> Iterator[Sentence]:
         "to it.",
         users=number_range([one.users for one in brokerages], "users of the plan"),
         quotes=number_range([one.quotes for one in brokerages], "stocks of the plan"),
-        data=Name(texts(_DATA[one.data] for one in brokerages)),
+        data=Name(texts(map(_place_of_data, brokerages))),
         pool=things(
             number_range([one.pool_connections for one in brokerages], "pool of the plan"),
             "connection",
         ),
     )
+
+
+def _place_of_data(brokerage: Brokerage) -> str:
+    if brokerage.existing is not None:
+        return "in a server that was there before"
+    return _DATA[brokerage.data]
 
 
 _DATA = {"ram": "on a RAM disk", "disk": "on a disk"}

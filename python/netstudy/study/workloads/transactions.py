@@ -26,6 +26,7 @@ from netstudy.documents.problems import Path, Problem
 from netstudy.documents.shapes import Word
 from netstudy.documents.validation import Model, fault
 from netstudy.knobs import model_with, settings
+from netstudy.study.dsn import postgresql_dsn
 from netstudy.study.places import Place, PlaceValue
 from netstudy.study.workloads.base import (
     LOSSES_PER_RUN,
@@ -92,6 +93,25 @@ class Application(Model):
                 raise fault(str(error), key) from None
         if len(set(ports.values())) > 1:
             raise fault("has another port than url; the program listens on one", "ready")
+        return self
+
+
+class PasswordPlace(Model):
+    """Where the password of a database's role is. The password itself stands nowhere in a study: it
+    would be in its copies."""
+
+    env: WordsValue | None = None
+    """An environment variable."""
+    pgpass: WordsValue | None = None
+    """A file of libpq's passwords (`host:port:database:user:password`), which nobody else may
+    read: an absolute path."""
+
+    @model_validator(mode="after")
+    def _is_one_place(self) -> PasswordPlace:
+        if (self.env is None) == (self.pgpass is None):
+            raise fault("names one place: {env: VARIABLE} or {pgpass: /path}")
+        if self.pgpass is not None and not self.pgpass.startswith("/"):
+            raise fault("is an absolute path, such as /home/trade/.pgpass", "pgpass")
         return self
 
 
@@ -352,6 +372,12 @@ class Transactions(Spec):
     """The host of its database; without it the host group `db`, where there is one."""
     engine: Engine = "postgresql"
     """The brokerage's database: a server on the database's host, or a file on the application's."""
+    dsn: WordsValue | None = None
+    """A PostgreSQL server that is there already, in place of one of the run's own:
+    `postgresql://trade@/trade?host=/run/postgresql`. It is on no host of the study. Its database is
+    filled and emptied by each run; one that holds other tables is refused."""
+    password: PasswordPlace | None = None
+    """Where the password of the DSN's role is; without it the server asks for none."""
     variant: Words | None = None
     """A build or release of it, where that is what is studied: one of `variants`, else a name of
     the same program with its usual settings, which stands for a build that is not at hand."""
@@ -401,7 +427,7 @@ class Transactions(Spec):
 
     def database_of(self, topology: Topology) -> Place | None:
         """The host of the database; None: there is none beside the application's."""
-        if self.engine == "sqlite":
+        if self.engine == "sqlite" or self.dsn is not None:
             return None
         is_there = DATABASE in topology.groups and self.server.group != DATABASE
         return self.database or (Place(DATABASE) if is_there else None)
@@ -423,9 +449,12 @@ class Transactions(Spec):
         yield from found
         if not found:
             yield from self._place_problems(study, path)
+        if self.dsn is not None:
+            yield from self._hosts_of_an_existing_database(study)
         problem = study.document.problem
         if not self.application.brokerage:
             of_brokerage = {"engine", "variant", "variants", "pool", "threads", "population"}
+            of_brokerage |= {"dsn", "password"}
             for key in sorted(of_brokerage & self.model_fields_set):
                 yield problem((*path, key), "is a setting of the brokerage, not of a program")
             yield from self._url_problems(study, path)
@@ -446,6 +475,17 @@ class Transactions(Spec):
                 where = (*study.topology.host_path(place.group), "count")
                 yield study.document.problem(where, f"is the {key} of transactions: one host")
 
+    def _hosts_of_an_existing_database(self, study: Study) -> Iterator[Problem]:
+        """What the study says of a database that is not the run's to place."""
+        problem, groups = study.document.problem, study.topology.groups
+        if DATABASE in groups and self.server.group != DATABASE:
+            message = "the database of dsn is on no host of the study: leave this one out"
+            yield problem(study.topology.host_path(DATABASE), message)
+        server = groups.get(self.server.group)
+        if server is not None and server.data is not None:
+            where = (*study.topology.host_path(self.server.group), "data")
+            yield problem(where, "the server of dsn has its data where it keeps them")
+
     def _url_problems(self, study: Study, path: Path) -> Iterator[Problem]:
         for key in ("url", "ready"):
             text = getattr(self.application, key)
@@ -460,6 +500,24 @@ class Transactions(Spec):
         if self.closed is not None:
             return self.closed.users
         return None if self.open is None else self.open.rate
+
+    @model_validator(mode="after")
+    def _one_database(self) -> Transactions:
+        if self.dsn is None:
+            if self.password is not None:
+                raise fault(
+                    "is that of a server which is there already: name it by dsn", "password"
+                )
+            return self
+        try:
+            postgresql_dsn(self.dsn)
+        except ValueError as error:
+            raise fault(str(error), "dsn") from None
+        if self.engine == "sqlite":
+            raise fault("is a server's, and SQLite is a file: keep one of them", "dsn")
+        if self.database is not None:
+            raise fault("is the host of a database of the run's own: leave it out", "database")
+        return self
 
     @model_validator(mode="after")
     def _one_load(self) -> Transactions:

@@ -28,6 +28,7 @@ from netstudy.testbed.netns.database import (
     start_database,
 )
 from netstudy.testbed.netns.namespaces import end_processes, in_namespace, within
+from netstudy.testbed.netns.sandbox import outside
 from netstudy.testbed.netns.setting import Setting
 from netstudy.testbed.real import brokerage_wire
 from netstudy.testbed.real import wire as agent_wire
@@ -41,6 +42,7 @@ from netstudy.testbed.real.processes import (
     answered,
     ready,
 )
+from netstudy.testbed.real.secrets import password_of
 from netstudy.testbed.workloads.base import DISK_FOLDER, RAM_FOLDER
 
 _WORK_S = 600.0
@@ -241,7 +243,7 @@ class _Brokerage(RunApplication):
     ) -> _Brokerage:
         setting, host = place.setting, place.served.host
         database = server = None
-        if setting.database_engine == "postgresql":
+        if setting.database_engine == "postgresql" and asked.existing is None:
             database = _database(asked, place, processes)
             server = await start_database(database, processes, place.ready(database.node))
         plan = brokerage_wire.BrokeragePlan(
@@ -346,6 +348,14 @@ def _reached(
     asked: wire.Brokerage, database: Database | None, place: _Place, processes: RunProcesses
 ) -> brokerage_wire.SqliteDatabase | brokerage_wire.PostgresqlDatabase:
     """How the application reaches its database."""
+    if (there := asked.existing) is not None:
+        return brokerage_wire.PostgresqlDatabase(
+            host=str(outside(Path(there.host))),
+            port=there.port,
+            user=there.user,
+            database=there.database,
+            password=password_of(there),
+        )
     if database is None:
         folder = place.folder(place.served.host, "database", asked.data, processes)
         return brokerage_wire.SqliteDatabase(file=str(folder / "brokerage.sqlite"))

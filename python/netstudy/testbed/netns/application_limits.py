@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Literal
 
 from netstudy import wire
+from netstudy.errors import TestbedError
 from netstudy.testbed.netns.control_groups import disk_of
 from netstudy.testbed.netns.database import server_programs
 from netstudy.testbed.netns.kernel import Kernel
 from netstudy.testbed.netns.setting import whole_cpus
 from netstudy.testbed.real.application import Served
+from netstudy.testbed.real.secrets import password_of
 from netstudy.testbed.workloads import traffic_of
 from netstudy.testbed.workloads.base import ApplicationTraffic
 
@@ -41,7 +43,8 @@ def database_engine(run: wire.Run, kernel: Kernel) -> Literal["postgresql", "sql
     served = served_by(run)
     if served is None or not isinstance(served.application, wire.Brokerage):
         return None
-    return served.application.database if kernel.other_users else "sqlite"
+    asked = served.application
+    return asked.database if kernel.other_users or asked.existing else "sqlite"
 
 
 def application_refusals(run: wire.Run, served: Served, kernel: Kernel) -> Iterator[str]:
@@ -67,11 +70,31 @@ def _programs(run: wire.Run, served: Served, kernel: Kernel) -> Iterator[str]:
     if isinstance(asked, wire.Program):
         if shutil.which(asked.start[0]) is None:
             yield f"There is no program {asked.start[0]!r} here, which the application starts."
+    elif asked.existing is not None:
+        yield from _existing(asked.existing)
     elif database_engine(run, kernel) == "postgresql" and server_programs() is None:
         yield (
             "There is no server of PostgreSQL here: sudo apt-get install postgresql, or write "
             "engine: sqlite."
         )
+
+
+def _existing(there: wire.ExistingDatabase) -> Iterator[str]:
+    """Hosts in namespaces reach no address of the machine outside; a socket is a file."""
+    if not there.host.startswith("/"):
+        yield (
+            f"Hosts in namespaces do not reach {there.host}: name the folder of the server's Unix "
+            "socket in dsn, ?host=/run/postgresql."
+        )
+        return
+    try:
+        if not (Path(there.host) / f".s.PGSQL.{there.port}").is_socket():
+            yield f"There is no server of PostgreSQL with a socket {there.port} in {there.host}."
+        password_of(there)
+    except TestbedError as error:
+        yield f"{str(error)[:1].upper()}{str(error)[1:]}."
+    except OSError as error:
+        yield f"{there.host} cannot be looked into: {error.strerror}."
 
 
 def _cpus(network: wire.Network, host: str) -> Iterator[str]:
@@ -106,7 +129,13 @@ def _disk(group: wire.Group, kernel: Kernel) -> Iterator[str]:
 def application_notes(run: wire.Run, served: Served, kernel: Kernel) -> Iterator[str]:
     """Differences from the study that do not stop a run, one sentence each."""
     asked = served.application
-    if isinstance(asked, wire.Brokerage) and database_engine(run, kernel) != asked.database:
+    if isinstance(asked, wire.Brokerage) and (there := asked.existing) is not None:
+        yield (
+            f"The data are in the database {there.database} of a PostgreSQL server that was there "
+            f"before ({there.host}, role {there.user}): its settings, its place and its CPU time "
+            "are not the run's, and what the application asks of it crosses no link of the study."
+        )
+    elif isinstance(asked, wire.Brokerage) and database_engine(run, kernel) != asked.database:
         yield (
             "The data are in SQLite inside of the application, and not in PostgreSQL: its server "
             "refuses to be root's, and this user may have no other one here."

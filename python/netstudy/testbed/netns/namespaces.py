@@ -32,6 +32,7 @@ PACKAGES = {
     "nsenter": "util-linux",
     "mount": "mount",
     "umount": "mount",
+    "sadf": "sysstat",
 }
 """Program -> the package that contains it in Debian and its descendants."""
 

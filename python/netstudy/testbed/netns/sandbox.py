@@ -11,6 +11,8 @@ An ordinary user is root inside a user namespace of their own, without rights ou
 
 from __future__ import annotations
 
+import ctypes
+import os
 import signal
 import sys
 from collections.abc import Collection, Iterator, Sequence
@@ -25,6 +27,12 @@ from netstudy.testbed.netns.namespaces import FOLDER, program, run_program
 from netstudy.testbed.workloads.base import DISK_FOLDER
 
 _NEEDED = (1 << 12) | (1 << 21)  # CAP_NET_ADMIN, CAP_SYS_ADMIN: linux/capability.h
+
+_RUN: list[int] = []
+"""The machine's /run, which the sandbox hides, as an open folder."""
+_EXISTING = "outside"
+"""A folder of the sandbox's own /run, where one of the machine's is shown."""
+_BIND, _WITH_MOUNTS_BELOW = 0x1000, 0x4000  # MS_BIND, MS_REC: linux/mount.h
 
 _SAYS_KILLED = "sigprocmask unblock failed"
 
@@ -73,10 +81,37 @@ def enter() -> None:
     control groups.
     """
     signal.signal(signal.SIGTERM, _end)
+    _RUN.append(os.open(FOLDER.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC))
     run_program("mount", "-t", "tmpfs", "-o", "mode=755", "tmpfs", str(FOLDER.parent))
     FOLDER.mkdir()
     _mount_proc()
     run_program("ip", "link", "set", "lo", "up")
+
+
+def outside(folder: Path) -> Path:
+    """A folder of the machine as the sandbox sees it: one below /run is shown at another place.
+
+    Raises OSError where it is not there.
+    """
+    found = folder.resolve()
+    if not found.is_relative_to(FOLDER.parent):
+        return found
+    below = found.relative_to(FOLDER.parent)
+    place = FOLDER.parent / _EXISTING / below
+    if not place.is_dir():
+        place.mkdir(parents=True)
+        _bind(f"/proc/self/fd/{_RUN[-1]}/{below}", place)
+    return place
+
+
+def _bind(source: str, place: Path) -> None:
+    """mount(2): mount(8) would look for the name, and find the sandbox's own folder."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    flags = _BIND | _WITH_MOUNTS_BELOW
+    if libc.mount(source.encode(), str(place).encode(), None, flags, None) != 0:
+        place.rmdir()
+        number = ctypes.get_errno()
+        raise OSError(number, f"mount: {os.strerror(number)}", source)
 
 
 @contextmanager

@@ -26,7 +26,7 @@ class Served:
         """The host whose disk has the application's data; None: they are in memory, or it has
         none."""
         asked = self.application
-        if not isinstance(asked, wire.Brokerage) or asked.data != "disk":
+        if not isinstance(asked, wire.Brokerage) or asked.data != "disk" or asked.existing:
             return None
         return self.database_host or self.host
 

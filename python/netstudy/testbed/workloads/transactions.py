@@ -112,7 +112,7 @@ class TransactionsTraffic(ApplicationTraffic[wire.Transactions]):
     def folders(self, work: wire.Transactions) -> frozenset[str]:
         """See Traffic.folders."""
         app = work.application
-        on_disk = isinstance(app, wire.Brokerage) and app.data == "disk"
+        on_disk = isinstance(app, wire.Brokerage) and app.data == "disk" and not app.existing
         return frozenset({DISK_FOLDER if on_disk else RAM_FOLDER})
 
     def counted(self, work: wire.Transactions) -> int:  # noqa: ARG002

@@ -1,0 +1,74 @@
+"""The address of a database, as libpq's URIs have it: what of one a study may hold.
+
+A study, its plan and its records are copied about, so a password has no place in it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+PORT: Final = 5432
+EXAMPLE: Final = "postgresql://trade@/trade?host=/run/postgresql"
+
+
+@dataclass(frozen=True)
+class Dsn:
+    """A database of a PostgreSQL server."""
+
+    host: str
+    """An address, or the folder of the server's Unix socket."""
+    port: int
+    user: str
+    database: str
+
+
+def postgresql_dsn(text: str) -> Dsn:
+    """The parts of a DSN. Raises ValueError that says what would be right."""
+    url = urlsplit(text)
+    if url.scheme not in ("postgresql", "postgres"):
+        raise ValueError(f"is no URI of PostgreSQL, such as {EXAMPLE}")
+    named = dict(parse_qsl(url.query, keep_blank_values=True))
+    user, is_known, _password = url.netloc.rpartition("@")[0].partition(":")
+    if is_known or "password" in named:
+        raise ValueError(
+            "holds a password, which plan and records would then hold: name its place by password, "
+            "{env: VARIABLE} or {pgpass: /path}"
+        )
+    given = {
+        "host": _host(url.netloc),
+        "port": _port(url.netloc),
+        "user": unquote(user),
+        "dbname": unquote(url.path.removeprefix("/")),
+    }
+    for name, value in named.items():
+        if name not in given:
+            raise ValueError(f"has {name}, which is not read: host, port, user and dbname are")
+        if given[name]:
+            raise ValueError(f"names {name} twice")
+        given[name] = value
+    for name in ("host", "user", "dbname"):
+        if not given[name]:
+            raise ValueError(f"names no {name}: a whole one is {EXAMPLE}")
+    if "," in given["host"]:
+        raise ValueError("names several hosts; the brokerage has its data on one")
+    return Dsn(given["host"], _number(given["port"] or str(PORT)), given["user"], given["dbname"])
+
+
+def _host(netloc: str) -> str:
+    """Not urlsplit's, which makes small letters of a folder's name."""
+    place = netloc.rpartition("@")[2]
+    if place.startswith("["):
+        return place[1:].partition("]")[0]
+    return unquote(place.partition(":")[0])
+
+
+def _port(netloc: str) -> str:
+    return netloc.rpartition("@")[2].rpartition("]")[2].partition(":")[2]
+
+
+def _number(port: str) -> int:
+    if not port.isdecimal() or not 1 <= int(port) <= 65_535:
+        raise ValueError(f'has the port "{port}", which is no number from 1 to 65535')
+    return int(port)

@@ -21,6 +21,7 @@ from netstudy.testbed.netns.namespaces import end_processes, in_namespace
 from netstudy.testbed.netns.polling import Poller, communities, pollings
 from netstudy.testbed.netns.setting import Setting
 from netstudy.testbed.netns.switches import EngineSwitch, KernelQueues, NoSwitch, RunSwitch
+from netstudy.testbed.netns.sysstat import begin_recorders, end_recorders
 from netstudy.testbed.real import wire as agent_wire
 from netstudy.testbed.real.agent_specs import AgentSpec
 from netstudy.testbed.real.evidence import AgentEvidence, Evidence
@@ -34,6 +35,7 @@ from netstudy.testbed.real.processes import (
     ready,
 )
 from netstudy.testbed.real.progress import UnderWay
+from netstudy.testbed.real.sysstat import Recording
 
 Agent = NodeProcess[agent_wire.AgentRecord]
 OnProgress = Callable[[wire.RunUnderWay], None]
@@ -60,6 +62,8 @@ class _Course:
     snapshots: dict[AgentSpec, dict[str, agent_wire.SnapshotRecord]] = field(default_factory=dict)
     ended: dict[AgentSpec, list[agent_wire.AgentRecord]] = field(default_factory=dict)
     """Phase records of clients, which the runner waited for."""
+    recordings: tuple[Recording, ...] = ()
+    """What sysstat recorded of the measuring phase."""
 
 
 @dataclass
@@ -67,6 +71,7 @@ class _Crew:
     """The processes of a run."""
 
     setting: Setting
+    started: RunProcesses
     switch: RunSwitch
     agents: Mapping[AgentSpec, Agent]
     pollers: Sequence[Poller]
@@ -118,7 +123,9 @@ async def carry_out(
                 for file in groups.get(setting.layout.host_of(spec.node).machine, ()):
                     file.write_text(str(agent.process.pid))
             under_way = UnderWay(setting.run)
-            crew = _Crew(setting, switch, agents, pollers, application, under_way, course)
+            crew = _Crew(
+                setting, processes, switch, agents, pollers, application, under_way, course
+            )
             for spec, agent in crew.clients.items():
                 agent.on_record = crew.under_way.listener(spec.endpoint, on_progress)
             return await _in_time(crew)
@@ -232,10 +239,12 @@ async def _led(crew: _Crew) -> None:
     await _pause(crew, "stop", edge="warm-up-end")
     if crew.application is not None and "reset" in planned:
         await _application_phase(crew.application, "reset", crew.course)
+    recorders = await begin_recorders(crew.setting, crew.started)
     await _edge(crew, wire.MEASURE_START)
     await _go(crew)
     await _phase(crew, "measure")
     await _edge(crew, wire.MEASURE_END)
+    crew.course.recordings = await end_recorders(recorders)
     await _pause(crew, "cool-down")
     if isinstance(crew.setting.run.until("cool-down"), wire.UntilTime):
         await _edge(crew, "cool-down-end")
@@ -334,6 +343,7 @@ async def _gathered(crew: _Crew) -> Evidence:
         burst_bytes=_burst_bytes(setting.layout),
         cpus=setting.cpus,
         application=served,
+        recordings=course.recordings,
         application_connections=setting.served.connections if setting.served else 0,
     )
 

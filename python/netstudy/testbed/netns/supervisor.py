@@ -38,7 +38,7 @@ from netstudy.testbed.netns.setting import SILENCE_S, Setting, cpu_pinning
 from netstudy.testbed.netns.tuning import prefer_this_process
 from netstudy.testbed.netns.unsupported import notes_on_run
 from netstudy.testbed.real.assemble import failed_record, interference, run_record
-from netstudy.testbed.real.captures import keep, set_aside
+from netstudy.testbed.real.captures import keep, keep_recordings, set_aside
 from netstudy.testbed.real.processes import NodeError, Transcript
 from netstudy.testbed.real.progress import Progress
 from netstudy.testbed.workloads import traffic_of
@@ -187,6 +187,8 @@ def _carried_out(
             if keeping:
                 captured += keeping.captured(setting, tuned)
             evidence = asyncio.run(carry_out(setting, transcript, on_progress))
+        if keeping:
+            keep_recordings(keeping.captures, run.id, evidence.recordings)
     except (NodeError, NetstudyError) as error:
         return failed_record(run, str(error))
     try:

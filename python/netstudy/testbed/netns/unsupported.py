@@ -16,6 +16,7 @@ from netstudy.testbed.netns.application_limits import (
 from netstudy.testbed.netns.kernel import Kernel
 from netstudy.testbed.netns.kernel_tcp import departures, kernel_tcp, missing_control
 from netstudy.testbed.netns.layout import Layout, Switching, make_layout
+from netstudy.testbed.netns.sysstat import recorder_refusals
 from netstudy.testbed.real.secrets import secret
 from netstudy.testbed.workloads import traffic_of
 from netstudy.testbed.workloads.base import ApplicationTraffic
@@ -167,6 +168,7 @@ def _of_run(run: wire.Run, switching: Switching, kernel: Kernel) -> Iterator[str
         yield from application_refusals(run, application, kernel)
     yield from _probe(run)
     yield from _instruments(run, switching)
+    yield from recorder_refusals(run)
     yield from _pairs(run)
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Iterable
 from itertools import count
 from pathlib import Path
 
 from netstudy.store.files import storage, write_atomic
 from netstudy.store.folder import CAPTURE
 from netstudy.testbed.real.processes import Transcript
+from netstudy.testbed.real.sysstat import Recording
 
 
 def keep(path: Path, transcript: Transcript) -> None:
@@ -18,6 +20,14 @@ def keep(path: Path, transcript: Transcript) -> None:
     with storage(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomic(path, gzip.compress(text.encode(), mtime=0))
+
+
+def keep_recordings(captures: Path, run: str, recordings: Iterable[Recording]) -> None:
+    """Write sysstat's file of each host, `<run>.<host>.sar`. Raises StudyError when that fails."""
+    for one in recordings:
+        with storage(captures):
+            captures.mkdir(parents=True, exist_ok=True)
+            write_atomic(captures / f"{run}.{one.host}.sar", one.file)
 
 
 def set_aside(path: Path, why: str) -> None:

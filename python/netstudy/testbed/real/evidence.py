@@ -19,6 +19,7 @@ from netstudy.testbed.real.switch_wire import (
     SwitchSamples,
     SwitchSnapshot,
 )
+from netstudy.testbed.real.sysstat import Recording
 from netstudy.testbed.real.wire import (
     AgentRecord,
     ConnectionCounters,
@@ -174,6 +175,8 @@ class Evidence:
     """Host -> CPUs that its processes may use."""
     application: ApplicationEvidence | None = None
     """What the application said; None: agents serve."""
+    recordings: tuple[Recording, ...] = ()
+    """What sysstat recorded beside the agents."""
     application_connections: int = 0
     """Most connections that it may have had at a time."""
 

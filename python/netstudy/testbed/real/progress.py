@@ -132,7 +132,8 @@ class TimeLimits:
         ]
         counted_s = max(estimate_of([self.run]).line_seconds - timed_s, 0.0)
         room_s = sum(counts) * _EACH_S + len(self.run.phases) * _TAIL_S
-        return self.start_s + timed_s + _SLOWDOWN * counted_s + room_s
+        recorded = (one.every_ns / 1e9 for one in self.run.instruments if one.sysstat)
+        return self.start_s + timed_s + _SLOWDOWN * counted_s + room_s + max(recorded, default=0)
 
     @property
     def run_ms(self) -> int:

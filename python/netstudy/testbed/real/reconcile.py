@@ -11,10 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from netstudy.testbed.real.counters import growth, summed
+from netstudy.testbed.real.counters import growth, machine_growth, summed
 from netstudy.testbed.real.evidence import AgentEvidence, Evidence
 from netstudy.testbed.real.laws import port_growth
 from netstudy.testbed.real.snmp import Polls
+from netstudy.testbed.real.sysstat import Grown, Recording
 from netstudy.testbed.workloads import traffic_of
 from netstudy.units import (
     CHECK_SEQUENCE_BYTES,
@@ -137,6 +138,7 @@ def reconciliation(evidence: Evidence) -> tuple[Reconciliation, ...]:
     work = evidence.run.workload
     if evidence.application is not None:  # its connections are not the agents' to tell of
         checks = [_polled]
+    checks.append(_recorded)
     if traffic_of(work).is_all_payload(work):
         checks = [_payload, _forwarded, _frame_bytes, _wire, *checks[2:]]
     return tuple(one for check in checks for one in check(found))
@@ -403,6 +405,74 @@ def _application(found: _Counted, polled: _Polled, shown: int) -> Iterator[Recon
             if all_payload
             else "commands, replies, and the opening and closing of their connections"
         ),
+    )
+
+
+_NEIGHBOUR_FRAMES = 4
+"""Frames of ARP that hosts may exchange over a link between the readings of two instruments."""
+_SAR_OF_INTERFACES = {
+    "rxkB/s": ("bytes that {} received", "interface_bytes_received"),
+    "txkB/s": ("bytes that {} sent", "interface_bytes_sent"),
+    "rxpck/s": ("packets that {} received", "interface_packets_received"),
+    "txpck/s": ("packets that {} sent", "interface_packets_sent"),
+    "txdrop/s": ("packets that {} dropped when sending", "interface_send_drops"),
+}
+"""Figure of sar -> what its counter counts, and the probes' counter of the same."""
+_SAR_BUSY = ("%user", "%nice", "%system")
+_BUSY = ("cpu_user_ms", "cpu_nice_ms", "cpu_system_ms", "cpu_irq_ms", "cpu_softirq_ms")
+_MS_PER_TICK = 10  # proc(5): USER_HZ
+_NS_PER_MS = 1_000_000
+
+
+def _recorded(found: _Counted) -> Iterator[Reconciliation]:
+    """What sysstat recorded, against the probes. CPUs are the machine's, at whatever host."""
+    recordings = found.evidence.recordings
+    for one in recordings:
+        for (host, port), agent in found.evidence.interfaces.items():
+            if host == one.host and port in one.interfaces:
+                own = growth(agent, "interface")
+                yield from _recorded_interface(f"{host} {port}", one.interfaces[port], own)
+        own = growth(found.evidence.hosts[one.host], "host")
+        if "segments_retransmitted" in own and "retrans/s" in one.tcp:
+            yield _compared(
+                f"segments that {one.host} retransmitted, by sar = by the probes",
+                one.tcp["retrans/s"],
+                own["segments_retransmitted"],
+            )
+    if recordings:
+        yield _recorded_cpu(found.evidence, recordings[0])
+
+
+def _recorded_interface(
+    name: str, shown: Grown, own: Mapping[str, int]
+) -> Iterator[Reconciliation]:
+    for figure, (what, counter) in _SAR_OF_INTERFACES.items():
+        if figure in shown and counter in own:
+            frames = 0 if figure == "txdrop/s" else _NEIGHBOUR_FRAMES
+            yield _compared(
+                f"{what.format(name)}, by sar ({figure}) = by the probes",
+                shown[figure],
+                own[counter],
+                tolerance=frames * (_SHORTEST_FRAME_BYTES if "kB" in figure else 1),
+                explained="hosts ask for each other's addresses while nothing else is in flight",
+            )
+
+
+def _recorded_cpu(evidence: Evidence, one: Recording) -> Reconciliation:
+    own = machine_growth(evidence)
+    snapshots = next(iter(evidence.hosts.values())).snapshots
+    outside_ns = snapshots[MEASURE_START].at_ns - one.began_ns
+    outside_ns += one.ended_ns - snapshots[MEASURE_END].at_ns
+    cpus = round(
+        _MS_PER_TICK * sum(one.cpu_ticks.values()) * _NS_PER_MS / (one.ended_ns - one.began_ns)
+    )
+    rounded_ms = 2 * _MS_PER_TICK * len(_BUSY)
+    return _compared(
+        f"CPU time of the machine in ms, by sar at {one.host} = by the probes",
+        _MS_PER_TICK * sum(one.cpu_ticks.get(name, 0) for name in _SAR_BUSY),
+        sum(own.get(name, 0) for name in _BUSY),
+        tolerance=rounded_ms + max(cpus, 1) * outside_ns // _NS_PER_MS,
+        explained=f"sar read the counters {outside_ns / 1e9:.1f} s longer, in all",
     )
 
 

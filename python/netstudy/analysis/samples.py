@@ -115,7 +115,7 @@ def dropped_at_ports(record: RunRecord) -> int | None:
     """
     switches = {name for name, node in record.nodes.items() if node.kind == "switch"}
     grown = [
-        record.growth(readings)
+        record.growth({name: read for name, read in readings.items() if name == DROP_COUNTER})
         for node, ports in record.ports.items()
         if node in switches
         for readings in ports.values()

@@ -416,13 +416,16 @@ def _deepest(level: Level, runs: Sequence[RunSample]) -> Depth:
     return Depth(level, _smallest_buffer(runs[0].planned), most)
 
 
+_LONGEST = "queue_bytes_max"
+
+
 def _longest_queue(run: RunSample) -> int | None:
     grown = [
-        run.record.growth(readings)
+        run.record.growth({name: read for name, read in readings.items() if name == _LONGEST})
         for switch in run.planned.network.switches
         for readings in run.record.ports.get(switch.name, {}).values()
     ]
-    known = [one["queue_bytes_max"] for one in grown if "queue_bytes_max" in one]
+    known = [longest for one in grown for longest in one.values()]
     return max(known) if known else None
 
 

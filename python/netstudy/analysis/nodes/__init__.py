@@ -10,13 +10,14 @@ node. A quantity that was not counted is missing and never 0.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial, reduce
 from typing import Final
 
 import numpy as np
 
 from netstudy.analysis.distribution import raw
+from netstudy.analysis.intervals import Estimate, over_runs
 from netstudy.analysis.metrics import SOCKETS, Metric, RatioOfSums, Reading
 from netstudy.analysis.nodes.formulas import FORMULAS, Formula, Fraction, Rule
 from netstudy.analysis.nodes.goodput import goodput, goodput_by_second
@@ -32,7 +33,7 @@ from netstudy.study.vocabulary import (
     quantities_of,
     split_metric,
 )
-from netstudy.wire import Plan
+from netstudy.wire import PhaseKind, Plan
 
 __all__ = ["course", "node_metric", "node_metrics"]
 
@@ -133,7 +134,7 @@ def _formula_of(name: MetricName) -> Formula:
 def _reading(name: MetricName, formula: Formula) -> Reading:
     statistic = _statistic_of(name)
     if statistic is None:
-        return RatioOfSums(partial(_terms, name, formula))
+        return _OverPhase(partial(_terms, name, formula), partial(_terms_of_cell, name, formula))
 
     def values(run: RunSample) -> Floats | None:
         found = course(run, name.text)
@@ -143,18 +144,63 @@ def _reading(name: MetricName, formula: Formula) -> Reading:
     return reading_of(statistic, raw("sample", values))
 
 
+@dataclass(frozen=True)
+class _OverPhase(RatioOfSums):
+    """The mean of a phase. The runs of a cell have the same network: their counters are read and
+    put together at once, where all were read at the edges of the phase."""
+
+    of_cell: Callable[[Sequence[RunSample]], list[Terms] | None]
+
+    def estimate(self, runs: Sequence[RunSample]) -> Estimate | None:
+        """See RatioOfSums.estimate."""
+        found = self.of_cell(runs) if len(runs) > 1 else None
+        if found is None:
+            return super().estimate(runs)
+        return over_runs(found) if found else None
+
+
+def _terms_of_cell(
+    name: MetricName, formula: Formula, runs: Sequence[RunSample]
+) -> list[Terms] | None:
+    """The terms of the runs that have some; None where they have to be looked at one by one."""
+    first = runs[0].planned.treatment
+    is_cell = all(run.planned.treatment == first for run in runs)
+    if name.base == GOODPUT or not is_cell or any(_runs_on(run, name.phase) for run in runs):
+        return None
+    assert name.scope is not None, f"{name.text} is measured at no node"
+    grown = _grown(runs, name.scope, name)
+    if None in grown:
+        return None
+    fractions = [formula.of(one) for one in grown if one is not None]
+    known = [one for one in fractions if one is not None]
+    if len(known) < len(fractions):
+        return []
+    each = (_together(_at(known, n), formula.rule) for n in range(len(runs)))
+    return [terms for terms in each if terms is not None]
+
+
+def _at(fractions: Sequence[Fraction], run: int) -> list[Fraction | None]:
+    """The fractions of one run; None where it did not count."""
+    one = slice(run, run + 1)
+    parts = [(above[one], below[one]) for above, below in fractions]
+    return [None if np.isnan(part).any() else part for part in parts]
+
+
 def _terms(name: MetricName, formula: Formula, run: RunSample) -> Terms | None:
     assert name.scope is not None, f"{name.text} is measured at no node"
     if name.base == GOODPUT:
         found = _places(run, name.scope, name.base)
         return goodput(run, found) if found and name.phase == "measure" else None
-    runs_on = run.kept((overruns, name.phase), lambda: overruns(run, name.phase))
-    steady = _within(name, formula, run) if runs_on else None
+    steady = _within(name, formula, run) if _runs_on(run, name.phase) else None
     if steady is not None:
         return steady
-    grown = _grown(run, name.scope, name)
+    grown = _grown([run], name.scope, name)
     fractions = [None if one is None else formula.of(one) for one in grown]
     return _together(fractions, formula.rule)
+
+
+def _runs_on(run: RunSample, phase: PhaseKind) -> bool:
+    return run.kept((overruns, phase), lambda: overruns(run, phase))
 
 
 def _within(name: MetricName, formula: Formula, run: RunSample) -> Terms | None:
@@ -176,13 +222,15 @@ def _sums(above: Floats, below: Floats) -> Terms:
     return np.array([above.sum()]), np.array([below.sum()])
 
 
-def _grown(run: RunSample, scope: Scope, name: MetricName) -> list[Growth | None]:
+def _grown(runs: Sequence[RunSample], scope: Scope, name: MetricName) -> list[Growth | None]:
     """The growth at each place over a phase, which the metrics of a scope share."""
+    first = runs[0]
 
     def find() -> list[Growth | None]:
-        return [over_phase(run, place, name.phase) for place in _places(run, scope, name.base)]
+        return [over_phase(runs, place, name.phase) for place in _places(first, scope, name.base)]
 
-    return run.kept((scope, name.phase, name.base == WATCHED), find)
+    key = (*(run.run for run in runs), scope, name.phase, name.base == WATCHED)
+    return first.kept(key, find)
 
 
 def _together(fractions: Sequence[Fraction | None], rule: Rule) -> Fraction | None:

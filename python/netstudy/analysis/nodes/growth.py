@@ -6,7 +6,7 @@ interval.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, reduce
 
@@ -57,27 +57,37 @@ class Growth:
         return reduce(np.add, known)
 
 
-def over_phase(run: RunSample, place: Place, phase: PhaseKind) -> Growth | None:
-    """Growth between the counters at both edges of a phase, over the time between these readings;
-    None if they were not read there."""
-    seconds = _between_edges(run, place.node, phase)
-    if not seconds:
+def over_phase(runs: Sequence[RunSample], place: Place, phase: PhaseKind) -> Growth | None:
+    """Growth between the counters at both edges of a phase, over the time between these readings:
+    an entry for each of the runs, which have the same network. None if they were not read there in
+    one of them, or if the node had other CPUs."""
+    seconds = [_between_edges(run, place.node, phase) for run in runs]
+    cpus = {_cpus(run, place.node) for run in runs}
+    if not all(seconds) or len(cpus) > 1:
         return None
-    record = run.record
-    edges = _edges(run, phase)
+
+    edges = [_edges(run, phase) for run in runs]
 
     @cache  # several metrics read the same counter
     def read(port: str | None, counter: str) -> Floats | None:
-        counted: Readings = (
-            record.counters.get(place.node, {})
-            if port is None
-            else record.ports.get(place.node, {}).get(port, {})
-        )
-        grown = growth_between(counter, counted[counter], edges) if counter in counted else None
-        return None if grown is None else np.array([float(grown)])
+        each = zip(runs, edges, strict=True)
+        grown = [_grown(run, place.node, port, counter, ends) for run, ends in each]
+        known = [np.nan if one is None else float(one) for one in grown]
+        return None if all(one is None for one in grown) else np.array(known)
 
-    length = np.array([seconds])
-    return Growth(place, length, length, read, _cpus(run, place.node))
+    length = np.array(seconds)
+    return Growth(place, length, length, read, cpus.pop())
+
+
+def _grown(run: RunSample, node: str, port: str | None, counter: str, edges: Edges) -> int | None:
+    """How a counter grew between two edges."""
+    record = run.record
+    counted: Readings = (
+        record.counters.get(node, {}) if port is None else record.ports.get(node, {}).get(port, {})
+    )
+    if counter not in counted:
+        return None
+    return growth_between(counter, counted[counter], edges)
 
 
 def _edges(run: RunSample, phase: PhaseKind) -> Edges:

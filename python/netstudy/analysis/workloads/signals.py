@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from netstudy.analysis.metrics import HOSTS, SWITCH_PORTS, Direction, Metric, RatioOfSums
 from netstudy.analysis.samples import RunSample, Terms, one
 from netstudy.analysis.workloads.base import Step
-from netstudy.wire import Readings, RunRecord
+from netstudy.wire import Readings, RunRecord, growth_between
 
 Count = Callable[[RunRecord], int | None]
 """A count of the measuring phase; None where some of those that should count it do not."""
@@ -44,10 +44,14 @@ def _switch_ports(record: RunRecord) -> Iterator[Readings]:
 
 
 def _sum(record: RunRecord, of: Iterable[Readings], counters: tuple[str, ...]) -> int | None:
-    grown = [record.growth({n: read[n] for n in counters if n in read}) for read in of]
-    if not grown or not all(name in one for one in grown for name in counters):
-        return None
-    return sum(one[name] for one in grown for name in counters)
+    edges = record.edges_of("measure")
+    grown = [
+        growth_between(name, read[name], edges) if name in read else None
+        for read in of
+        for name in counters
+    ]
+    known = [one for one in grown if one is not None]
+    return sum(known) if known and len(known) == len(grown) else None
 
 
 marks = of_switches("frames_marked")

@@ -219,7 +219,7 @@ def tier_cpu(run: RunSample, tier: Literal["server", "database"]) -> TierCpu | N
     hosts = getattr(work_of(run.planned).roles, tier)
     if not hosts:
         return None
-    grown = over_phase(run, Place(hosts[0].partition("@")[0], (), are_all=True), "measure")
+    grown = over_phase([run], Place(hosts[0].partition("@")[0], (), are_all=True), "measure")
     busy = None if grown is None else grown.node("host_cpu_ns")
     if grown is None or busy is None:
         return None

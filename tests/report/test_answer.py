@@ -225,3 +225,26 @@ def test_values_that_look_alike_have_as_many_digits_as_tell_them_apart() -> None
     assert [one.text.replace("\u00a0", " ") for one in told] == ["0.51 ms", "0.47 ms"]
     same = (Number(0.5, "0.5", "x"), Number(0.5, "0.5", "x"))
     assert told_apart(*same, COMPLETION) == same
+
+
+def test_the_panel_that_is_compared_may_be_another_one_than_the_first(tmp_path: Path) -> None:
+    factors = """
+factors:
+  min_rto: [1 ms, 200 ms]
+  buffer: [128 kB, 512 kB]
+  servers: [4, 8]
+holes:
+  - {buffer: 128 kB, min_rto: 200 ms, because: not asked}
+compare: {factor: min_rto, base: 1 ms}
+replicates: 5
+noise: 5 %
+"""
+    text = RTO.replace(RTO_STUDY.strip(), factors.strip())
+    assert text != RTO
+
+    def mean(min_rto: str, servers: int, **_: str) -> float:
+        return servers * {"1 ms": 10.0, "200 ms": 15.0}[min_rto]
+
+    found = answered(tmp_path, text, mean)
+    assert found.startswith("min_rto 1 ms is faster than min_rto 200 ms throughout")
+    assert "Largest lead at 4 servers: 39.6 ms against 59.7 ms" in found

@@ -89,7 +89,8 @@ def _case(result: StudyResult, case: CaseResult) -> Iterator[Sentence]:
     if case.loops:
         yield from map(loop_sentence, case.loops)
     if len(tables) == 1:
-        yield from _two_levels(case.panels[0], tables[0])
+        compared = next(found for found in case.panels if tables[0] in found.verdicts)
+        yield from _two_levels(compared, tables[0])
     elif tables and whole is not None and result.comparing is not None:
         yield from _compared(result.comparing.factor, whole)
     elif whole is not None and whole.ranked:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from netstudy.analysis.reference import PanelReference
@@ -25,7 +25,7 @@ from netstudy.report.markdown import pipe_table, replace_between, text
 from netstudy.report.refs import Name, say
 from netstudy.report.tables import Group, Table, Value, bare_percent
 from tools import fit, trial
-from tools.fit import Chosen, Knob, Simulator
+from tools.fit import Chosen, Simulator
 
 PAGE = trial.ROOT / "docs/concepts/accuracy.md"
 BEGIN = "<!-- cross-validation: written by python -m tools.cross_validation -->"
@@ -49,7 +49,7 @@ class Fold:
 
 def first(base: trial.Plan) -> Chosen:
     """The figures that every fit begins with."""
-    return {knob: knob.values[0] for knob in fit.in_profiles(base)}
+    return {figure: fit.LISTS[figure][0] for figure in fit.in_profiles(base)}
 
 
 def fold(left_out: str, iterations: int, seed: int) -> Fold:
@@ -111,14 +111,14 @@ def figures_table(folds: Sequence[Fold], profiles: Chosen) -> Table:
         *(Group(f"without {one.left_out}") for one in folds),
         Group("profile"),
     )
-    every: Sequence[Mapping[Knob, float]] = [*(one.chosen for one in folds), profiles]
+    every = [*(one.chosen for one in folds), profiles]
     rows = tuple(
         (
-            Name(knob.profile),
-            Name(knob.figure),
-            *(Name(str(knob.text(chosen[knob]))) for chosen in every),
+            Name(figure.profile),
+            Name(figure.name),
+            *(Name(str(figure.written(chosen[figure]))) for chosen in every),
         )
-        for knob in profiles
+        for figure in profiles
     )
     return Table("figures", say("Figures"), groups, rows, stub=2)
 

@@ -24,13 +24,11 @@ that would be told apart by chance. A fit takes some numbers of servers from the
 neighbours say nearly the same.
 
 Then each figure gets its interval, with fresh random numbers: the values of its list, around the
-fitted one, that fit as well. Two values are compared by the difference of their errors in pairs of
-runs with common random numbers (Law, Simulation Modeling and Analysis, 10.2 and 11.2). The
-published table is one test, and its own sampling error moves the difference about as much as that
-of one simulated test of the same length does. So a value fits as well when its error is larger by
-no more than what one further test could bring: by no more than t(.95) × s × √(1 + 1/n), with the
-mean and s of n replicates, s scaled to the length of the published test. All other figures stay as
-they are, and an end of an interval may be the end of the list.
+fitted one, that fit as well (`netstudy.calibration.fits_as_well`). All other figures stay as they
+are, and an end of an interval may be the end of the list.
+
+Search, intervals and profiles are those of `netstudy calibrate`; what is made small is this tool's
+own (docs/decisions/0051-what-a-fit-makes-small.md).
 
 The result is scored with fresh random numbers and more iterations, and printed beside the
 profiles' own figures; with --write it goes into the profiles, whose comments stay as they are.
@@ -44,16 +42,11 @@ import json
 import math
 import statistics
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-from ruamel.yaml import YAML
-from ruamel.yaml.comments import CommentedSeq
 
 from netstudy.analysis.agreement import Beside
-from netstudy.analysis.intervals import student_quantile
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.workloads.incast import (
     COMPLETION,
@@ -61,18 +54,19 @@ from netstudy.analysis.workloads.incast import (
     RETRANSMISSIONS,
     dropped_in_all,
 )
-from netstudy.store import write_atomic
-from netstudy.units import (
-    BYTE_COST,
-    format_duration,
-    format_in,
-    format_size,
-    parse_byte_cost,
-    parse_duration,
-    parse_packet_rate,
-    parse_percent,
-    parse_size,
+from netstudy.calibration import (
+    Figure,
+    Fitted,
+    Interval,
+    around,
+    descend,
+    figure_named,
+    fits_as_well,
+    written,
 )
+from netstudy.calibration.figures import FIGURES
+from netstudy.hardware import HardwareLibrary
+from netstudy.store import write_atomic
 from netstudy.wire import Level, RunRecord, Treatment
 from tools import trial
 
@@ -90,157 +84,47 @@ HOST_LOSES = frozenset({"10 MB striped"})
 """Configurations in which the host loses frames, so that retransmissions are not the drops."""
 REPLICATES = 3
 PUBLISHED_ITERATIONS = 1_000
-CONFIDENCE = 0.95
-"""One-sided: that a value fits worse."""
 HARDWARE = trial.ROOT / "hardware"
 
-_READ: Mapping[str, Callable[[object], float]] = {
-    "ps/B": parse_byte_cost,
-    "B": parse_size,
-    "%": parse_percent,
-    "ns": parse_duration,
-    "packets/s": parse_packet_rate,
-    "": lambda value: float(str(value)),
+Chosen = dict[Figure, float]
+_IN_A_RUN = {
+    FIGURES: "network.nodes.buffer",
+    "tcp": "network.groups.tcp",
+    "nic": "network.groups.nic",
 }
+"""Section of a profile -> where its figures stand in a run of the plan."""
 
 
-@dataclass(frozen=True)
-class Knob:
-    """A figure that is fitted: where it stands in a plan and a profile, and what it could be."""
-
-    path: str
-    """In a run of the plan."""
-    profile: str
-    section: str
-    figure: str
-    """In the profile."""
-    unit: str
-    values: tuple[float, ...]
-    """In ascending order."""
-
-    def text(self, value: float) -> str | float:
-        """A value as a profile writes it."""
-        number = int(value) if value == int(value) else value
-        if self.unit == "B":
-            return format_size(int(value))
-        if self.unit == "ns":
-            return format_duration(int(value))
-        if self.unit == "ps/B":
-            return format_in(BYTE_COST, int(value))
-        return f"{number} {self.unit}" if self.unit else number
-
-    def read(self, text: object) -> float:
-        """What a profile wrote."""
-        return _READ[self.unit](text)
+def _lists(**profiles: Mapping[str, tuple[float, ...]]) -> dict[Figure, tuple[float, ...]]:
+    library = HardwareLibrary((HARDWARE,))
+    return {
+        figure_named(library, name, profile.replace("_", "-")): values
+        for profile, lists in profiles.items()
+        for name, values in lists.items()
+    }
 
 
-KNOBS = (
-    Knob(
-        "network.nodes.buffer.alpha",
-        "arista-7124s",
-        "figures",
-        "alpha",
-        "",
-        (0.75, 0.8, 0.85, 1.0),
-    ),
-    Knob(
-        "network.nodes.buffer.ingress_guarantee_frames",
-        "arista-7124s",
-        "figures",
-        "ingress_guarantee",
-        "",
-        (0, 1, 2),
-    ),
-    Knob(
-        "network.nodes.buffer.cell_bytes",
-        "arista-7124s",
-        "figures",
-        "cell",
-        "B",
-        (512, 1_024, 2_048),
-    ),
-    Knob(
-        "network.groups.tcp.read_at_once_pct",
-        "ucs-c200-rhel54",
-        "tcp",
-        "read_at_once",
-        "%",
-        (15, 20, 25, 30),
-    ),
-    Knob(
-        "network.groups.nic.interrupt_delay_ns",
-        "ucs-c200-rhel54",
-        "nic",
-        "interrupt_delay",
-        "ns",
-        (15_000, 30_000, 60_000),
-    ),
-    Knob(
-        "network.groups.nic.receive_frame_ns",
-        "ucs-c200-rhel54",
-        "nic",
-        "receive_per_frame",
-        "ns",
-        (850, 1_000, 1_150),
-    ),
-    Knob(
-        "network.groups.nic.packet_rate_pps",
-        "ucs-c200-rhel54",
-        "nic",
-        "packet_rate",
-        "packets/s",
-        (500_000, 540_000, 580_000, 620_000, 700_000),
-    ),
-    Knob(
-        "network.groups.nic.receive_ring_frames",
-        "ucs-c200-rhel54",
-        "nic",
-        "receive_ring",
-        "",
-        (640, 704, 768, 832),
-    ),
-    Knob(
-        "network.nodes.buffer.ingress_buffer_bytes",
-        "nexus-5010",
-        "figures",
-        "ingress_buffer",
-        "B",
-        (153_600, 162_816, 172_032),
-    ),
-    Knob(
-        "network.nodes.buffer.ingress_reserve_frames",
-        "nexus-5010",
-        "figures",
-        "ingress_reserve",
-        "",
-        (9, 10, 11),
-    ),
-    Knob(
-        "network.nodes.buffer.egress_buffer_bytes",
-        "nexus-5010",
-        "figures",
-        "egress_buffer",
-        "B",
-        (9_216, 18_432, 27_648, 36_864),
-    ),
-    Knob(
-        "network.nodes.buffer.random_arbitration_pct",
-        "nexus-5010",
-        "figures",
-        "random_arbitration",
-        "%",
-        (0, 10, 50),
-    ),
+LISTS = _lists(
+    arista_7124s={
+        "alpha": (0.75, 0.8, 0.85, 1.0),
+        "ingress_guarantee": (0, 1, 2),
+        "cell": (512, 1_024, 2_048),
+    },
+    ucs_c200_rhel54={
+        "tcp.read_at_once": (15, 20, 25, 30),
+        "nic.interrupt_delay": (15_000, 30_000, 60_000),
+        "nic.receive_per_frame": (850, 1_000, 1_150),
+        "nic.packet_rate": (500_000, 540_000, 580_000, 620_000, 700_000),
+        "nic.receive_ring": (640, 704, 768, 832),
+    },
+    nexus_5010={
+        "ingress_buffer": (153_600, 162_816, 172_032),
+        "ingress_reserve": (9, 10, 11),
+        "egress_buffer": (9_216, 18_432, 27_648, 36_864),
+        "random_arbitration": (0, 10, 50),
+    },
 )
-Chosen = dict[Knob, float]
-
-
-@dataclass(frozen=True)
-class Interval:
-    """The lowest and the highest of the values that fit as well."""
-
-    low: float
-    high: float
+"""Each figure that is fitted, and what it could be, in ascending order and its smallest unit."""
 
 
 Row = tuple[Level, frozenset[tuple[str, Level]]]
@@ -360,19 +244,24 @@ def _between_switches(log_ratios: Mapping[Row, float]) -> list[float]:
     ]
 
 
-def with_chosen(base: trial.Plan, chosen: Chosen) -> trial.Plan:
+def path(figure: Figure) -> str:
+    """Where a figure stands in a run of the plan."""
+    return f"{_IN_A_RUN[figure.section]}.{figure.knob.wired}"
+
+
+def with_chosen(base: trial.Plan, chosen: Mapping[Figure, float]) -> trial.Plan:
     """The plan with the chosen figures."""
-    return trial.changed(base, {knob.path: value for knob, value in chosen.items()})
+    return trial.changed(base, {path(figure): value for figure, value in chosen.items()})
 
 
 def in_profiles(base: trial.Plan) -> Chosen:
     """The figures that the profiles have. Raises ValueError for one that no run has."""
     found: Chosen = {}
-    for knob in KNOBS:
-        values = {p[key] for run in base["runs"] for p, key in trial.places(run, knob.path)}
+    for figure in LISTS:
+        values = {p[key] for run in base["runs"] for p, key in trial.places(run, path(figure))}
         if len(values) != 1:
-            raise ValueError(f"{knob.path} has {len(values)} values in the plan, not one")
-        found[knob] = values.pop()
+            raise ValueError(f"{path(figure)} has {len(values)} values in the plan, not one")
+        found[figure] = values.pop()
     return found
 
 
@@ -383,88 +272,41 @@ def fit(
     rounds: float = math.inf,
 ) -> Chosen:
     """Coordinate descent over the lists, from the values that the profiles have, or others."""
-    chosen = in_profiles(base) if begin is None else begin
-    (best,) = errors(pooled(simulate(with_chosen(base, chosen))))
-    print(f"{best:.4f}", flush=True)
-    changed = True
-    while changed and rounds > 0:
-        changed, rounds = False, rounds - 1
-        for knob in KNOBS:
-            for value in knob.values:
-                candidate = {**chosen, knob: value}
-                (found,) = errors(pooled(simulate(with_chosen(base, candidate))))
-                if found < best:
-                    best, changed, chosen = found, True, candidate
-            print(f"{best:.4f}  {knob.figure} = {knob.text(chosen[knob])}", flush=True)
-    return chosen
+
+    def loss(chosen: Mapping[Figure, float]) -> float:
+        (found,) = errors(pooled(simulate(with_chosen(base, chosen))))
+        return found
+
+    def told(best: float, figure: Figure | None, chosen: Mapping[Figure, float]) -> None:
+        of = "" if figure is None else f"  {figure.name} = {figure.written(chosen[figure])}"
+        print(f"{best:.4f}{of}", flush=True)
+
+    return descend(LISTS, in_profiles(base) if begin is None else begin, loss, rounds, told)
 
 
-def interval(knob: Knob, chosen: Chosen, base: trial.Plan, simulate: Simulator) -> Interval:
+def interval(figure: Figure, chosen: Chosen, base: trial.Plan, simulate: Simulator) -> Interval:
     """The values around the chosen one that fit as well, all other figures being held."""
     best = errors(simulate(with_chosen(base, chosen)))
     iterations = trial.iterations(base["runs"][0])
-    values = sorted({*knob.values, chosen[knob]})
+    values = sorted({*LISTS[figure], chosen[figure]})
     good = {
         value
         for value in values
         if fits_as_well(
-            errors(simulate(with_chosen(base, {**chosen, knob: value}))), best, iterations
+            errors(simulate(with_chosen(base, {**chosen, figure: value}))),
+            best,
+            iterations,
+            PUBLISHED_ITERATIONS,
         )
     }
-    return around(chosen[knob], values, good)
+    return around(chosen[figure], values, good)
 
 
-def fits_as_well(found: Sequence[float], best: Sequence[float], iterations: int) -> bool:
-    """Whether one more test of the published length could have preferred it: see above."""
-    differences = [a - b for a, b in zip(found, best, strict=True)]
-    n = len(differences)
-    spread = statistics.stdev(differences) * math.sqrt(iterations / PUBLISHED_ITERATIONS)
-    reach = student_quantile(CONFIDENCE, n - 1) * spread * math.sqrt(1 + 1 / n)
-    return statistics.mean(differences) <= reach
-
-
-def around(chosen: float, values: Sequence[float], good: set[float]) -> Interval:
-    """The unbroken stretch of good values that holds the chosen one."""
-    place = values.index(chosen)
-    low = high = place
-    while low > 0 and values[low - 1] in good:
-        low -= 1
-    while high + 1 < len(values) and values[high + 1] in good:
-        high += 1
-    return Interval(values[low], values[high])
-
-
-def write(knob: Knob, value: float, found: Interval, folder: Path = HARDWARE) -> None:
-    """Put a value and its interval into its profile; all else stays as it is written."""
-    yaml = YAML()
-    yaml.width = 10_000  # no line that is there is broken anew
-    yaml.indent(mapping=2, sequence=4, offset=2)
-    path = folder / f"{knob.profile}.yaml"
-    document = yaml.load(path.read_text(encoding="utf-8"))
-    figure = document[knob.section][knob.figure]
-    if knob.read(figure["value"]) != value:
-        figure["value"] = knob.text(value)
-    ends = CommentedSeq([knob.text(found.low), knob.text(found.high)])
-    ends.fa.set_flow_style()
-    _put_before(figure, "interval", ends, "others")
-    write_atomic(path, _dumped(yaml, document))
-
-
-def _put_before(figure: Any, key: str, value: object, follower: str) -> None:
-    """Set a key, in front of another one where that is there."""
-    if key in figure:
-        figure[key] = value
-    else:
-        names = list(figure)
-        figure.insert(names.index(follower) if follower in names else len(names), key, value)
-
-
-def _dumped(yaml: YAML, document: object) -> bytes:
-    from io import BytesIO
-
-    stream = BytesIO()
-    yaml.dump(document, stream)
-    return stream.getvalue()
+def write(found: Mapping[Figure, Fitted], folder: Path = HARDWARE) -> None:
+    """Put values and their intervals into their profiles; all else stays as it is written."""
+    for name in dict.fromkeys(figure.profile for figure in found):
+        file = folder / f"{name}.yaml"
+        write_atomic(file, written(file, found))
 
 
 def score(base: trial.Plan, *, by_row: bool = False) -> None:
@@ -499,12 +341,15 @@ def main() -> int:
     base = _plan(asked.iterations, asked.seed)
     chosen = in_profiles(base) if asked.intervals_only else fit(base, simulate)
     fresh = _plan(asked.iterations, asked.seed + 1)
-    for knob, value in chosen.items():
-        found = interval(knob, chosen, fresh, simulate)
-        low, high = knob.text(found.low), knob.text(found.high)
-        print(f"{knob.profile} {knob.figure}: {knob.text(value)}, as good: {low} to {high}")
-        if asked.write:
-            write(knob, value, found)
+    found: dict[Figure, Fitted] = {}
+    for figure, value in chosen.items():
+        good = interval(figure, chosen, fresh, simulate)
+        found[figure] = Fitted(value, good)
+        low, high = figure.written(good.low), figure.written(good.high)
+        text = f"{figure.written(value)}, as good: {low} to {high}"
+        print(f"{figure.profile} {figure.name}: {text}", flush=True)
+    if asked.write:
+        write(found)
     print("with fresh random numbers:")
     every = trial.plan(asked.iterations, asked.seed + 2, None, REPLICATES)
     score(with_chosen(trial.only_published(every), chosen))

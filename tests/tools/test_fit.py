@@ -12,29 +12,17 @@ import pytest
 
 from netstudy.analysis.reference import Published
 from netstudy.analysis.workloads.incast import COMPLETION, DROPS, RETRANSMISSIONS
+from netstudy.calibration import Figure, Fitted, Interval
 from netstudy.hardware import HardwareLibrary
 from netstudy.wire import IterationSamples, RunRecord, Samples, Treatment
 from tools import fit, trial
-from tools.fit import (
-    KNOBS,
-    PACKETS,
-    WORST,
-    Interval,
-    Knob,
-    Means,
-    Simulator,
-    around,
-    errors,
-    fits_as_well,
-    means,
-    pooled,
-)
+from tools.fit import LISTS, PACKETS, WORST, Means, Simulator, errors, means, pooled
 
 AT: Treatment = {"switch": "nexus-5010", "configuration": "4 MB", "servers": 23}
 
 
-def knob(figure: str) -> Knob:
-    return next(one for one in KNOBS if one.figure == figure)
+def figure(name: str) -> Figure:
+    return next(one for one in LISTS if one.knob.name == name)
 
 
 def run(
@@ -138,15 +126,14 @@ def test_a_run_that_was_carried_out_is_not_carried_out_again(
     monkeypatch.setattr(trial, "simulate", counting)
     known = Simulator()
     first = known(base)
-    guarantee = knob("ingress_guarantee")
-    other = known(trial.changed(base, {guarantee.path: 2}))
+    other = known(fit.with_chosen(base, {figure("ingress_guarantee"): 2}))
     assert known(base) == first
     assert asked == [2, 1]
     assert [one.treatment for one in other] == [one.treatment for one in first]
     assert other[1] == first[1]
 
 
-def test_every_knob_is_a_fitted_figure_and_every_fitted_figure_a_knob() -> None:
+def test_every_list_is_of_a_fitted_figure_and_every_fitted_figure_has_one() -> None:
     chosen = fit.in_profiles(trial.plan(1, 1, (2,)))
     library = HardwareLibrary.default(trial.STUDY)
     fitted = {
@@ -156,48 +143,22 @@ def test_every_knob_is_a_fitted_figure_and_every_fitted_figure_a_knob() -> None:
         for row in library.rows(kind, name)  # type: ignore[arg-type]
         if row.source == "fitted"
     }  # fmt: skip
-    prefixes = {"figures": "", "tcp": "tcp.", "nic": "nic."}
-    known = {(one.profile, f"{prefixes[one.section]}{one.figure}"): one for one in chosen}
+    known = {(one.profile, one.name): one for one in chosen}
     assert fitted.keys() == known.keys()
     for place, text in fitted.items():
         assert known[place].read(text) == chosen[known[place]]
-        assert chosen[known[place]] in known[place].values
-
-
-def test_a_value_fits_as_well_when_one_more_test_could_have_preferred_it() -> None:
-    best = [0.10, 0.11, 0.09, 0.10, 0.10]
-    # Differences 0.01, 0.03, 0.01, 0.03, 0.02: mean 0.02, s 0.01; t(.95, 4) = 2.132.
-    worse = [b + d for b, d in zip(best, (0.01, 0.03, 0.01, 0.03, 0.02), strict=True)]
-    assert 2.132 * 0.01 * math.sqrt(1.2) > 0.02
-    assert fits_as_well(worse, best, iterations=1_000)
-    # Runs a quarter as long show twice the noise that the published test has.
-    assert not fits_as_well(worse, best, iterations=250)
-
-
-def test_a_value_without_effect_fits_as_well_and_one_that_is_always_worse_does_not() -> None:
-    best = [0.10, 0.12, 0.11]
-    assert fits_as_well(best, best, iterations=1_000)
-    assert not fits_as_well([error + 0.001 for error in best], best, iterations=1_000)
-
-
-@pytest.mark.parametrize(
-    ("good", "low", "high"),
-    [({3}, 3, 3), ({2, 3, 4}, 2, 4), ({1, 3, 4}, 3, 4), ({1, 2, 3, 4, 5}, 1, 5)],
-)
-def test_an_interval_is_the_unbroken_stretch_around_the_value(
-    good: set[float], low: float, high: float
-) -> None:
-    assert around(3, [1, 2, 3, 4, 5], good) == Interval(low, high)
+        assert chosen[known[place]] in LISTS[known[place]]
 
 
 @pytest.fixture
 def truth(monkeypatch: pytest.MonkeyPatch) -> trial.Plan:
     """A plan whose published values are what it gives with a guarantee of two frames."""
     base = trial.plan(20, 1, (12, 23), 5, ("4 MB",))
-    guarantee = knob("ingress_guarantee")
-    made = trial.simulate(trial.changed(base, {guarantee.path: 2}))
+    guarantee = figure("ingress_guarantee")
+    made = trial.simulate(fit.with_chosen(base, {guarantee: 2}))
     monkeypatch.setattr(trial, "published", lambda: tuple(values(pooled(map(means, made)))))
-    monkeypatch.setattr(fit, "KNOBS", (guarantee, knob("read_at_once")))
+    fitted = (guarantee, figure("read_at_once"))
+    monkeypatch.setattr(fit, "LISTS", {one: LISTS[one] for one in fitted})
     return base
 
 
@@ -212,20 +173,20 @@ def test_a_fit_finds_the_figure_that_a_table_was_made_with(truth: trial.Plan) ->
     simulate = Simulator()
     before = fit.in_profiles(truth)
     found = fit.fit(truth, simulate)
-    assert before[knob("ingress_guarantee")] == 1
-    assert found == {**before, knob("ingress_guarantee"): 2}
+    assert before[figure("ingress_guarantee")] == 1
+    assert found == {**before, figure("ingress_guarantee"): 2}
     assert errors(pooled(simulate(fit.with_chosen(truth, found)))) == pytest.approx([0.0])
 
 
 def test_the_interval_of_a_figure_holds_it_and_not_what_fits_worse(truth: trial.Plan) -> None:
-    guarantee = knob("ingress_guarantee")
+    guarantee = figure("ingress_guarantee")
     chosen = {**fit.in_profiles(truth), guarantee: 2}
     assert fit.interval(guarantee, chosen, truth, Simulator()) == Interval(2, 2)
 
 
 def test_only_the_value_and_the_interval_of_a_profile_are_written(hardware: Path) -> None:
     before = (fit.HARDWARE / "nexus-5010.yaml").read_text()
-    fit.write(knob("ingress_buffer"), 99_500, Interval(90_500, 99_500), hardware)
+    fit.write({figure("ingress_buffer"): Fitted(99_500, Interval(90_500, 99_500))}, hardware)
     after = (hardware / "nexus-5010.yaml").read_text()
     changed = set(after.splitlines()) - set(before.splitlines())
     assert changed == {"    value: 99.5 kB", "    interval: [90.5 kB, 99.5 kB]"}
@@ -234,17 +195,16 @@ def test_only_the_value_and_the_interval_of_a_profile_are_written(hardware: Path
 
 def test_a_value_that_stays_is_left_as_it_was_written(hardware: Path) -> None:
     library = HardwareLibrary((hardware,))
-    figure = library.switch("nexus-5010").figures.egress_buffer
-    assert figure is not None
+    said = library.switch("nexus-5010").figures.egress_buffer
+    assert said is not None
     before = (hardware / "nexus-5010.yaml").read_text()
-    low, high = figure.interval
-    fit.write(knob("egress_buffer"), figure.value, Interval(low, high), hardware)
+    fit.write({figure("egress_buffer"): Fitted(said.value, Interval(*said.interval))}, hardware)
     assert (hardware / "nexus-5010.yaml").read_text() == before
 
 
 def test_what_is_written_can_be_read(hardware: Path) -> None:
-    for one in KNOBS:
-        fit.write(one, one.values[0], Interval(one.values[0], one.values[-1]), hardware)
+    first = {one: Fitted(some[0], Interval(some[0], some[-1])) for one, some in LISTS.items()}
+    fit.write(first, hardware)
     library = HardwareLibrary((hardware,))
     switch, host = library.switch("nexus-5010"), library.host("ucs-c200-rhel54")
     assert switch.figures.random_arbitration is not None

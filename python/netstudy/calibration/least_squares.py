@@ -1,7 +1,7 @@
 """Weighted least squares over a model that is a simulation: few evaluations, and a little noise.
 
-Gauss and Newton with differences: the model is evaluated with the same random numbers each time, so
-that differences show the parameters and not the chance. See Nocedal and Wright, Numerical
+Levenberg and Marquardt with differences: the model is evaluated with the same random numbers each
+time, so that differences show the parameters and not the chance. See Nocedal and Wright, Numerical
 Optimization, 10.3.
 """
 
@@ -19,9 +19,9 @@ Predict = Callable[[Floats], Floats]
 """Parameters -> residuals: (target - prediction) ÷ tolerance."""
 
 _DAMPING: Final = 1e-3
-_REACH_FIRST: Final = 3.0
-"""A parameter moves by so many of its steps at first."""
-_REACH_GROWTH: Final = 4.0
+"""The least: what keeps parameters apart that the data do not."""
+_DAMPING_FIRST: Final = 1e-2
+_DAMPING_CHANGE: Final = 10.0
 _SAME: Final = 0.002
 """Changes below so many steps are none."""
 _NORMAL_95: Final = 1.96
@@ -63,7 +63,7 @@ class Fit:
         """Residuals of some rows where the parameters are fitted to the others: leave-one-out,
         by the linear model around the fit."""
         kept = ~rows
-        change = _solved(self.jacobian[kept], -self.residuals[kept])
+        change = _solved(self.jacobian[kept], -self.residuals[kept], _DAMPING)
         left: Floats = self.residuals[rows] + self.jacobian[rows] @ change
         return left
 
@@ -72,30 +72,41 @@ def fit(predict: Predict, start: Sequence[float], steps: Sequence[float], rounds
     """The parameters of the least sum of squares that was seen; none is below 0. It ends when every
     residual is small, or the parameters hardly change.
 
-    `steps` are the differences for the slopes: well above what chance makes of the model.
-    Parameters go as far from the best ones as the linear model has proved right so far: farther
-    after each success, less far after a failure.
+    `steps` are the differences for the slopes: well above what chance makes of the model. Changes
+    are damped the less the more the linear model proves right (Levenberg, Marquardt).
     """
     at = np.asarray(start, dtype=np.float64)
     step = np.asarray(steps, dtype=np.float64)
-    reach = _REACH_FIRST
+    damping = _DAMPING_FIRST
     best: Fit | None = None
     for _ in range(rounds):
         residuals = predict(at)
-        cost = float(residuals @ residuals)
-        if best is None or cost < best.cost:
-            reach *= 1.0 if best is None else _REACH_GROWTH
+        if best is None or np.sum(np.square(residuals)) < best.cost:
+            damping /= 1.0 if best is None else _DAMPING_CHANGE
             best = Fit(at, residuals, _slopes(predict, at, step, residuals))
         else:
-            reach /= _REACH_GROWTH
+            damping *= _DAMPING_CHANGE
         if np.all(np.abs(best.residuals) <= _MET):
             break
-        change = np.clip(_solved(best.jacobian, -best.residuals), -reach * step, reach * step)
-        at = np.maximum(best.values + change, 0.0)
+        at = np.maximum(best.values + _change(best, max(damping, _DAMPING)), 0.0)
         if np.all(np.abs(at - best.values) <= _SAME * step):
             break
     assert best is not None, "there is a round"
     return best
+
+
+def _change(best: Fit, damping: float) -> Floats:
+    """Where the linear model is smallest; parameters that would fall below 0 stay there."""
+    change = np.zeros_like(best.values)
+    free = np.ones(best.values.size, dtype=bool)
+    while np.any(free):
+        change[free] = _solved(best.jacobian[:, free], -best.residuals, damping)
+        below = free & (best.values + change < 0) & (best.values <= 0)
+        if not np.any(below):
+            break
+        free &= ~below
+        change[below] = 0.0
+    return change
 
 
 def _slopes(predict: Predict, at: Floats, step: Floats, residuals: Floats) -> Floats:
@@ -107,8 +118,8 @@ def _slopes(predict: Predict, at: Floats, step: Floats, residuals: Floats) -> Fl
     return np.stack(columns, axis=1) if columns else np.zeros((len(residuals), 0))
 
 
-def _solved(jacobian: Floats, wanted: Floats) -> Floats:
-    """The change of the parameters that changes residuals as wanted (Levenberg, Marquardt)."""
+def _solved(jacobian: Floats, wanted: Floats, damping: float) -> Floats:
+    """The change of the parameters that changes residuals as wanted."""
     normal = jacobian.T @ jacobian
-    damped = normal + _DAMPING * np.diag(np.maximum(np.diag(normal), 1e-30))
+    damped = normal + damping * np.diag(np.maximum(np.diag(normal), 1e-30))
     return np.asarray(np.linalg.solve(damped, jacobian.T @ wanted), dtype=np.float64)

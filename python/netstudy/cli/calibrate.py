@@ -133,6 +133,7 @@ def command(
                 "--tolerance": tolerance,
                 "--without": without,
                 "--set": overrides,
+                "--rounds": str(rounds),
                 "--warmup": warmup,
                 "--measure": measure,
                 "--replicates": str(replicates),

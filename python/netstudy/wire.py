@@ -1389,6 +1389,9 @@ class Series(Wire):
     """Counters since the run began and states of the moment; None: it could not be read."""
 
 
+HARDWARE_COUNTERS: Final = "hardware counters"
+"""The property of a run's environment that tells why cycles and instructions are not counted, or of
+what they are."""
 DISTURBED_ATTEMPTS: Final = "attempts that the machine disturbed, before the one that is shown"
 """The name of the limit that tells how often a run was made again."""
 

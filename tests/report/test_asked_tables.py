@@ -17,6 +17,7 @@ from netstudy.report.plaintext import text_table
 from netstudy.report.refs import Number
 from netstudy.report.tables import Table
 from netstudy.store import Folder
+from netstudy.wire import HARDWARE_COUNTERS
 from tests.report.results import from_text, study_text
 
 DESIGN = """\
@@ -175,6 +176,17 @@ def test_a_hole_with_a_reason_stands_in_the_table_and_the_reason_under_it(tmp_pa
     (table,) = tables(tmp_path, "{rows: [switch, servers], columns: goodput_mbps}", HOLED)
     assert cells(table)[-1] == ["arista-7124s", "4", "–¹"]
     assert table.notes == ("¹ the switch was gone",)
+
+
+def test_a_machine_without_hardware_counters_says_why_a_cell_is_empty(tmp_path: Path) -> None:
+    asked = "{rows: [switch, servers], columns: [server.cycles_per_instruction, goodput_mbps]}"
+    _, result = results_of(tmp_path, asked)
+    for cell in result.cells.of_case(result.cases[0].name):
+        for run in cell.runs:
+            run.record.environment[HARDWARE_COUNTERS] = "there are none"
+    (table,) = asked_tables(result, result.cases[0], "t")
+    assert {row[2] for row in cells(table)} == {"–¹"}
+    assert table.notes == ("¹ there are none",)
 
 
 def test_a_hole_without_a_reason_has_no_row(tmp_path: Path) -> None:

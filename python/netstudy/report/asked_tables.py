@@ -23,7 +23,7 @@ from netstudy.report.refs import Name, Number, say
 from netstudy.report.tables import Group, Table, Value, numeric_level
 from netstudy.study import outcome
 from netstudy.study.levels import is_numeric
-from netstudy.wire import Level, Treatment
+from netstudy.wire import HARDWARE_COUNTERS, Level, Treatment
 
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 Levels = tuple[Level, ...]
@@ -358,7 +358,15 @@ class _Layout:
             at = {factor: level_text(level) for factor, level in empty.at.items()}
             if empty.column in (None, name) and all(levels.get(f) == v for f, v in at.items()):
                 return empty.because
-        return None
+        return self._hardware_reason(name, place)
+
+    def _hardware_reason(self, name: str, place: Place) -> str | None:
+        """Why the machine gave no hardware counters, where a column is of them."""
+        cell = self._by_place.get(place)
+        if cell is None or name.rpartition(".")[2] != "cycles_per_instruction":
+            return None
+        told = (run.record.environment.get(HARDWARE_COUNTERS) for run in cell.runs)
+        return next((reason for reason in told if reason is not None), None)
 
     def _mark(self, reason: str) -> str:
         if reason not in self.reasons:

@@ -75,24 +75,32 @@ def end_processes(names: Iterable[str]) -> None:
     """Kill every process that is still in one of these namespaces, and wait for their ends.
     Programs leave their children behind when they are killed.
 
-    Where /proc shows other numbers than this process's own pid namespace has, nothing is done: the
-    end of the sandbox ends them.
+    Where /proc shows other numbers, nothing is done: the end of the sandbox ends them.
     """
-    if Path("/proc/self").readlink().name != str(os.getpid()):
-        return
-    inside = {namespace(name).stat().st_ino for name in names}
-    others = (path for path in Path("/proc").iterdir() if path.name.isdigit())
+    found = {process for name in names for process in processes_within(name)} - {os.getpid()}
     with ExitStack() as stack:
         ends = []
-        for path in (one for one in others if int(one.name) != os.getpid()):
+        for process in found:
             with suppress(OSError):
-                if (path / "ns/net").stat().st_ino in inside:
-                    end = os.pidfd_open(int(path.name))
-                    stack.callback(os.close, end)
-                    signal.pidfd_send_signal(end, signal.SIGKILL)
-                    ends.append(end)
+                end = os.pidfd_open(process)
+                stack.callback(os.close, end)
+                signal.pidfd_send_signal(end, signal.SIGKILL)
+                ends.append(end)
         for end in ends:
             select.select([end], [], [], _END_S)
+
+
+def processes_within(name: str) -> list[int]:
+    """The processes in a namespace; none where /proc shows other numbers than this process's own
+    pid namespace has."""
+    if Path("/proc/self").readlink().name != str(os.getpid()):
+        return []
+    inode, found = namespace(name).stat().st_ino, []
+    for path in (one for one in Path("/proc").iterdir() if one.name.isdigit()):
+        with suppress(OSError):
+            if (path / "ns/net").stat().st_ino == inode:
+                found.append(int(path.name))
+    return found
 
 
 def find_program(name: str) -> str | None:

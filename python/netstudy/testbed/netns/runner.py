@@ -17,7 +17,7 @@ from netstudy.testbed.netns.application import RunApplication, start_application
 from netstudy.testbed.netns.control_groups import control_groups
 from netstudy.testbed.netns.kernel_path import burst_bytes, frame_bytes
 from netstudy.testbed.netns.layout import Layout
-from netstudy.testbed.netns.namespaces import end_processes, in_namespace
+from netstudy.testbed.netns.namespaces import end_processes, in_namespace, processes_within
 from netstudy.testbed.netns.polling import Poller, communities, pollings
 from netstudy.testbed.netns.setting import Setting
 from netstudy.testbed.netns.switches import EngineSwitch, KernelQueues, NoSwitch, RunSwitch
@@ -25,6 +25,7 @@ from netstudy.testbed.netns.sysstat import begin_recorders, end_recorders
 from netstudy.testbed.real import wire as agent_wire
 from netstudy.testbed.real.agent_specs import AgentSpec
 from netstudy.testbed.real.evidence import AgentEvidence, Evidence
+from netstudy.testbed.real.hardware_counters import Counting, NotCountedError
 from netstudy.testbed.real.processes import (
     NodeError,
     NodeProcess,
@@ -64,6 +65,9 @@ class _Course:
     """Phase records of clients, which the runner waited for."""
     recordings: tuple[Recording, ...] = ()
     """What sysstat recorded of the measuring phase."""
+    hardware: dict[str, dict[str, int]] = field(default_factory=dict)
+    hardware_note: str | None = None
+    """See Evidence."""
 
 
 @dataclass
@@ -240,14 +244,32 @@ async def _led(crew: _Crew) -> None:
     if crew.application is not None and "reset" in planned:
         await _application_phase(crew.application, "reset", crew.course)
     recorders = await begin_recorders(crew.setting, crew.started)
+    counted = _hardware_counters(crew)
     await _edge(crew, wire.MEASURE_START)
     await _go(crew)
     await _phase(crew, "measure")
     await _edge(crew, wire.MEASURE_END)
+    crew.course.hardware = {host: one.read() for host, one in counted.items()}
     crew.course.recordings = await end_recorders(recorders)
     await _pause(crew, "cool-down")
     if isinstance(crew.setting.run.until("cool-down"), wire.UntilTime):
         await _edge(crew, "cool-down-end")
+
+
+def _hardware_counters(crew: _Crew) -> dict[str, Counting]:
+    """Those of the processes of each host that serves, agents included, from now on."""
+    served = crew.setting.served
+    found: dict[str, Counting] = {}
+    try:
+        for host in served.hosts if served else ():
+            found[host] = Counting.of(processes_within(host))
+            crew.started.at_end(found[host].close)
+    except NotCountedError as error:
+        crew.course.hardware_note = str(error)
+        return {}
+    if not all(one.is_whole for one in found.values()):
+        crew.course.hardware_note = "of processes without the kernel's work for them"
+    return found
 
 
 async def _phase(crew: _Crew, name: agent_wire.PhaseName, *, keep: bool = True) -> None:
@@ -344,6 +366,8 @@ async def _gathered(crew: _Crew) -> Evidence:
         cpus=setting.cpus,
         application=served,
         recordings=course.recordings,
+        hardware=course.hardware,
+        hardware_note=course.hardware_note,
         application_connections=setting.served.connections if setting.served else 0,
     )
 

@@ -192,7 +192,7 @@ def _carried_out(
     except (NodeError, NetstudyError) as error:
         return failed_record(run, str(error))
     try:
-        return run_record(evidence, _environment(setting, kernel))
+        return run_record(evidence, _environment(setting, kernel, evidence.hardware_note))
     except LookupError as error:
         return failed_record(run, str(error))
 
@@ -204,9 +204,11 @@ def _with_evidence(record: wire.RunRecord, path: Path) -> wire.RunRecord:
     return record.model_copy(update={"error": error})
 
 
-def _environment(setting: Setting, kernel: Kernel) -> dict[str, str]:
+def _environment(setting: Setting, kernel: Kernel, hardware: str | None) -> dict[str, str]:
     switching = setting.layout.switching
     said = {"testbed": NAMES[switching], "kernel": kernel.release}
+    if hardware is not None:
+        said[wire.HARDWARE_COUNTERS] = hardware
     different = " ".join(notes_on_run(setting.run, switching, kernel))
     return said | ({"different from the study": different} if different else {})
 

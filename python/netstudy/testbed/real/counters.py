@@ -88,7 +88,9 @@ def summed(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
 
 def readings(evidence: Evidence) -> dict[str, wire.Readings]:
     """Host, or the shared machine -> values of its counters at each edge."""
-    found = {host: _of_host(host, evidence) for host in evidence.hosts}
+    found = {
+        host: _of_host(host, evidence) | _of_hardware(host, evidence) for host in evidence.hosts
+    }
     first = next(iter(evidence.hosts.values()))
     return {evidence.machine: _at_edges(first, "machine", evidence), **found}
 
@@ -106,6 +108,15 @@ def _of_host(host: str, evidence: Evidence) -> wire.Readings:
     agents = evidence.agents_of(host)
     spent = [_spent(agents, edge) for edge in evidence.edges]
     return own if None in spent else own | {HOST_CPU: tuple(spent)}
+
+
+def _of_hardware(host: str, evidence: Evidence) -> wire.Readings:
+    """Counters that are read for the measuring phase alone."""
+    grown = evidence.hardware.get(host, {})
+    return {
+        name: tuple({wire.MEASURE_START: 0, wire.MEASURE_END: count}.get(e) for e in evidence.edges)
+        for name, count in grown.items()
+    }
 
 
 def _queue_drops(agent: AgentEvidence, evidence: Evidence) -> tuple[int | None, ...] | None:

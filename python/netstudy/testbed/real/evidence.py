@@ -177,6 +177,10 @@ class Evidence:
     """What the application said; None: agents serve."""
     recordings: tuple[Recording, ...] = ()
     """What sysstat recorded beside the agents."""
+    hardware: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """Host -> growth of its hardware counters in the measuring phase."""
+    hardware_note: str | None = None
+    """Why they were not read, or of what they are; None: nothing is to be said."""
     application_connections: int = 0
     """Most connections that it may have had at a time."""
 

@@ -25,6 +25,6 @@ pub use buffers::{AnyArchitecture, AnyBuffer, BufferConfig, SwitchSetup, SwitchT
 pub use link::{CUT_THROUGH_BYTES, Link, ethernet};
 pub use pause::{PAUSE_FRAME_BYTES, PauseCounters, PauseRequests, PauseThresholds, pause_time};
 pub use schedule::Schedule;
-pub use sizes::{FrameSizes, FrameTally};
+pub use sizes::FrameSizes;
 pub use switch::{Chance, Grant, PortCounters, SwitchBuffer, Verdict};
 pub use transmitter::Transmitter;

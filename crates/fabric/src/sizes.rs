@@ -49,69 +49,9 @@ impl FrameSizes {
     }
 }
 
-/// Frames and their bytes, counted by size. Most frames of an interface have the size of the one before, so
-/// these are counted first and sorted when another size comes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FrameTally {
-    sorted: FrameSizes,
-    sorted_bytes: u64,
-    /// The size of the latest frame, and how many had it that are not sorted yet.
-    latest_bytes: u32,
-    latest: u64,
-}
-
-impl FrameTally {
-    /// One more frame.
-    #[inline(always)]
-    pub fn count(&mut self, frame_bytes: u32) {
-        if frame_bytes != self.latest_bytes {
-            self.turn_to(frame_bytes);
-        }
-        self.latest += 1;
-    }
-
-    #[cold]
-    fn turn_to(&mut self, frame_bytes: u32) {
-        *self = Self { latest_bytes: frame_bytes, ..self.sorted() };
-    }
-
-    /// The same, with all frames sorted.
-    fn sorted(mut self) -> Self {
-        if self.latest > 0 {
-            self.sorted.0[FrameSizes::class(self.latest_bytes)] += self.latest;
-            self.sorted_bytes += self.latest * u64::from(self.latest_bytes);
-        }
-        Self { latest: 0, ..self }
-    }
-
-    /// Frames of each size.
-    #[must_use]
-    pub fn sizes(&self) -> FrameSizes {
-        self.sorted().sorted
-    }
-
-    /// Their bytes.
-    #[must_use]
-    pub fn bytes(&self) -> u64 {
-        self.sorted().sorted_bytes
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_tally_is_that_of_each_frame_in_whatever_order() {
-        let mut tally = FrameTally::default();
-        let (mut sizes, mut bytes) = (FrameSizes::default(), 0);
-        for frame_bytes in [66, 66, 9018, 66, 1518, 1518, 1518, 64, 9018, 9018] {
-            tally.count(frame_bytes);
-            sizes.count(frame_bytes);
-            bytes += u64::from(frame_bytes);
-            assert_eq!((tally.sizes(), tally.bytes()), (sizes, bytes));
-        }
-    }
 
     #[test]
     fn each_size_counts_in_the_class_that_names_it() {

@@ -88,18 +88,9 @@ impl<T: Copy + Default> Ring<T> {
     /// Adds a value at the back.
     #[inline]
     pub fn push_back(&mut self, value: T) {
-        // By order, not by equality: where there is room there is a slot, so no bound is checked again.
-        if self.len() < self.slots.len() {
-            self.put(value);
-        } else {
+        if self.len() == self.slots.len() {
             self.grow();
-            self.put(value);
         }
-    }
-
-    /// Adds a value where there is room.
-    #[inline(always)]
-    fn put(&mut self, value: T) {
         let slot = self.slot(self.tail);
         self.slots[slot] = value;
         self.tail += 1;

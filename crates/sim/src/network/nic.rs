@@ -1,6 +1,6 @@
 //! The interface of a host, in closed form.
 
-use netstudy_fabric::{CUT_THROUGH_BYTES, FrameSizes, FrameTally, Link, Transmitter, ethernet};
+use netstudy_fabric::{CUT_THROUGH_BYTES, FrameSizes, Link, Transmitter, ethernet};
 use netstudy_ring::Ring;
 use netstudy_tcp::Segment;
 use netstudy_units::{Duration, Serializer, Time};
@@ -33,8 +33,9 @@ pub(crate) struct Nic<L = Unlimited> {
     /// way; frames that have arrived are dropped when there are `look_at` of them.
     ahead: Ring<(Time, u32)>,
     look_at: usize,
-    /// Frames accepted by the transmit queue.
-    sent: FrameTally,
+    /// Of the frames accepted by the transmit queue. Their number is not counted beside it.
+    sent_sizes: FrameSizes,
+    sent_bytes: u64,
     queue_drops: u64,
     ring_dropped: Carried,
 }
@@ -74,7 +75,8 @@ impl<L: Limits> Nic<L> {
             cuts_through,
             ahead: Ring::new(),
             look_at: kind.transmit_queue_frames.min(LOOK_AT_MIN),
-            sent: FrameTally::default(),
+            sent_sizes: FrameSizes::default(),
+            sent_bytes: 0,
             queue_drops: 0,
             ring_dropped: Carried::default(),
         }
@@ -95,7 +97,7 @@ impl<L: Limits> Nic<L> {
     /// the interface less [`Self::ring_dropped`].
     pub(crate) fn counters(&self) -> NicCounters {
         NicCounters {
-            sent: Carried { frames: self.sent_sizes().total(), bytes: self.sent.bytes() },
+            sent: Carried { frames: self.sent_sizes.total(), bytes: self.sent_bytes },
             received: Carried::default(),
             queue_drops: self.queue_drops,
             ring_drops: self.ring_dropped.frames,
@@ -103,8 +105,8 @@ impl<L: Limits> Nic<L> {
     }
 
     /// Sizes of all frames accepted so far.
-    pub(crate) fn sent_sizes(&self) -> FrameSizes {
-        self.sent.sizes()
+    pub(crate) const fn sent_sizes(&self) -> FrameSizes {
+        self.sent_sizes
     }
 
     /// Sizes of the frames that were judged at once and are at the switch later than `time`.
@@ -202,7 +204,8 @@ impl<L: Limits> Nic<L> {
 
     #[inline(always)]
     fn transmit_bytes(&mut self, now: Time, frame_bytes: u32) -> Time {
-        self.sent.count(frame_bytes);
+        self.sent_sizes.count(frame_bytes);
+        self.sent_bytes += u64::from(frame_bytes);
         let ready = self.limits.starts(now + self.send_latency, self.transmitter.free_at());
         let sent = self.transmitter.transmit(ready, frame_bytes);
         judged(self.transmitter.link(), self.cuts_through, sent, frame_bytes) + self.delay

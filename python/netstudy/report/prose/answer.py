@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import zip_longest
+from itertools import islice, zip_longest
 
 from netstudy.analysis.effects import Effects, PairEffect, Pointless
 from netstudy.analysis.layout import Panel
@@ -52,9 +52,13 @@ def answer(result: StudyResult) -> list[Sentence]:
     """The sentences of the box."""
     if len(result.cases) == 1:
         return within(_case(result, result.cases[0]))
-    firsts = ((case.name, next(_case(result, case), None)) for case in result.cases)
+    # The first sentence of every case, then the second ones as far as there is room.
+    turns = zip_longest(*(islice(_case(result, case), 2) for case in result.cases))
     return within(
-        say("{case}: {text}", case=Name(name), text=text) for name, text in firsts if text
+        say("{case}: {text}", case=Name(case.name), text=text)
+        for turn in turns
+        for case, text in zip(result.cases, turn, strict=True)
+        if text
     )
 
 

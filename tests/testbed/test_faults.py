@@ -234,8 +234,8 @@ def test_a_full_disk_ends_the_study_and_loses_no_more_than_the_run(folder: Folde
 def test_two_studies_at_once_do_not_see_each_other(
     possible: None, tmp_path: Path, servers: str
 ) -> None:
-    # A busy machine may begin the one seconds after the other: each takes about eight.
-    works = [begun(tmp_path, study_text(count, iterations=1400)) for count in ("2", servers)]
+    # A busy machine may begin the one seconds after the other: each takes about four, both seven.
+    works = [begun(tmp_path, study_text(count, iterations=700)) for count in ("2", servers)]
     fronts = [go_on(one) for one in works]
     counts = [_PROCESSES, 2 + int(servers)]
     awaited(lambda: [len(engines(front)) for front in fronts] == counts or None, *fronts)

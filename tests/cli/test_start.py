@@ -78,6 +78,12 @@ class TestInit:
         assert outcome.code == 0
         assert told in " ".join(outcome.out.split())
 
+    def test_a_misspelt_kind_is_told_which_was_meant(self, here: Path, netstudy: Netstudy) -> None:
+        outcome = netstudy("init", "mine", "--like", "sweeep")
+        assert outcome.code == 2
+        assert 'there is no kind "sweeep"; did you mean "sweep"?' in " ".join(outcome.err.split())
+        assert not list(here.iterdir())
+
     def test_two_sources_are_refused(self, here: Path, netstudy: Netstudy) -> None:
         outcome = netstudy("init", "--like", "sweep", "--from", "incast")
         assert outcome.code == 2

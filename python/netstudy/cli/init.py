@@ -14,6 +14,7 @@ import typer
 
 from netstudy.cli import _options as options
 from netstudy.cli._terminal import print_json, say
+from netstudy.documents.nearest import did_you_mean
 from netstudy.errors import StudyError
 
 NAME = "init"
@@ -29,6 +30,14 @@ class Like(StrEnum):
     SWEEP = "sweep"
     FACTORS = "factors"
     REAL = "real"
+
+
+def _like(text: str) -> Like:
+    try:
+        return Like(text)
+    except ValueError:
+        kinds = [kind.value for kind in Like]
+        raise typer.BadParameter(f'there is no kind "{text}"{did_you_mean(text, kinds)}') from None
 
 
 _QUESTIONS = {
@@ -47,6 +56,8 @@ def command(
         Like | None,
         typer.Option(
             "--like",
+            parser=_like,
+            metavar=f"<{'|'.join(Like)}>",
             help="A small study for a kind of question, which decides in under a minute. Asked for "
             "on a terminal when neither this nor --from is given.",
         ),

@@ -111,7 +111,7 @@ class PasswordPlace(Model):
         if (self.env is None) == (self.pgpass is None):
             raise fault("names one place: {env: VARIABLE} or {pgpass: /path}")
         if self.pgpass is not None and not self.pgpass.startswith("/"):
-            raise fault("is an absolute path, such as /home/trade/.pgpass", "pgpass")
+            raise fault("is an absolute path, such as /etc/netstudy/pgpass", "pgpass")
         return self
 
 

@@ -154,16 +154,27 @@ compare: {factor: control, base: reno, noise: 3 %}
 """
 
 
-def test_the_best_of_three_is_held_against_each_other_one(tmp_path: Path) -> None:
-    times = {"reno": 20.0, "cubic": 50.0, "dctcp": 15.0}
+def of_three(folder: Path, **times: float) -> str:
+    """The box of three congestion controls with these times a server."""
     text = study_text(THREE, servers='"${servers}"').replace(
         'count: "${servers}"', 'count: "${servers}", tcp: {congestion_control: "${control}"}'
     )
-    box = answered(tmp_path, text, lambda control, servers: times[control] * servers)
+    return answered(folder, text, lambda control, servers: times[control] * servers)
+
+
+def test_the_best_of_three_is_held_against_each_other_one(tmp_path: Path) -> None:
+    box = of_three(tmp_path, reno=20.0, cubic=50.0, dctcp=15.0)
     assert box.startswith("dctcp is 3.3")
     assert "times faster than cubic (95 % CI " in box
     assert "takes 25 % less time than reno (95 % CI " in box
     assert box.endswith("on average over 2 settings.")
+
+
+def test_those_that_none_of_three_beats_share_the_lead(tmp_path: Path) -> None:
+    box = of_three(tmp_path, reno=20.0, cubic=50.0, dctcp=20.0)
+    assert "dctcp and reno share the lead in completion time. " in box
+    assert "times faster than cubic (95 % CI " in box
+    assert "No level" not in box
 
 
 def test_a_tie_is_a_tie(tmp_path: Path) -> None:

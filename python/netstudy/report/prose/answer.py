@@ -7,6 +7,7 @@ the first always stands.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice, zip_longest
@@ -267,26 +268,31 @@ def _how_sure(found: PanelResult) -> Sentence:
 def _compared(factor: str, whole: Effects) -> Iterator[Sentence]:
     """The levels of the compared factor, over all levels of the others."""
     pairs = whole.pairs[factor]
-    best = _best(pairs)
-    if best is None:
+    leaders = _leaders(pairs)
+    beaten = [pair for pair in pairs if pair.winner in leaders[:1]]
+    if len(leaders) > 1 and beaten:
+        yield say(
+            "{leaders} share the lead in {metric}.",
+            leaders=join([named(factor, level) for level in leaders]),
+            metric=Name(whole.metric.label),
+        )
+    if beaten:
+        yield _overall(leaders[0], beaten)
+    else:
         yield say(
             "No level of {factor} is best over all others in {metric}.",
             factor=Name(factor),
             metric=Name(whole.metric.label),
         )
-    else:
-        yield _overall(best, [pair for pair in pairs if best in (pair.level, pair.base)])
     yield from _surprises(whole, only=factor)
 
 
-def _best(pairs: Sequence[PairEffect]) -> Level | None:
-    """The level that is better over all than every other one."""
+def _leaders(pairs: Sequence[PairEffect]) -> list[Level]:
+    """The levels that no other one beats over all; the one that beats most others comes first."""
     levels = dict.fromkeys(level for pair in pairs for level in (pair.level, pair.base))
-    for level in levels:
-        own = [pair for pair in pairs if level in (pair.level, pair.base)]
-        if all(pair.winner == level for pair in own):
-            return level
-    return None
+    won = Counter(pair.winner for pair in pairs)
+    lost = {_other(pair, pair.winner) for pair in pairs if pair.winner is not None}
+    return sorted((level for level in levels if level not in lost), key=lambda one: -won[one])
 
 
 def _overall(best: Level, pairs: Sequence[PairEffect]) -> Sentence:

@@ -66,13 +66,18 @@ def test_failed_runs_are_set_aside_with_what_was_captured_of_them(folder: Folder
         folder.write_run(other.id, run_line(other, status="failed", error=time.decode()))
         for run in (one, other):
             (captures / f"{run.id}.jsonl.gz").write_bytes(time)
+            (captures / f"{run.id}.app.sar").write_bytes(time)
         folder.set_aside([record for record in folder.records() if record.status == "failed"])
         assert other in folder.missing()
     kept = {path.name: path.read_bytes() for path in captures.iterdir()}
     assert kept == {
-        f"{one.id}.jsonl.gz": b"second",
-        f"{other.id}.failed-1.jsonl.gz": b"first",
-        f"{other.id}.failed-2.jsonl.gz": b"second",
+        f"{run}{suffix}": content
+        for suffix in (".jsonl.gz", ".app.sar")
+        for run, content in (
+            (one.id, b"second"),
+            (f"{other.id}.failed-1", b"first"),
+            (f"{other.id}.failed-2", b"second"),
+        )
     }
     assert [record.run for record in folder.records()] == [one.id]
 

@@ -34,11 +34,22 @@ CAPTURES = "captures"
 """Output of the processes of real testbeds, one file for each run: the source of its record."""
 CAPTURE = ".jsonl.gz"
 """Suffix of such a file, after the run's id."""
+RECORDING = ".sar"
+"""Suffix of a file of sysstat's, after the run's id and the host."""
 DONE_SCHEMA = "netstudy/done/1"
 
 DERIVED = ("cells.csv", "report.html", "report.md", "figures/")
 """Files made from the records, which may be made again. All others are fixed once the folder is
 done."""
+
+
+def rename_captures(captures: Path, run: str, aside: str) -> None:
+    """Keep what was captured of a run under another name."""
+    own = [captures / f"{run}{CAPTURE}", *captures.glob(f"{run}.*{RECORDING}")]
+    for path in own:
+        is_aside = path.name.count(".") > 2  # a host's name has no dot
+        if path.exists() and not is_aside:
+            path.rename(path.with_name(f"{aside}{path.name.removeprefix(run)}"))
 
 
 @dataclass(frozen=True)
@@ -202,9 +213,7 @@ class Folder:
         path = self._run_path(run)
         taken = len(list(path.parent.glob(f"{run}.{why}-*.json")))
         aside = f"{run}.{why}-{taken + 1}"
-        captured = self.path / CAPTURES / f"{run}{CAPTURE}"
-        if captured.exists():
-            captured.rename(captured.with_name(f"{aside}{CAPTURE}"))
+        rename_captures(self.path / CAPTURES, run, aside)
         path.rename(path.with_name(f"{aside}.json"))
 
     def _is_readable(self, run: Run, *, old: bool) -> bool:

@@ -9,7 +9,7 @@ from itertools import count
 from pathlib import Path
 
 from netstudy.store.files import storage, write_atomic
-from netstudy.store.folder import CAPTURE
+from netstudy.store.folder import CAPTURE, RECORDING, rename_captures
 from netstudy.testbed.real.processes import Transcript
 from netstudy.testbed.real.sysstat import Recording
 
@@ -27,7 +27,7 @@ def keep_recordings(captures: Path, run: str, recordings: Iterable[Recording]) -
     for one in recordings:
         with storage(captures):
             captures.mkdir(parents=True, exist_ok=True)
-            write_atomic(captures / f"{run}.{one.host}.sar", one.file)
+            write_atomic(captures / f"{run}.{one.host}{RECORDING}", one.file)
 
 
 def set_aside(path: Path, why: str) -> None:
@@ -36,7 +36,7 @@ def set_aside(path: Path, why: str) -> None:
     names = (path.with_name(f"{run}.{why}-{number}{CAPTURE}") for number in count(1))
     free = next(name for name in names if not name.exists())
     with storage(path):
-        path.rename(free)
+        rename_captures(path.parent, run, free.name.removesuffix(CAPTURE))
 
 
 def _entry(node: str, line: bytes) -> str:

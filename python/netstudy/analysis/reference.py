@@ -159,7 +159,7 @@ def _agreement(
 
 def _find(published: Sequence[Published], metric: Metric, treatment: Treatment) -> Published | None:
     """The published value of a cell, the mean of repetitions; None if there is none."""
-    found = [one for one in published if one.metric == metric and one.is_of(treatment)]
+    found = [one for one in published if one.metric.name == metric.name and one.is_of(treatment)]
     if not found:
         return None
     same = [one for one in found if one.levels == found[0].levels]

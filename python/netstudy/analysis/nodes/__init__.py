@@ -175,15 +175,23 @@ def _terms_of_cell(
     known = [one for one in fractions if one is not None]
     if len(known) < len(fractions):
         return []
-    each = (_together(_at(known, n), formula.rule) for n in range(len(runs)))
-    return [terms for terms in each if terms is not None]
+    return _of_each_run(known, formula.rule)
 
 
-def _at(fractions: Sequence[Fraction], run: int) -> list[Fraction | None]:
-    """The fractions of one run; None where it did not count."""
-    one = slice(run, run + 1)
-    parts = [(above[one], below[one]) for above, below in fractions]
-    return [None if np.isnan(part).any() else part for part in parts]
+def _of_each_run(fractions: Sequence[Fraction], rule: Rule) -> list[Terms]:
+    """As `_together` for each run by itself, of which a fraction has an entry; runs without a value
+    are left out."""
+    above, below = (np.stack([one[part] for one in fractions]) for part in (0, 1))
+    counted = ~(np.isnan(above) | np.isnan(below)).any(axis=0)
+    if rule == "ratio":
+        over, under = reduce(np.add, above), reduce(np.add, below)
+        has_value = counted & (under != 0)
+    else:
+        under = below[0]
+        has_value = counted & (below != 0).all(axis=0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            over = np.asarray(_PUT_TOGETHER[rule](above / below) * under)
+    return [(over[n : n + 1], under[n : n + 1]) for n in np.flatnonzero(has_value)]
 
 
 def _terms(name: MetricName, formula: Formula, run: RunSample) -> Terms | None:

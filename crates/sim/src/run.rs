@@ -205,7 +205,9 @@ impl<T: Traffic, O: Tracer> Execution<'_, T, O> {
     fn run(self) -> Result<Outcome, String> {
         match (self.star, self.wiring.is_limited()) {
             (Some(star), _) => self.in_closed_form(star),
-            (None, _) if T::PREFERS_SMALL_CODE || self.wiring.has_stations() => self.by_events::<Stationed>(),
+            (None, _) if T::PREFERS_SMALL_CODE || self.wiring.has_stations() => {
+                self.by_events::<Stationed>()
+            }
             (None, true) => self.by_events::<Limited>(),
             (None, false) => self.by_events::<Unlimited>(),
         }

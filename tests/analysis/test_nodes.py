@@ -374,3 +374,8 @@ def test_frames_at_a_port_have_a_mean_size_each_way_and_fill_a_share_of_the_line
     assert value(record, "switch@client.port_in_utilisation_pct") == pytest.approx(
         100 * 1000 * 1538 / 2.5e9
     )
+
+
+def test_a_metric_of_a_node_that_no_run_has_is_none_for_the_whole_cell() -> None:
+    runs = [RunSample(PLANNED, counted()) for _ in range(2)]
+    assert node_metric("nobody.cpu_pct").reading.estimate(runs) is None

@@ -173,7 +173,7 @@ def _terms_of_cell(
         return None
     fractions = [formula.of(one) for one in grown if one is not None]
     known = [one for one in fractions if one is not None]
-    if len(known) < len(fractions):
+    if not known or len(known) < len(fractions):
         return []
     return _of_each_run(known, formula.rule)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from netstudy.cli import _options as options
+from netstudy.cli._beside import beside
 from netstudy.cli._terminal import OnPhase, phases, print_json
 from netstudy.errors import MISSED
 
@@ -152,8 +153,9 @@ def publish(
     on_phase("analysing")
     result = analyse(folder)
     cells = folder.path / _CELLS
-    write_atomic(cells, to_csv(result.cells).encode())
-    report = _write(folder, result, None, on_phase, pages)
+    with beside(lambda: to_csv(result.cells).encode()) as exported:
+        report = _write(folder, result, None, on_phase, pages)
+        write_atomic(cells, exported())
     if seals:
         folder.seal(utc_now())
     return Published(result, report, cells)

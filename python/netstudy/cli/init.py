@@ -14,7 +14,6 @@ import typer
 
 from netstudy.cli import _options as options
 from netstudy.cli._terminal import print_json, say
-from netstudy.documents.nearest import did_you_mean
 from netstudy.errors import StudyError
 
 NAME = "init"
@@ -33,6 +32,8 @@ class Like(StrEnum):
 
 
 def _like(text: str) -> Like:
+    from netstudy.documents.nearest import did_you_mean
+
     try:
         return Like(text)
     except ValueError:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from netstudy.cli import _options as options
-from netstudy.cli._beside import beside
 from netstudy.cli._terminal import OnPhase, phases, print_json
 from netstudy.errors import MISSED
 
@@ -146,6 +145,7 @@ def publish(
 ) -> Published:
     """Analyse the folder's records, write cells.csv and the report, and seal it (again)."""
     from netstudy.analysis.study_result import analyse
+    from netstudy.cli._beside import beside
     from netstudy.report.export import to_csv
     from netstudy.store import write_atomic
     from netstudy.store.environment import utc_now

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from zlib import crc32
@@ -175,6 +176,30 @@ def test_those_that_none_of_three_beats_share_the_lead(tmp_path: Path) -> None:
     assert "dctcp and reno share the lead in completion time. " in box
     assert "times faster than cubic (95 % CI " in box
     assert "No level" not in box
+
+
+CASES = """
+cases:
+  short:
+    factors: {control: [reno, dctcp], servers: [2, 4]}
+  long:
+    factors: {control: [reno, dctcp], servers: [8, 16]}
+replicates: 5
+compare: {factor: control, base: reno, noise: 3 %}
+"""
+
+
+def test_each_case_has_a_line_and_then_by_how_much(tmp_path: Path) -> None:
+    text = study_text(CASES, servers='"${servers}"').replace(
+        'count: "${servers}"', 'count: "${servers}", tcp: {congestion_control: "${control}"}'
+    )
+    times = {"reno": 40.0, "dctcp": 10.0}
+    box = answered(tmp_path, text, lambda control, servers: times[control] * servers)
+    first, second, third, fourth = re.split(r"(?<=\.) (?=short:|long:)", box)
+    assert first.startswith("short: dctcp is faster than reno throughout, at 2 and 4 servers")
+    assert second.startswith("long: dctcp is faster than reno throughout, at 8 and 16 servers")
+    assert re.fullmatch(r"short: Largest lead at \d servers: [34]\.\d\d times faster\.", third)
+    assert re.fullmatch(r"long: Largest lead at \d+ servers: [34]\.\d\d times faster\.", fourth)
 
 
 def test_a_tie_is_a_tie(tmp_path: Path) -> None:

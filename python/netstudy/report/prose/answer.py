@@ -53,8 +53,8 @@ def answer(result: StudyResult) -> list[Sentence]:
     """The sentences of the box."""
     if len(result.cases) == 1:
         return within(_case(result, result.cases[0]))
-    # The first sentence of every case, then the second ones as far as there is room.
-    turns = zip_longest(*(islice(_case(result, case), 2) for case in result.cases))
+    # The first sentence of every case, then by how much, as far as there is room.
+    turns = zip_longest(*(_case_in_brief(result, case) for case in result.cases))
     return within(
         say("{case}: {text}", case=Name(case.name), text=text)
         for turn in turns
@@ -82,10 +82,27 @@ def words_of(one: Point) -> int:
     return sum(len(str(sentence).split()) for sentence in one.sentences)
 
 
+def _case_in_brief(result: StudyResult, case: CaseResult) -> Iterator[Sentence]:
+    """Of a test case among others: its first sentence, and the largest lead of one level."""
+    yield from islice(_case(result, case), 1)
+    tables = _deciding(result, case)
+    decided = tables[0].with_outcome("different") if len(tables) == 1 else ()
+    if decided:
+        row = _largest(tables[0], decided)
+        panel = next(found.panel for found in case.panels if tables[0] in found.verdicts)
+        ahead = lead(tables[0].metric, replace(_won_by(tables[0], row)[1], interval=None))
+        yield say("Largest lead{where}: {ahead}.", where=at_level(panel, row.x), ahead=ahead)
+
+
+def _deciding(result: StudyResult, case: CaseResult) -> list[VerdictTable]:
+    """The verdicts of a test case on the metric that decides."""
+    tables = (table for found in case.panels for table in found.verdicts)
+    return [table for table in tables if table.metric == result.deciding]
+
+
 def _case(result: StudyResult, case: CaseResult) -> Iterator[Sentence]:
     """The sentences of a test case, the weightiest first."""
-    metric = result.deciding
-    tables = [table for found in case.panels for table in found.verdicts if table.metric == metric]
+    tables = _deciding(result, case)
     whole = result.effects[case.name]
     if not tables:
         drawn = (one for one in result.concluded if one.case == case.name and one.drawn)
@@ -139,8 +156,7 @@ def _two_levels(found: PanelResult, table: VerdictTable) -> Iterator[Sentence]:
         yield _equal_or_open(found.panel, table)
         return
     yield _who(found.panel, table)
-    largest = max(decided, key=lambda row: size_of(row, table.metric))
-    yield _how_much(found, table, largest)
+    yield _how_much(found, table, _largest(table, decided))
     yield from overtakings(found.panel, table)
     yield from _open(found.panel, table)
     yield _how_sure(found)
@@ -235,11 +251,9 @@ def _where(panel: Panel, rows: Sequence[Comparison], *, everywhere: bool = False
 def _how_much(found: PanelResult, table: VerdictTable, row: Comparison) -> Sentence:
     """The largest lead with both values."""
     metric, panel = table.metric, found.panel
-    winner = table.level if row.winner in (None, table.level) else table.base
+    winner, change = _won_by(table, row)
     loser = table.base if winner == table.level else table.level
-    source = f"{metric.name}, {table.factor}={level_text(table.level)} ÷ {level_text(table.base)}"
-    change = change_of(row, source)
-    ahead = lead(metric, change if winner == table.level else change.inverse())
+    ahead = lead(metric, change)
     cells = (panel.cell(row.x, level) for level in (winner, loser))
     value, other = (cell_number(cell, metric, unit=True) for cell in cells)
     assert value is not None, "a decided row has both values"
@@ -252,6 +266,18 @@ def _how_much(found: PanelResult, table: VerdictTable, row: Comparison) -> Sente
         other=other,
         ahead=ahead,
     )
+
+
+def _largest(table: VerdictTable, decided: Sequence[Comparison]) -> Comparison:
+    return max(decided, key=lambda row: size_of(row, table.metric))
+
+
+def _won_by(table: VerdictTable, row: Comparison) -> tuple[Level, Change]:
+    """Who is ahead in a row, and how the winner's value stands to the other one."""
+    winner = table.level if row.winner in (None, table.level) else table.base
+    pair = f"{table.factor}={level_text(table.level)} ÷ {level_text(table.base)}"
+    change = change_of(row, f"{table.metric.name}, {pair}")
+    return winner, change if winner == table.level else change.inverse()
 
 
 def _open(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import io
 import json
 import os
-import shutil
 import subprocess
 import sys
 
 import pytest
 from rich.console import Console
 
+from netstudy.testbed.netns.namespaces import find_program
 from netstudy.testbed.netns.testbed import Netns
 from tests.skips import or_skip
 from tools.bench.brokerage import (
@@ -26,11 +26,10 @@ from tools.bench.brokerage import (
     take_turns,
 )
 
-PATH = os.environ["PATH"] + ":/usr/sbin"
 LACKING = [
     package
     for program, package in {"wrk": "wrk", "nginx": "nginx-light"}.items()
-    if shutil.which(program, path=PATH) is None
+    if find_program(program) is None
 ]
 
 

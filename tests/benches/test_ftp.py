@@ -5,18 +5,18 @@ from __future__ import annotations
 import io
 import json
 import os
-import shutil
 import subprocess
 import sys
 
 import pytest
 from rich.console import Console
 
+from netstudy.testbed.netns.namespaces import find_program
 from netstudy.testbed.netns.testbed import Netns
 from tests.skips import or_skip
 from tools.bench.ftp import Case, Fetched, cases, figures, table
 
-LACKING = [name for name in ("vsftpd", "curl") if shutil.which(name) is None]
+LACKING = [name for name in ("vsftpd", "curl") if find_program(name) is None]
 
 
 def fetched(*gbps: float, cpu_ns_a_byte: float) -> list[Fetched]:

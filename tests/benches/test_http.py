@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import io
 import json
-import shutil
 import subprocess
 import sys
 
 import pytest
 from rich.console import Console
 
+from netstudy.testbed.netns.namespaces import find_program
 from netstudy.testbed.netns.testbed import Netns
 from tests.skips import or_skip
 from tools.bench.http import Case, Page, Turn, cases, figures, read_wrk, table
 
-LACKING = [name for name in ("nginx", "wrk") if shutil.which(name) is None]
+LACKING = [name for name in ("nginx", "wrk") if find_program(name) is None]
 
 WRK = """Running 2s test @ http://10.77.0.2:8080/home
   1 threads and 16 connections

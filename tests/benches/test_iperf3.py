@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from netstudy.testbed.netns.namespaces import find_program
 from netstudy.testbed.netns.testbed import Netns
 from tests.skips import or_skip
 from tools.bench.iperf3 import cells, ends, staying_on
@@ -121,7 +121,7 @@ def test_a_process_stays_where_it_is_put_and_the_starter_does_not() -> None:
 
 
 @pytest.mark.skipif(
-    shutil.which("iperf3") is None, reason="needs iperf3; install it: apt-get install iperf3"
+    find_program("iperf3") is None, reason="needs iperf3; install it: apt-get install iperf3"
 )
 def test_small_transfers_are_measured_in_a_sandbox() -> None:
     with or_skip():

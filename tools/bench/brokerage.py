@@ -34,17 +34,17 @@ from rich.table import Table
 from netstudy.testbed.engine import find_engine
 from netstudy.testbed.netns.namespaces import find_program
 from netstudy.testbed.netns.sandbox import enter, sandbox_command
+from netstudy.testbed.netns.users import NOBODY, as_ordinary_user, is_all_users
 from netstudy.testbed.real import brokerage_wire as wire
 from netstudy.testbed.real.wire import Endpoint
 from netstudy.wire import Wire, to_json
+from tools.bench.http import nginx_folders, nginx_user
 from tools.bench.iperf3 import ends, staying_on
 
 ADDRESS = IPv4Address("127.0.0.1")
 NGINX_PORT = 8081
 FOLDER = Path("/run/bench")
 CONNECTIONS = 32
-POSTGRES_USER = "nobody"
-"""Whom root lets PostgreSQL run as: it refuses root."""
 NGINX, STATIC = "nginx, a file", "brokerage, no database"
 HOME_SQLITE, HOME_POSTGRESQL = "brokerage, home, SQLite", "brokerage, home, PostgreSQL"
 
@@ -204,9 +204,11 @@ def nginx(page: bytes, cpu: int) -> Iterator[Target]:
     (FOLDER / "page.html").write_bytes(page)
     config = FOLDER / "nginx.conf"
     config.write_text(
-        f"worker_processes 1; daemon off; pid {FOLDER}/nginx.pid; error_log stderr crit;"
+        f"{nginx_user()}worker_processes 1; daemon off;"
+        f" pid {FOLDER}/nginx.pid; error_log stderr crit;"
         " events { worker_connections 1024; }"
-        " http { access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000000;"
+        f" http {{ {nginx_folders(FOLDER)}"
+        " access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000000;"
         " open_file_cache max=10; types { text/html html; }"
         f" server {{ listen {ADDRESS}:{NGINX_PORT}; root {FOLDER}; }} }}"
     )
@@ -231,10 +233,9 @@ def postgresql(programs: Path, cpu: int) -> Iterator[tuple[wire.PostgresqlDataba
     """A private cluster and its first process, while the block lasts."""
     folder = FOLDER / "postgresql"
     folder.mkdir()
-    as_user: list[str] = []
-    if os.geteuid() == 0:
-        subprocess.run(["chown", POSTGRES_USER, str(folder)], check=True)
-        as_user = ["setpriv", f"--reuid={POSTGRES_USER}", "--regid=nogroup", "--clear-groups"]
+    if is_all_users():
+        os.chown(folder, NOBODY, NOBODY)
+    as_user = as_ordinary_user()  # PostgreSQL refuses to be root's
     data = str(folder / "data")
     make = [str(programs / "initdb"), "-D", data, "-U", "bench", "-A", "trust"]
     subprocess.run([*as_user, *make], check=True, capture_output=True, cwd="/")

@@ -35,6 +35,7 @@ from rich.table import Table
 from netstudy.testbed.engine import find_engine
 from netstudy.testbed.netns.namespaces import find_program, within
 from netstudy.testbed.netns.sandbox import enter, sandbox_command
+from netstudy.testbed.netns.users import is_all_users
 from netstudy.testbed.real import brokerage_wire, wire
 from netstudy.wire import ClosedLoad, HttpRequest, Operation, UntilCount, UntilTime, to_json
 from tools.bench import iperf3
@@ -102,17 +103,25 @@ def _configuration() -> Path:
     path = FOLDER / "nginx.conf"
     (FOLDER / "html").mkdir(parents=True)
     (FOLDER / "html/home").write_bytes(b"x" * PAGE_BYTES)
-    folders = "".join(
-        f"{what}_temp_path {FOLDER}/{what};\n"
-        for what in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-    )
     path.write_text(
-        f"daemon off; master_process off; pid {FOLDER}/pid; error_log stderr;\n"
+        f"{nginx_user()}daemon off; master_process off; pid {FOLDER}/pid; error_log stderr;\n"
         "events { worker_connections 1024; }\n"
-        f"http {{ access_log off; default_type text/html; keepalive_requests 1000000000;\n{folders}"
+        f"http {{ {nginx_folders(FOLDER)}\n"
+        "access_log off; default_type text/html; keepalive_requests 1000000000;\n"
         f"server {{ listen {SERVER}:{PORT}; root {FOLDER}/html; }} }}\n"
     )
     return path
+
+
+def nginx_folders(within: Path) -> str:
+    """The words that put nginx's own folders where this user may write."""
+    kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    return "".join(f"{kind}_temp_path {within}/{kind}; " for kind in kinds)
+
+
+def nginx_user() -> str:
+    """The words that keep nginx root in a sandbox of one id, where it cannot become nobody."""
+    return "" if is_all_users() else "user root root; "
 
 
 @contextmanager

@@ -33,7 +33,10 @@ replicates: 2
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not may_make_namespaces(), reason="no namespaces")
+@pytest.mark.skipif(
+    not may_make_namespaces(),
+    reason="needs the right to make namespaces (`netstudy doctor` says what forbids it)",
+)
 def test_the_fitted_model_says_what_a_real_run_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

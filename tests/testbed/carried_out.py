@@ -85,9 +85,14 @@ def simulated(run: wire.Run) -> wire.RunRecord:
 
 def records_of(user: User, run: wire.Run, switching: str = "user-space") -> list[dict[str, Any]]:
     """All records of a plan with that run alone."""
-    module = [user.python, "-m", "netstudy.testbed.netns", f"--switching={switching}"]
+    done = carry_out(user, run, f"--switching={switching}")
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def carry_out(user: User, run: wire.Run, *options: str) -> subprocess.CompletedProcess[str]:
+    """The testbed's process after a plan with that run alone, which it has carried out."""
     done = subprocess.run(
-        user.in_sandbox(*module),
+        user.in_sandbox(user.python, "-m", "netstudy.testbed.netns", *options),
         input=wire.to_json(wire.Plan(study="by hand", seed=1, runs=(run,))),
         env=environment(),
         cwd=CHECKOUT,
@@ -96,7 +101,7 @@ def records_of(user: User, run: wire.Run, switching: str = "user-space") -> list
         timeout=TIME_LIMIT_S,
     )
     assert done.returncode == 0, done.stderr
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    return done
 
 
 def broken(record: wire.RunRecord) -> list[wire.Check]:

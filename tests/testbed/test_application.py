@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
 
 from netstudy.testbed.netns.database import server_programs
+from netstudy.testbed.netns.namespaces import find_program
 from tests.testbed.conftest import User
 
 CASES = "tests.testbed.inside_application"
 
 with_database = pytest.mark.skipif(
-    server_programs() is None or shutil.which("ss") is None,
+    server_programs() is None or find_program("ss") is None,
     reason="needs a server of PostgreSQL (apt-get install postgresql) and ss (iproute2)",
 )
 

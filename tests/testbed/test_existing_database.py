@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import os
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,8 +15,8 @@ from netstudy.testbed.netns.application_limits import database_engine
 from netstudy.testbed.netns.database import server_programs
 from netstudy.testbed.netns.unsupported import notes_on_run, unsupported
 from netstudy.testbed.real.secrets import password_of
-from tests.testbed.carried_out import TIME_LIMIT_S
-from tests.testbed.conftest import CHECKOUT, User, environment
+from tests.testbed.carried_out import carry_out
+from tests.testbed.conftest import User
 from tests.testbed.existing import PORT, Server, server
 from tests.testbed.networks import MODERN
 from tests.testbed.served import a_served_run, brokerage, started, transactions
@@ -65,16 +64,7 @@ def test_a_run_fills_resets_and_checks_it_and_tells_no_password(
     run = run_on(there.database(BY_VARIABLE))
     assert refused(run) == []
     plan = wire.to_json(wire.Plan(study="by hand", seed=1, runs=(run,)))
-    done = subprocess.run(
-        user.in_sandbox(user.python, "-m", "netstudy.testbed.netns", f"--captures={captures}"),
-        input=plan,
-        env=environment(),
-        cwd=CHECKOUT,
-        capture_output=True,
-        text=True,
-        timeout=TIME_LIMIT_S,
-    )
-    assert done.returncode == 0, done.stderr
+    done = carry_out(user, run, f"--captures={captures}")
     (line,) = [one for one in done.stdout.splitlines() if '"kind":"run"' in one]
     record = wire.RunRecord.model_validate_json(line)
 

@@ -17,8 +17,8 @@ from netstudy.testbed.real.captures import keep_recordings
 from netstudy.testbed.real.reconcile import reconciliation
 from netstudy.testbed.real.sysstat import recording
 from netstudy.wire import Reconciliation
-from tests.testbed.carried_out import a_run, record_of, roles, times
-from tests.testbed.conftest import CHECKOUT, User, environment
+from tests.testbed.carried_out import a_run, carry_out, record_of, roles, times
+from tests.testbed.conftest import User
 from tests.testbed.front import study_text
 from tests.testbed.networks import MODERN, direct
 from tests.testbed.told import evidence
@@ -73,15 +73,7 @@ def test_the_file_is_kept_and_sadf_reads_it(user: User, tmp_path: Path) -> None:
     for folder in (captures, *captures.parents[:4]):
         folder.chmod(0o777)
     run = run_with(hosts=("server",))
-    subprocess.run(
-        user.in_sandbox(user.python, "-m", "netstudy.testbed.netns", f"--captures={captures}"),
-        input=wire.to_json(wire.Plan(study="by hand", seed=1, runs=(run,))),
-        env=environment(),
-        cwd=CHECKOUT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    carry_out(user, run, f"--captures={captures}")
     shown = subprocess.run(
         ["sadf", "-j", str(captures / f"{run.id}.server.sar"), "--", "-n", "DEV"],
         capture_output=True,

@@ -78,7 +78,8 @@ fn until_counted(brokerage: &mut Brokerage, error: &str, count: u64) {
     assert!(reads.by_ref().take(1_000_000).any(|seen| seen >= count), "never {count} of {error}");
 }
 
-/// What was not let through was begun again, or refused under its name after ten times.
+/// The database aborts some transactions. The brokerage repeats each up to ten times, then refuses the
+/// request by the name `database-busy`; its counters hold every one.
 fn assert_accounted(brokerage: &mut Brokerage, (bought, sold, refused): (u64, u64, u64)) {
     let counters = brokerage.counters();
     let errors = &counters.database_errors;

@@ -430,7 +430,7 @@ fn a_sale_without_a_holding_buys_and_a_later_purchase_sells() {
     assert!(sold > 0 && bought >= sold, "{bought} bought, {sold} sold");
 }
 
-/// What one client at a time has done at a brokerage that knows who holds how many stocks.
+/// A brokerage with one client at a time: it counts purchases, sales and each user's holdings.
 struct Exchange {
     /// Holdings of the registered users.
     held: Vec<u64>,
@@ -499,7 +499,7 @@ fn purchases_and_sales_keep_their_shares_however_long_it_goes_on() {
         let number = generator.names().position(|own| own == name).expect("it is in the mix");
         generator.counts()[number].completed
     };
-    // What was under way at the end has been carried out, and is not counted.
+    // The brokerage has carried out the last request; the generator has no response to it and does not count it.
     assert!(exchange.bought - of("buy") <= 1 && exchange.sold - of("sell") <= 1);
     let all = sum(&generator);
     let trades = (exchange.bought + exchange.sold) as f64;

@@ -42,9 +42,9 @@ class Options:
     """How a calibration is carried out."""
 
     figures: tuple[str, ...]
-    """What is fitted: figures of the profile, or `PROFILE:FIGURE`."""
+    """The figures to fit: keys of the profile, or `PROFILE:FIGURE` for another profile."""
     choices: Choices = field(default_factory=dict)
-    """What is chosen from a list, as files have it: figures, or keys of the study by their path."""
+    """Figures, or keys of the study by their path, each with the values to try as a file has them."""
     tolerances: Mapping[str, float] = field(default_factory=dict)
     """Metric -> how far the model may be from it, in its own unit."""
     shares: Mapping[str, float] = field(default_factory=dict)

@@ -584,7 +584,7 @@ fn login(login: Option<&FtpLogin>, agent: &Agent<'_>, peer_number: u32) -> Login
     }
 }
 
-/// Whether the local file failed, not the connection or the server.
+/// Whether the error comes from the client's own file, rather than from the connection or the server.
 const fn is_ours(trouble: &FileTrouble) -> bool {
     !matches!(trouble, FileTrouble::Broken(_) | FileTrouble::NoConnection)
 }

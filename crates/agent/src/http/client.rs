@@ -515,7 +515,8 @@ fn look_for(
     epoll.modify(stream.as_fd(), &mut EpollEvent::new(interest, key)).map_err(Failure::run("epoll"))
 }
 
-/// Whether the status is a success. A redirect counts as one, except from the brokerage, which sends none.
+/// Whether the response succeeded: status 2xx or 3xx. The brokerage never redirects, so a 3xx status from it
+/// is an error.
 const fn is_success(request: Request, status: u16) -> bool {
     match request {
         Request::Plain { .. } => status < 400,

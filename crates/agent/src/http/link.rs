@@ -68,7 +68,8 @@ pub(super) struct Link {
     /// The request, and how much of it the kernel has taken.
     pub(super) out: Vec<u8>,
     pub(super) taken: usize,
-    /// Whether the connection has carried a response. The peer may close a kept connection at any time.
+    /// Whether the server has sent a response on this connection. After one, the server may close the connection
+    /// whenever it is idle.
     has_served: bool,
 }
 
@@ -185,8 +186,8 @@ impl Link {
         }
     }
 
-    /// Whether the current request is retried on a new connection: the peer closed a kept connection, perhaps
-    /// before it read the request, and the request changes no data (RFC 9112, 9.3.1).
+    /// Whether the client sends the current request again, on a new connection. It does so for a request that
+    /// changes no data, if the server closed an idle connection before its response (RFC 9112, 9.3.1).
     pub(super) fn repeats(&mut self, why: Failure, may_repeat: bool) -> bool {
         use NetworkFailure::{ClosedEarly, Reset};
         let is_closing = matches!(why, Failure::Network(ClosedEarly | Reset));

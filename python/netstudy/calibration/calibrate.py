@@ -44,7 +44,7 @@ class Options:
     figures: tuple[str, ...]
     """The figures to fit: keys of the profile, or `PROFILE:FIGURE` for another profile."""
     choices: Choices = field(default_factory=dict)
-    """Figures, or keys of the study by their path, each with the values to try as a file has them."""
+    """Figures, or keys of the study by their path, each with the values to try."""
     tolerances: Mapping[str, float] = field(default_factory=dict)
     """Metric -> how far the model may be from it, in its own unit."""
     shares: Mapping[str, float] = field(default_factory=dict)

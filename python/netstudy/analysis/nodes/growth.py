@@ -59,8 +59,8 @@ class Growth:
 
 def over_phase(runs: Sequence[RunSample], place: Place, phase: PhaseKind) -> Growth | None:
     """Growth between the counters at both edges of a phase, over the time between these readings:
-    an entry for each of the runs, which have the same network. None if they were not read there in
-    one of them, or if the node had other CPUs."""
+    an entry for each of the runs, which have the same network; NaN for a run that lacks a counter
+    which another one has. None if a run has no readings there, or if the node had other CPUs."""
     seconds = [_between_edges(run, place.node, phase) for run in runs]
     cpus = {_cpus(run, place.node) for run in runs}
     if not all(seconds) or len(cpus) > 1:

@@ -64,6 +64,34 @@ def test_the_one_that_is_full_is_the_limit_and_the_others_are_ruled_out(tmp_path
     )
 
 
+def test_settings_with_the_same_limit_are_told_of_at_once(tmp_path: Path) -> None:
+    def loads(run: Run) -> Load:
+        rate = FULL * min(clients_of(run), 4) / 4
+        return Load(rate, server_cpu=0.3 if run.treatment["sink"] == "null" else 0.2)
+
+    first, ruled_out = told(concluding(tmp_path, "[bottleneck]", loads))
+    assert first == (
+        f"The limit is the {LINK} in all 2 settings of sink: 99.3 % at 4 clients, 934.8 Mbit/s."
+    )
+    assert ruled_out.startswith(
+        "Below 90 % of their limits, and ruled out: CPUs of server (20.0 to 30.0 %)"
+    )
+
+
+def test_settings_with_other_limits_are_told_of_one_by_one(tmp_path: Path) -> None:
+    def loads(run: Run) -> Load:
+        is_disk = run.treatment["sink"] == "disk"
+        rate = (500.0 if is_disk else FULL) * min(clients_of(run), 4) / 4
+        return Load(rate, server_cpu=0.95 if is_disk else 0.3)
+
+    said = told(concluding(tmp_path, "[bottleneck]", loads))
+    verdicts = [one for one in said if one.startswith("The limit is")]
+    assert verdicts == [
+        f"The limit is the {LINK}: 99.3 % at 4 clients (sink null), 934.8 Mbit/s.",
+        "The limit is the CPUs of server: 95.0 % at 4 clients (sink disk), 476.9 Mbit/s.",
+    ]
+
+
 def test_hosts_that_only_watch_are_no_candidates(tmp_path: Path) -> None:
     found = limits(concluding(tmp_path, f"[{NULL}]", up_to_four(FULL)))
     assert not any("monitor" in one.name for one in found.candidates)

@@ -182,7 +182,12 @@ conclude:
 @pytest.mark.parametrize(
     ("cpu_pct", "elsewhere", "verdict", "packets"),
     [
-        (99.0, 1.0, "The limit is the CPUs: 99.0 %", "Limit not known, and so not ruled out"),
+        (
+            99.0,
+            1.0,
+            "The limit is the CPUs in all 2 settings of code: 99.0 %",
+            "Limit not known, and so not ruled out",
+        ),
         (40.0, 1.0, "Not decided", "Limit not known, and so not ruled out: packets"),
         (40.0, 1.5, "Not decided", "ruled out: CPUs (40.0 %) and packets"),
     ],

@@ -37,10 +37,11 @@ def test_figures_of_a_turn_have_their_units() -> None:
 
 
 def test_every_case_is_measured_once_and_names_what_it_is_held_against() -> None:
-    assert len(set(cases())) == len(cases()) == 6
+    assert len(set(cases())) == len(cases()) == 8
     assert {case.theirs for case in cases() if case.side == "server"} == {"vsftpd"}
     assert {case.theirs for case in cases() if case.side == "client"} == {"curl"}
     assert Case("server", 5, "sendfile").name == "server, 5 clients, sendfile"
+    assert Case("client", 1, "sendfile", verifies=True).name.endswith("sendfile, verifying")
 
 
 def test_ratios_are_of_our_median_to_the_others() -> None:

@@ -145,7 +145,7 @@ def publish(
 ) -> Published:
     """Analyse the folder's records, write cells.csv and the report, and seal it (again)."""
     from netstudy.analysis.study_result import analyse
-    from netstudy.cli._beside import beside
+    from netstudy.beside import beside
     from netstudy.report.export import to_csv
     from netstudy.store import write_atomic
     from netstudy.store.environment import utc_now

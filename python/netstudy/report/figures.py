@@ -56,6 +56,10 @@ class Figure:
         source = self.source
         return None if isinstance(source, str) else charts.svg(source, charts.NARROW)
 
+    def take(self, wide: str) -> None:
+        """Use a drawing for a wide page that a copy of this process has made."""
+        self.__dict__["wide"] = wide
+
     def png(self) -> bytes:
         """The wide drawing as PNG."""
         return render.png(self.wide)

@@ -52,6 +52,12 @@ def png(drawing: str) -> bytes:
     return image
 
 
+def is_in_use() -> bool:
+    """Whether vl-convert works in this process. Then a copy of the process (fork(2)) cannot draw:
+    it lacks the threads of vl-convert."""
+    return _with_own_fonts.cache_info().currsize > 0
+
+
 def _renderer(text: str) -> ModuleType:
     """vl-convert with fonts for a text."""
     found = _with_own_fonts()

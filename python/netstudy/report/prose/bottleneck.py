@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 from netstudy.analysis.bottleneck import Candidate, Limits
 from netstudy.analysis.conclusions import Concluded
-from netstudy.report.cellrefs import at, cell_number, percent, plain, treatment_text
-from netstudy.report.numbers import listed
-from netstudy.report.prose.words import NOTHING, held_levels
+from netstudy.report.cellrefs import cell_number, percent, plain, treatment_text
+from netstudy.report.numbers import counted, level_text, listed
+from netstudy.report.prose.words import NOTHING, alike, held_in_each, held_levels, value_range
 from netstudy.report.refs import Name, Number, Sentence, join, say
 from netstudy.report.tables import Group, Table, Value, bare_interval, numeric_level
 
@@ -17,30 +17,38 @@ _TOLD = 3
 _DECIMALS = 1
 
 
-def limit_sentences(one: Limits) -> Iterator[Sentence]:
-    """Whose limit it is, or that this is not decided and what would decide it."""
-    yield _verdict(one)
-    yield from _beside(one)
-    yield from _ruled_out(one)
-    yield from _unlimited(one)
-    yield from _unmeasured(one)
-    yield from _would_decide(one)
+def limit_sentences(found: Sequence[Limits]) -> Iterator[Sentence]:
+    """Whose limit it is in each setting, or that this is not decided and what would decide it.
+    Settings with the same limit are told of at once."""
+    for group in alike(found, _end):
+        yield _verdict(group, len(found))
+        yield from _beside(group)
+        yield from _ruled_out(group)
+        yield from _unlimited(group)
+        yield from _unmeasured(group)
+        yield from _would_decide(group[0])
 
 
-def _verdict(one: Limits) -> Sentence:
+def _end(one: Limits) -> Hashable:
     limit = one.limit
+    return id(one) if limit is None else (limit.name, limit.where, one.metric.name, one.factor)
+
+
+def _verdict(group: Sequence[Limits], total: int) -> Sentence:
+    one, limit = group[0], group[0].limit
     if limit is not None:
         return say(
-            "The limit is the {name}{where}: {share}{at}.",
+            "The limit is the {name}{where}{held}: {share}{at}.",
             name=Name(limit.name),
             where=_where(limit),
-            share=_share(limit),
-            at=_place(one),
+            held=held_in_each([one.held for one in group], total) if len(group) > 1 else NOTHING,
+            share=_most([one.limit for one in group if one.limit is not None]),
+            at=_place(group),
         )
     if one.grows:
         return say(
             "Not decided{at}: {metric} still grows there, at the largest level{fullest}.",
-            at=_place(one),
+            at=_place(group),
             metric=Name(one.metric.label),
             fullest=_fullest(one),
         )
@@ -49,59 +57,75 @@ def _verdict(one: Limits) -> Sentence:
         why = (
             "nothing that was measured is near its limit" if known else "no candidate was measured"
         )
-        return say("Not decided{at}: {why}.", at=_place(one), why=Name(why))
+        return say("Not decided{at}: {why}.", at=_place(group), why=Name(why))
     full = one.in_state("at its limit")
     if full:
         return say(
             "Not decided{at}: {names} are near their limits at once.",
-            at=_place(one),
-            names=join([_named(candidate) for candidate in full]),
+            at=_place(group),
+            names=join([_named([candidate]) for candidate in full]),
         )
     return say(
         "Not decided{at}: {names} may be at {its}, which is not certain.",
-        at=_place(one),
-        names=join([_named(candidate) for candidate in one.reached]),
+        at=_place(group),
+        names=join([_named([candidate]) for candidate in one.reached]),
         its=Name("its limit" if len(one.reached) == 1 else "their limits"),
     )
 
 
-def _place(one: Limits) -> Sentence:
+def _place(group: Sequence[Limits]) -> Sentence:
     """Where, and with how much throughput: " at 4 clients (sink null), 762 Mbit/s"."""
-    value = cell_number(one.row, one.metric, unit=True)
-    assert value is not None, "the cell is chosen by its throughput"
-    if one.factor is None:
-        return say(" at {value}{held}", value=value, held=held_levels(one.held))
-    level = at(one.factor, one.row.treatment[one.factor])
-    return say(" at {level}{held}, {value}", level=level, held=held_levels(one.held), value=value)
+    first = group[0]
+    values = [cell_number(one.row, one.metric, unit=True) for one in group]
+    known = [value for value in values if value is not None]
+    assert len(known) == len(group), "the cells are chosen by their throughput"
+    value = value_range(known)
+    held = held_levels(first.held) if len(group) == 1 else NOTHING
+    if first.factor is None:
+        return say(" at {value}{held}", value=value, held=held)
+    levels = dict.fromkeys(level_text(one.row.treatment[first.factor]) for one in group)
+    level = Name(counted(first.factor, listed(list(levels), "or")))
+    return say(" at {level}{held}, {value}", level=level, held=held, value=value)
 
 
 def _fullest(one: Limits) -> Sentence:
     known = [candidate for candidate in one.candidates if candidate.share_pct is not None]
-    return say("; the fullest is the {name}", name=_named(known[0])) if known else NOTHING
+    return say("; the fullest is the {name}", name=_named(known[:1])) if known else NOTHING
 
 
-def _beside(one: Limits) -> Iterator[Sentence]:
+def _beside(group: Sequence[Limits]) -> Iterator[Sentence]:
     """What may be full too, beside what is."""
-    uncertain = one.in_state("may be at its limit")
-    if uncertain and one.in_state("at its limit") and not one.grows:
-        names = join([_named(candidate) for candidate in uncertain])
+    seen = [one for one in group if one.in_state("at its limit") and not one.grows]
+    uncertain = _by_name(one for limits in seen for one in limits.in_state("may be at its limit"))
+    if uncertain:
+        names = join([_named(candidates) for candidates in uncertain])
         yield say("Not ruled out beside it: {names}.", names=names)
 
 
-def _ruled_out(one: Limits) -> Iterator[Sentence]:
-    found = one.in_state("not at its limit")
-    if not found or one.grows:
+def _ruled_out(group: Sequence[Limits]) -> Iterator[Sentence]:
+    """What is not full in any of the settings."""
+    if group[0].grows:
         return
-    told = [_named(candidate) for candidate in found[:_TOLD]]
+    every = [one for limits in group for one in limits.in_state("not at its limit")]
+    found = [one for one in _by_name(every) if len(one) == len(group)]
+    if not found:
+        return
+    told = [_named(candidates) for candidates in found[:_TOLD]]
     more = len(found) - len(told)
     yield say(
         "Below {near} of their limits, and ruled out: {names}{more}.",
-        near=_near(one),
+        near=_near(group[0]),
         names=join(told) if not more else listed_on(told),
         more=say(" and {n} more", n=Number(more, str(more), "candidates ruled out"))
         if more
         else NOTHING,
     )
+
+
+def _by_name(found: Iterable[Candidate]) -> list[list[Candidate]]:
+    """What was found of each candidate in some settings, the fullest candidate first."""
+    groups = alike(found, lambda one: one.name)
+    return sorted(groups, key=lambda group: -max(one.share_pct or 0.0 for one in group))
 
 
 def listed_on(items: Sequence[Sentence]) -> Sentence:
@@ -113,30 +137,43 @@ def _near(one: Limits) -> Number:
     return plain(one.near_pct, 0, "%", "near of the conclusion, in % of a limit")
 
 
-def _unlimited(one: Limits) -> Iterator[Sentence]:
+def _unlimited(group: Sequence[Limits]) -> Iterator[Sentence]:
     """Candidates that were measured and whose limits nobody knows."""
-    found = one.in_state("limit not known")
-    if not found or one.grows:
+    first = group[0]
+    found = alike(
+        ((one, limits) for limits in group for one in limits.in_state("limit not known")),
+        lambda pair: pair[0].name,
+    )
+    if not found or first.grows:
         return
-    alone = "; what is full explains the throughput without" if one.limit is not None else ""
+    alone = "; what is full explains the throughput without" if first.limit is not None else ""
     yield say(
         f"Limit not known, and so not ruled out: {{names}}{alone}{{it}}.",
-        names=join([_measured(candidate, one) for candidate in found]),
+        names=join([_measured(pairs) for pairs in found]),
         it=Name(" it" if len(found) == 1 else " them") if alone else NOTHING,
     )
 
 
-def _measured(one: Candidate, limits: Limits) -> Sentence:
+def _measured(pairs: Sequence[tuple[Candidate, Limits]]) -> Sentence:
+    """One candidate with its values in some settings."""
+    return say(
+        "{name} ({value})",
+        name=Name(pairs[0][0].name),
+        value=value_range([_value(one, limits) for one, limits in pairs]),
+    )
+
+
+def _value(one: Candidate, limits: Limits) -> Number:
     assert one.metric is not None, "it was measured"
     assert one.value is not None, "it was measured"
     where = treatment_text(limits.row.treatment)
-    value = plain(one.value, one.metric.decimals, one.metric.unit, f"{one.metric.name}, {where}")
-    return say("{name} ({value})", name=Name(one.name), value=value)
+    return plain(one.value, one.metric.decimals, one.metric.unit, f"{one.metric.name}, {where}")
 
 
-def _unmeasured(one: Limits) -> Iterator[Sentence]:
-    found = [candidate.name for candidate in one.in_state("not measured")]
-    if found and not one.grows:
+def _unmeasured(group: Sequence[Limits]) -> Iterator[Sentence]:
+    each = (one.name for limits in group for one in limits.in_state("not measured"))
+    found = list(dict.fromkeys(each))
+    if found and not group[0].grows:
         yield say("Not measured, and so not ruled out: {names}.", names=Name(listed(found)))
 
 
@@ -174,8 +211,18 @@ def _more_exact(one: Candidate) -> str:
     return "More replicates"
 
 
-def _named(one: Candidate) -> Sentence:
-    return say("{name} ({share})", name=Name(one.name), share=_share(one))
+def _named(found: Sequence[Candidate]) -> Sentence:
+    """A candidate, and how full it is in some settings."""
+    return say("{name} ({share})", name=Name(found[0].name), share=_most(found))
+
+
+def _most(found: Sequence[Candidate]) -> Number | Name:
+    """How full a candidate is in some settings: from the lowest share to the highest; where not all
+    of them are known, what is known of the first."""
+    shares = [_share(one) for one in found]
+    known = [share for share in shares if isinstance(share, Number)]
+    is_known = all(one.share_pct is not None for one in found)
+    return value_range(known) if is_known else shares[0]
 
 
 def _where(one: Candidate) -> Sentence:
@@ -228,7 +275,7 @@ def _row(one: Candidate, limits: Limits) -> tuple[Value, ...]:
     read = None if metric is None else Name(metric.name, code=True)
     value = limit = None
     if metric is not None and one.value is not None:
-        value = plain(one.value, metric.decimals, metric.unit, f"{metric.name}, {where}")
+        value = _value(one, limits)
     if metric is not None and one.limit is not None:
         limit = plain(one.limit, 0, metric.unit, f"limit of {metric.name}")
     share = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Sequence
 
 from netstudy.analysis.bottleneck import Limits
 from netstudy.analysis.conclusion_cells import Growth
@@ -28,7 +28,17 @@ from netstudy.report.prose.bottleneck import limit_sentences
 from netstudy.report.prose.bypass import crossing_sentences
 from netstudy.report.prose.extrapolate import extrapolated
 from netstudy.report.prose.pairs import pair_sentence, pooled_sentence, replaced_sentences
-from netstudy.report.prose.words import NOTHING, Point, held_levels, named, point, things
+from netstudy.report.prose.words import (
+    NOTHING,
+    Point,
+    alike,
+    held_in_each,
+    held_levels,
+    named,
+    point,
+    things,
+    value_range,
+)
 from netstudy.report.refs import Name, Number, Sentence, join, say
 from netstudy.report.requirement_table import bound_text
 from netstudy.study.not_reported import kind_of
@@ -58,7 +68,11 @@ def _lead(found: Concluded, many: bool) -> str:
 
 def sentences_of(found: Concluded) -> list[Sentence]:
     """What is concluded, the weightiest first; a conclusion that cannot be drawn says why."""
-    drawn = [sentence for one in found.drawn for sentence in _of(one, found.at)]
+    growths = [one for one in found.drawn if isinstance(one, Growth)]
+    limits = [one for one in found.drawn if isinstance(one, Limits)]
+    losses = [one for one in found.drawn if isinstance(one, Loss)]
+    drawn = [*_growths(growths), *limit_sentences(limits), *_losses(losses)]
+    drawn += [sentence for one in found.drawn for sentence in _of(one, found.at)]
     return drawn or [say("Not drawn: these runs do not measure what it needs.")]
 
 
@@ -68,19 +82,12 @@ def _of(drawn: Drawn, at_levels: Treatment) -> Iterator[Sentence]:
             for pair in drawn.pairs:
                 yield pair_sentence(pair, at_levels)
                 yield from pooled_sentence(pair)
-        case Growth():
-            yield _growth(drawn)
-            yield from _overdrive(drawn)
         case Replaced():
             yield from replaced_sentences(drawn)
         case Bundle():
             yield _bundle(drawn)
-        case Loss():
-            yield from _losses(drawn)
         case TradeOff():
             yield _trade_off(drawn)
-        case Limits():
-            yield from limit_sentences(drawn)
         case Extrapolated():
             yield from extrapolated(drawn)
         case LimitReached():
@@ -91,29 +98,40 @@ def _of(drawn: Drawn, at_levels: Treatment) -> Iterator[Sentence]:
             yield from crossing_sentences(drawn.of)
 
 
-def _growth(one: Growth) -> Sentence:
-    last, beyond = one.last_gain, one.beyond
-    value = cell_number(last, one.metric, unit=True)
-    assert value is not None, "a level without a value is no step"
-    level = last.treatment[one.factor]
-    if not beyond:
-        return say(
-            "{metric} still grows at {level}, the largest level{held}: {value}{share}.",
-            metric=Name(one.metric.title),
-            level=at(one.factor, level),
-            held=held_levels(one.held),
-            value=value,
-            share=_of_the_link(one, value.value),
-        )
-    more = [level_text(cell.treatment[one.factor]) for cell in beyond]
+def _growths(found: Sequence[Growth]) -> Iterator[Sentence]:
+    """Settings that grow alike are told of at once."""
+    for group in alike(found, _end):
+        yield _growth(group, len(found))
+        for one in group:
+            yield from _overdrive(one)
+
+
+def _end(one: Growth) -> Hashable:
+    """At which levels it ends, and of which metric and link."""
+    levels = tuple(cell.treatment[one.factor] for cell in (one.last_gain, *one.beyond))
+    return one.metric.name, one.factor, one.line_bps, levels
+
+
+def _growth(group: Sequence[Growth], total: int) -> Sentence:
+    """Of settings with the same end, of so many."""
+    first = group[0]
+    values = [cell_number(one.last_gain, one.metric, unit=True) for one in group]
+    known = [value for value in values if value is not None]
+    assert len(known) == len(group), "a level without a value is no step"
+    template = (
+        "{metric} grows up to {level}{held}, {value}{share}; {more} gain no more than the noise."
+        if first.beyond
+        else "{metric} still grows at {level}, the largest level{held}: {value}{share}."
+    )
+    more = [level_text(cell.treatment[first.factor]) for cell in first.beyond]
     return say(
-        "{metric} grows up to {level}{held}, {value}{share}; {more} gain no more than the noise.",
-        metric=Name(one.metric.title),
-        level=at(one.factor, level),
-        held=held_levels(one.held),
-        value=value,
-        share=_of_the_link(one, value.value),
-        more=Name(counted(one.factor, listed(more))),
+        template,
+        metric=Name(first.metric.title),
+        level=at(first.factor, first.last_gain.treatment[first.factor]),
+        held=held_in_each([one.held for one in group], total),
+        value=value_range(known),
+        share=_of_the_link(first, known),
+        more=Name(counted(first.factor, listed(more))),
     )
 
 
@@ -153,12 +171,14 @@ def _bundle(one: Bundle) -> Sentence:
     )
 
 
-def _of_the_link(one: Growth, value: float) -> Sentence:
+def _of_the_link(one: Growth, values: Sequence[Number]) -> Sentence:
     if one.line_bps is None:
         return NOTHING
+    source = f"{one.metric.name} ÷ line rate"
+    shares = [percent(100 * value.value * 1e6 / one.line_bps, source) for value in values]
     return say(
         " or {share} of the link's {rate}",
-        share=percent(100 * value * 1e6 / one.line_bps, f"{one.metric.name} ÷ line rate"),
+        share=value_range(shares),
         rate=Name(format_rate(one.line_bps)),
     )
 
@@ -201,42 +221,57 @@ def _stands(pair: PairEffect) -> Sentence:
     )
 
 
-def _losses(one: Loss) -> Iterator[Sentence]:
-    yield _loss(one)
-    for lost in one.levels:
-        if lost.is_superlinear:
-            yield _superlinear(one, lost)
-    if one.missing:
-        levels = counted(one.factor, listed([level_text(level) for level in one.missing]))
-        yield say("Not measured{held}: {levels}.", held=held_levels(one.held), levels=Name(levels))
+def _losses(found: Sequence[Loss]) -> Iterator[Sentence]:
+    """Settings that were grown between the same levels are told of at once."""
+    for group in alike(found, _span):
+        yield _loss(group, len(found))
+        for one in group:
+            for lost in one.levels:
+                if lost.is_superlinear:
+                    yield _superlinear(one, lost)
+            if one.missing:
+                levels = counted(one.factor, listed([level_text(level) for level in one.missing]))
+                held = held_levels(one.held)
+                yield say("Not measured{held}: {levels}.", held=held, levels=Name(levels))
 
 
-def _loss(one: Loss) -> Sentence:
-    """Against growth in proportion."""
-    last = one.last
-    levels = (cell.treatment[one.factor] for cell in (one.first, last.cell))
-    first_level, last_level = levels
+def _span(one: Loss) -> Hashable:
+    """What grows between which levels, each at which best level, and whether something is lost."""
+    ends = (one.first, one.last.cell)
+    levels = tuple(cell.treatment[one.factor] for cell in ends)
+    best = None if one.best_of is None else tuple(cell.treatment[one.best_of] for cell in ends)
+    return one.metric.name, one.factor, levels, best, one.last.share_pct >= 0
+
+
+def _loss(group: Sequence[Loss], total: int) -> Sentence:
+    """Against growth in proportion. Of several settings the table has the intervals."""
+    one = group[0]
+    first, last = (cell.treatment[one.factor] for cell in (one.first, one.last.cell))
     source = f"1 - ratio of {one.metric.name} ÷ ratio of {one.factor}"
-    interval = NOTHING
-    if last.interval is not None:
-        low, high = sorted((last.interval.low, last.interval.high))
-        text = f"{number_text(low, 1)} to {number_text(high, 1)} %"
-        interval = say(
-            " ({level} CI {ci})",
-            level=Name("95 %"),
-            ci=Number((low + high) / 2, text, f"95 % interval, {source}"),
-        )
-    words = "less" if last.share_pct >= 0 else "more"
+    words = "less" if one.last.share_pct >= 0 else "more"
     return say(
         f"{{metric}} at {{last}} is {{share}} {words} than in proportion to {{first}}{{held}}"
         "{ci}{best}.",
         metric=Name(one.metric.title),
-        last=at(one.factor, last_level),
-        share=percent(abs(last.share_pct), source),
-        first=at(one.factor, first_level),
-        held=held_levels(one.held),
-        ci=interval,
+        last=at(one.factor, last),
+        share=value_range([percent(abs(each.last.share_pct), source) for each in group]),
+        first=at(one.factor, first),
+        held=held_in_each([each.held for each in group], total),
+        ci=_interval(one, source) if len(group) == 1 else NOTHING,
         best=_best_levels(one),
+    )
+
+
+def _interval(one: Loss, source: str) -> Sentence:
+    """Of the loss at the last level."""
+    if one.last.interval is None:
+        return NOTHING
+    low, high = sorted((one.last.interval.low, one.last.interval.high))
+    text = f"{number_text(low, 1)} to {number_text(high, 1)} %"
+    return say(
+        " ({level} CI {ci})",
+        level=Name("95 %"),
+        ci=Number((low + high) / 2, text, f"95 % interval, {source}"),
     )
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.study_result import StudyResult
 from netstudy.analysis.verdict import VerdictTable
 from netstudy.report.cellrefs import at, count, plain
-from netstudy.report.numbers import counted, full_level, level_text, listed, spans
+from netstudy.report.numbers import NO_BREAK, counted, full_level, level_text, listed, spans
 from netstudy.report.refs import Name, Number, Sentence, join, say
 from netstudy.wire import Level, Treatment
+
+_T = TypeVar("_T")
 
 NOTHING = Sentence(())
 
@@ -97,7 +100,34 @@ def held_levels(held: Treatment) -> Sentence:
     """Held levels, in brackets; empty without any."""
     if not held:
         return NOTHING
-    return say(" ({held})", held=join([Name(f"{f} {level_text(v)}") for f, v in held.items()]))
+    return say(" ({held})", held=join([Name(text) for text in _held(held)]))
+
+
+def held_in_each(settings: Sequence[Treatment], total: int) -> Sentence:
+    """The settings that a sentence is about, of so many: " (sink null)", " in all 4 settings of
+    sink and daemon", " (sink null; sink disk)"."""
+    if len(settings) == 1:
+        return held_levels(settings[0])
+    if len(settings) < total:
+        return say(" ({held})", held=Name("; ".join(", ".join(_held(one)) for one in settings)))
+    return say(
+        " in all {n} settings of {factors}",
+        n=count(total, "settings of the other factors"),
+        factors=Name(listed(list(settings[0]))),
+    )
+
+
+def _held(held: Treatment) -> list[str]:
+    return [f"{factor} {level_text(level)}" for factor, level in held.items()]
+
+
+def value_range(values: Sequence[Number]) -> Number:
+    """A single value, or the lowest and the highest, with their unit: "98.6 to 98.7 %"."""
+    low, high = (most(values, key=lambda one: one.value) for most in (min, max))
+    if low.text == high.text:
+        return high
+    text = f"{low.text.partition(NO_BREAK)[0]} to {high.text}"
+    return Number(high.value, text, f"{low.source}; {high.source}")
 
 
 def within(title: str) -> str:
@@ -125,6 +155,14 @@ def number_range(values: Sequence[int], source: str) -> Number:
     low, high = min(values), max(values)
     text = f"{low:,}" if low == high else f"{low:,} to {high:,}"
     return Number(high, text, source)
+
+
+def alike(found: Iterable[_T], end: Callable[[_T], Hashable]) -> list[list[_T]]:
+    """What ends in the same way, to be told of at once; in the order of the first of each."""
+    groups: dict[Hashable, list[_T]] = {}
+    for one in found:
+        groups.setdefault(end(one), []).append(one)
+    return list(groups.values())
 
 
 @dataclass(frozen=True)

@@ -53,8 +53,8 @@ def png(drawing: str) -> bytes:
 
 
 def is_in_use() -> bool:
-    """Whether vl-convert works in this process. Then a copy of the process (fork(2)) cannot draw:
-    it lacks the threads of vl-convert."""
+    """Whether this process has started vl-convert. A forked copy of it has none of vl-convert's
+    threads and cannot draw (fork(2))."""
     return _with_own_fonts.cache_info().currsize > 0
 
 

@@ -273,7 +273,7 @@ def _largest(table: VerdictTable, decided: Sequence[Comparison]) -> Comparison:
 
 
 def _won_by(table: VerdictTable, row: Comparison) -> tuple[Level, Change]:
-    """Who is ahead in a row, and how the winner's value stands to the other one."""
+    """The level that wins a comparison, and the change from the other level's value to its own."""
     winner = table.level if row.winner in (None, table.level) else table.base
     pair = f"{table.factor}={level_text(table.level)} ÷ {level_text(table.base)}"
     change = change_of(row, f"{table.metric.name}, {pair}")

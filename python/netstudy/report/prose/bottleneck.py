@@ -103,7 +103,7 @@ def _beside(group: Sequence[Limits]) -> Iterator[Sentence]:
 
 
 def _ruled_out(group: Sequence[Limits]) -> Iterator[Sentence]:
-    """What is not full in any of the settings."""
+    """The candidates that are below their limits in every setting of the group."""
     if group[0].grows:
         return
     every = [one for limits in group for one in limits.in_state("not at its limit")]
@@ -123,7 +123,7 @@ def _ruled_out(group: Sequence[Limits]) -> Iterator[Sentence]:
 
 
 def _by_name(found: Iterable[Candidate]) -> list[list[Candidate]]:
-    """What was found of each candidate in some settings, the fullest candidate first."""
+    """The candidates grouped by name; the group with the largest share of its limit comes first."""
     groups = alike(found, lambda one: one.name)
     return sorted(groups, key=lambda group: -max(one.share_pct or 0.0 for one in group))
 

@@ -135,8 +135,8 @@ pub trait Traffic {
     /// without that it takes all at once, and this costs nothing.
     const READS_LATER: bool = false;
 
-    /// Whether the simulator compiles one general packet path for this application, instead of a faster one for
-    /// each kind of network. True for applications that send few packets: the engine is smaller.
+    /// True for applications that send few packets. The simulator then compiles one general packet path for them
+    /// instead of a faster path for each kind of network, and the engine is smaller.
     const PREFERS_SMALL_CODE: bool = false;
 
     /// Bytes that have come on a connection and that the application has left with TCP. It may be less after

@@ -584,7 +584,7 @@ fn login(login: Option<&FtpLogin>, agent: &Agent<'_>, peer_number: u32) -> Login
     }
 }
 
-/// Whether the error comes from the client's own file, rather than from the connection or the server.
+/// True for an error of the client's own file; false for one of the connection or the server.
 const fn is_ours(trouble: &FileTrouble) -> bool {
     !matches!(trouble, FileTrouble::Broken(_) | FileTrouble::NoConnection)
 }

@@ -515,8 +515,7 @@ fn look_for(
     epoll.modify(stream.as_fd(), &mut EpollEvent::new(interest, key)).map_err(Failure::run("epoll"))
 }
 
-/// Whether the response succeeded: status 2xx or 3xx. The brokerage never redirects, so a 3xx status from it
-/// is an error.
+/// True for a status of 2xx, and of 3xx unless the brokerage sent it: the brokerage never redirects.
 const fn is_success(request: Request, status: u16) -> bool {
     match request {
         Request::Plain { .. } => status < 400,

@@ -54,7 +54,7 @@ impl Jar {
     }
 }
 
-/// Whether this attribute deletes the cookie: a `Max-Age` of zero or less. `Expires` is not read.
+/// True for a `Max-Age` of zero or less, which deletes the cookie. The client ignores `Expires`.
 fn expires(attribute: &[u8]) -> bool {
     let Some(equals) = attribute.iter().position(|&byte| byte == b'=') else { return false };
     let (name, value) = (attribute[..equals].trim_ascii(), attribute[equals + 1..].trim_ascii());

@@ -68,8 +68,8 @@ pub(super) struct Link {
     /// The request, and how much of it the kernel has taken.
     pub(super) out: Vec<u8>,
     pub(super) taken: usize,
-    /// Whether the server has sent a response on this connection. After one, the server may close the connection
-    /// whenever it is idle.
+    /// True after the first response on this connection. From then on the server may close the connection while
+    /// it is idle.
     has_served: bool,
 }
 
@@ -186,8 +186,8 @@ impl Link {
         }
     }
 
-    /// Whether the client sends the current request again, on a new connection. It does so for a request that
-    /// changes no data, if the server closed an idle connection before its response (RFC 9112, 9.3.1).
+    /// True if the client repeats the current request on a new connection: the request changes no data, and the
+    /// server closed an idle connection before it responded (RFC 9112, 9.3.1).
     pub(super) fn repeats(&mut self, why: Failure, may_repeat: bool) -> bool {
         use NetworkFailure::{ClosedEarly, Reset};
         let is_closing = matches!(why, Failure::Network(ClosedEarly | Reset));

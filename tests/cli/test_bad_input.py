@@ -135,6 +135,16 @@ def test_an_unknown_option_is_bad_input(study: Path, netstudy: Netstudy) -> None
     assert "--fast" in outcome.err
 
 
+@pytest.mark.parametrize("verb", ["validate", "plan", "run", "report", "export", "status"])
+def test_a_name_that_no_file_can_have_is_bad_input(
+    here: Path, netstudy: Netstudy, verb: str
+) -> None:
+    outcome = netstudy(verb, "a" * 300)
+    assert outcome.code == 2
+    assert re.fullmatch(r"netstudy: File name too long: a{79}…\n", outcome.err)
+    assert not list(here.iterdir())
+
+
 def test_a_mistake_of_our_own_has_the_documented_exit_code(
     study: Path, netstudy: Netstudy, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -45,6 +46,25 @@ def test_a_study_means_its_newest_and_for_reading_its_newest_that_is_done(
     assert results.resolve(str(newer.path), done=False).path == newer.path
     latest = tmp_path / "small" / "latest"
     assert results.resolve(str(latest), done=False).path.resolve() == newer.path.resolve()
+
+
+def test_a_study_or_a_tree_elsewhere_means_its_newest(
+    tmp_path: Path, small_plan: wire.Plan
+) -> None:
+    older = made(tmp_path / "elsewhere", small_plan, 30, done=True)
+    newer = made(tmp_path / "elsewhere", small_plan, 31, done=True)
+    results = Results(tmp_path / "here")
+    for named in (older.path.parent, older.path.parent.parent):
+        assert results.resolve(str(named), done=True).path == newer.path
+
+
+@pytest.mark.parametrize("named", ["/there/is/no/such/folder", "sm*", "sm[a"])
+def test_a_name_is_no_pattern_and_a_path_without_results_has_none(
+    tmp_path: Path, small_plan: wire.Plan, named: str
+) -> None:
+    made(tmp_path, small_plan, 30, done=True)
+    with pytest.raises(StudyError, match=f"no results of '{re.escape(named)}'"):
+        Results(tmp_path).resolve(named, done=True)
 
 
 def test_an_unfinished_folder_is_not_read_as_if_it_were_done(

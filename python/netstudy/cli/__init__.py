@@ -7,6 +7,7 @@ verb imports what it needs when it runs.
 from __future__ import annotations
 
 import codecs
+import errno
 import gc
 import io
 import os
@@ -33,7 +34,7 @@ from netstudy.cli import (
     status,
     validate,
 )
-from netstudy.errors import NetstudyError
+from netstudy.errors import NetstudyError, StudyError
 
 app = typer.Typer(
     name="netstudy",
@@ -106,6 +107,10 @@ def main() -> None:
     sys.exit(invoke(sys.argv[1:]))
 
 
+_PATH_OF_THE_USER = (errno.ENAMETOOLONG, errno.EACCES, errno.ELOOP)
+"""Errors of the system that tell of a path that was given, not of a mistake of ours."""
+
+
 def invoke(arguments: Sequence[str]) -> int:
     """Carry out one command line; returns its exit code.
 
@@ -118,7 +123,21 @@ def invoke(arguments: Sequence[str]) -> int:
         return error.exit_code
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 0
-    except Exception:  # a mistake of ours: 1 would say that a threshold failed
-        traceback.print_exc()
-        return os.EX_SOFTWARE
+    except OSError as error:
+        if error.errno not in _PATH_OF_THE_USER:
+            return _own_mistake()
+        print(f"netstudy: {error.strerror}: {_shortened(str(error.filename))}", file=sys.stderr)
+        return StudyError.exit_code
+    except Exception:
+        return _own_mistake()
     return 0
+
+
+def _own_mistake() -> int:
+    """Print the error at hand as what it is; an exit code of 1 would say that a threshold failed."""
+    traceback.print_exc()
+    return os.EX_SOFTWARE
+
+
+def _shortened(path: str, longest: int = 80) -> str:
+    return path if len(path) <= longest else f"{path[: longest - 1]}…"

@@ -24,9 +24,10 @@ class Results:
 
     def folders(self, study: str | None = None) -> list[Folder]:
         """All results folders, or those of one study, newest first."""
+        candidates = self.root.glob("*/*") if study is None else (self.root / study).glob("*")
         found = [
             path
-            for path in self.root.glob(f"{study or '*'}/*")
+            for path in candidates
             if _FOLDER_NAME.fullmatch(path.name) and (path / PLAN).is_file()
         ]
         return [Folder(path) for path in sorted(found, key=_age, reverse=True)]
@@ -39,18 +40,25 @@ class Results:
     def resolve(self, named: str | None, *, done: bool) -> Folder:
         """The folder that `named` means: a folder, a study's name or path, None for the newest.
 
-        A study or None means its newest folder; with `done`, the newest that is done. Raises
+        A study, a folder of its results or a whole tree of results, here or elsewhere, means the
+        newest folder in it, None that of this tree; with `done`, the newest that is done. Raises
         StudyError when there is none, and with `done` when a file of the folder is not what it was
         when the folder was done.
         """
         if named is not None and (folder := Folder.at(Path(named))) is not None:
             return _checked(folder, done=done)
-        study = None if named is None else self.study_name(named)
-        folders = self.folders(study)
+        folders = self._folders_of(named)
         if not folders:
             raise StudyError(self._none_found(named))
         wanted = [folder for folder in folders if folder.is_done() or not done]
         return _checked((wanted or folders)[0], done=done)
+
+    def _folders_of(self, named: str | None) -> list[Folder]:
+        if named is None:
+            return self.folders()
+        path = Path(named).resolve()
+        elsewhere = Results(path.parent).folders(path.name) or Results(path).folders()
+        return elsewhere or self.folders(self.study_name(named))
 
     def study_name(self, named: str) -> str:
         """The study that a name, a folder of results or a study file refers to."""

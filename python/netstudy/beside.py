@@ -1,36 +1,65 @@
-"""A computation beside another one, on a second processor."""
+"""Work beside this process, on another processor, by a copy of it."""
 
 from __future__ import annotations
 
+import json
 import multiprocessing
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
+
+Work = Callable[[str], str]
 
 
 @contextmanager
-def beside(work: Callable[[], bytes]) -> Iterator[Callable[[], bytes]]:
-    """Carry `work` out in a copy of this process while the block runs, which gets its result by a
-    call. What the copy cannot finish is carried out here: then its error is seen."""
+def beside(
+    prepare: Callable[[], object], work: Work
+) -> Iterator[Callable[[Sequence[str]], Callable[[], list[str]]]]:
+    """Let a copy of this process carry out `prepare` while the block runs, and then `work` for the
+    pieces that the block hands over. What hands them over returns what waits for their results, in
+    their order. Pieces that the copy cannot finish are worked on here: then the error is seen."""
     context = multiprocessing.get_context("fork")  # what is to be looked at need not be sent there
-    here, there = context.Pipe(duplex=False)
-    copy = context.Process(target=_send, args=(there, work), daemon=True)
+    near, far = context.Pipe()
+    copy = context.Process(target=_serve, args=(near, far, prepare, work), daemon=True)
     copy.start()
-    there.close()
+    far.close()
 
-    def result() -> bytes:
-        try:
-            return here.recv_bytes()
-        except EOFError:
-            return work()
+    def hand_over(pieces: Sequence[str]) -> Callable[[], list[str]]:
+        with suppress(BrokenPipeError):  # the answer tells of it
+            near.send_bytes(_text(pieces))
+        return lambda: _answer(near) or [work(piece) for piece in pieces]
 
     try:
-        yield result
+        yield hand_over
     finally:
-        here.close()
+        near.close()
         copy.terminate()
         copy.join()
 
 
-def _send(to: Connection, work: Callable[[], bytes]) -> None:
-    to.send_bytes(work())
+def _answer(copy: Connection) -> list[str] | None:
+    """The results of a copy, None if it has ended."""
+    try:
+        results: list[str] = json.loads(copy.recv_bytes())
+    except (EOFError, ConnectionResetError):
+        return None
+    return results
+
+
+def _serve(near: Connection, far: Connection, prepare: Callable[[], object], work: Work) -> None:
+    """Serve until the other process has ended. It alone may hold the near end, so that its end is
+    noticed; and what it does on signals is not done twice."""
+    for wanted in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(wanted, signal.SIG_DFL)
+    near.close()
+    prepare()
+    try:
+        while True:
+            far.send_bytes(_text([work(piece) for piece in json.loads(far.recv_bytes())]))
+    except (EOFError, BrokenPipeError):
+        return
+
+
+def _text(pieces: Sequence[str]) -> bytes:
+    return json.dumps(pieces).encode()

@@ -1,67 +1,95 @@
-"""A report's charts are drawn by two processes."""
+"""What a copy of a process does beside it, and charts that it draws."""
 
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
 from netstudy.beside import beside
 
-DRAWN_BY = """
-import os
-from netstudy.report.charts import render
-from netstudy.report.document import Document
-from netstudy.report.pages import _draw
+DRAWN = """
+import json, os, sys
+from netstudy.report import rendering
 
-class Chart:
-    is_chart = True
-    drawn = None
-    @property
-    def wide(self):
-        self.drawn = self.drawn or str(os.getpid())
-        return self.drawn
-    def take(self, wide):
-        self.drawn = wide
+rendering.compact = lambda drawing: f"{os.getpid()} {drawing}"
+charts = [json.dumps({"data": {"values": []}, "mark": "point", "title": str(n)}) for n in range(5)]
 
-class Drawings:
-    def __init__(self):
-        self.charts = [Chart() for _ in range(5)]
-    def figures(self):
-        return iter(self.charts)
+def drawn_by():
+    with rendering.drawn_beside() as draw:
+        drawings = draw(charts)()
+    assert all(f">{n}<" in drawing for n, drawing in enumerate(drawings)), drawings
+    return [drawing.split()[0] for drawing in drawings]
 
-def drawn():
-    drawings = Drawings()
-    _draw(drawings)
-    return [one.drawn for one in drawings.charts]
+here, first = str(os.getpid()), drawn_by()
+processors = len(os.sched_getaffinity(0))
+assert len({*first}) == 1 and (here not in first or processors == 1), first
+rendering.drawn_here(charts[:1])()
+assert drawn_by() == [here] * 5, "a copy of a process that draws cannot draw"
+"""
 
-here = str(os.getpid())
-first = drawn()
-assert first[::2] == [here] * 3, first
-assert len({*first[1::2]}) == 1 and None not in first and here not in first[1::2], first
-render._with_own_fonts()
-assert drawn() == [None] * 5, "they are drawn when they are asked for"
+WAITS = """
+import os, sys, time
+from netstudy.beside import beside
+
+def tell():
+    print(os.getpid(), flush=True)
+
+with beside(tell, str.upper):
+    time.sleep(60)
 """
 
 
-def test_every_other_chart_is_drawn_by_a_copy_unless_the_library_already_runs() -> None:
-    subprocess.run([sys.executable, "-c", DRAWN_BY], check=True, timeout=60)
+def test_charts_are_drawn_by_a_copy_unless_the_library_already_runs() -> None:
+    subprocess.run([sys.executable, "-c", DRAWN], check=True, timeout=60)
 
 
-def test_work_beside_is_done_by_another_process() -> None:
-    with beside(lambda: str(os.getpid()).encode()) as result:
-        assert result() != str(os.getpid()).encode()
+@pytest.mark.parametrize("pieces", [[], ["a"], list("abcdefg"), ["long" * 100_000] * 3])
+def test_pieces_come_back_in_their_order_from_another_process(pieces: list[str]) -> None:
+    with beside(lambda: None, lambda piece: f"{piece} {os.getpid()}") as hand_over:
+        for _ in range(2):
+            done = [result.split() for result in hand_over(pieces)()]
+            assert [piece for piece, _ in done] == pieces
+            assert str(os.getpid()) not in [worker for _, worker in done]
 
 
-def test_what_a_copy_cannot_finish_is_carried_out_here() -> None:
+def test_what_a_copy_cannot_finish_is_worked_on_here() -> None:
     own = os.getpid()
 
-    def work() -> bytes:
+    def work(piece: str) -> str:
         if os.getpid() != own:
             os._exit(1)
-        raise ValueError("seen")
+        if piece == "wrong":
+            raise ValueError("seen")
+        return piece.upper()
 
-    with beside(work) as result, pytest.raises(ValueError, match="seen"):
-        result()
+    with beside(lambda: None, work) as hand_over:
+        assert hand_over(["a", "b"])() == ["A", "B"]
+        assert hand_over(["c"])() == ["C"]
+        with pytest.raises(ValueError, match="seen"):
+            hand_over(["d", "wrong"])()
+
+
+def test_a_copy_ends_with_a_process_that_is_killed() -> None:
+    with subprocess.Popen([sys.executable, "-c", WAITS], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        copy = int(process.stdout.readline())
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    give_up_at = time.monotonic() + 30
+    while _runs(copy) and time.monotonic() < give_up_at:
+        time.sleep(0.01)
+    assert not _runs(copy)
+
+
+def _runs(process: int) -> bool:
+    """Whether a process is there, other than as one that nobody has waited for."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from netstudy.analysis.workloads.incast import COMPLETION, INCAST
-from netstudy.report.charts import NARROW, WIDE, Size, metric_chart, render
-from netstudy.report.charts.compact import compact
-from netstudy.report.charts.render import png
+from netstudy.report import rendering
+from netstudy.report.charts import NARROW, WIDE, Size, metric_chart, svg
+from netstudy.report.rendering import png
+from netstudy.report.rendering.compact import compact
 from tests.report.synthetic import incast_plan
 from tests.report.test_charts import panel_of
 
@@ -19,8 +20,8 @@ def test_a_chart_looks_the_same_in_fewer_characters(
     size: Size, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chart = metric_chart(panel_of(incast_plan([1, 2, 3], iterations=80)), COMPLETION, INCAST)
-    monkeypatch.setattr(render, "compact", lambda drawing: drawing)
-    drawn = render.svg(chart.spec(size))
+    monkeypatch.setattr(rendering, "compact", lambda drawing: drawing)
+    drawn = svg(chart, size)
     assert png(compact(drawn)) == png(drawn)
     assert len(compact(drawn)) < 0.7 * len(drawn)
 

@@ -140,9 +140,10 @@ def _agreement(
     panel: Panel, level: Level | None, metric: Metric, published: Sequence[Published]
 ) -> Agreement:
     rows = []
+    of_metric = _of_metric(published, metric)
     for x in panel.x_levels:
         cell = panel.cell(x, level)
-        value = None if cell is None else _find(published, metric, cell.treatment)
+        value = None if cell is None else _find(of_metric, cell.treatment)
         if cell is not None and value is not None:
             rows.append(
                 Beside(
@@ -157,9 +158,13 @@ def _agreement(
     return agreement(metric, level, rows)
 
 
-def _find(published: Sequence[Published], metric: Metric, treatment: Treatment) -> Published | None:
+def _of_metric(published: Sequence[Published], metric: Metric) -> list[Published]:
+    return [one for one in published if one.metric.name == metric.name]
+
+
+def _find(of_metric: Sequence[Published], treatment: Treatment) -> Published | None:
     """The published value of a cell, the mean of repetitions; None if there is none."""
-    found = [one for one in published if one.metric.name == metric.name and one.is_of(treatment)]
+    found = [one for one in of_metric if one.is_of(treatment)]
     if not found:
         return None
     same = [one for one in found if one.levels == found[0].levels]
@@ -171,9 +176,10 @@ def _laws(
     panel: Panel, published: Sequence[Published], law: Identity
 ) -> Iterator[tuple[BrokenLaw, bool]]:
     """Each published row with both values, and whether their product follows the law."""
+    firsts, seconds = _of_metric(published, law.first), _of_metric(published, law.second)
     for (x, level), cell in panel.cells.items():
-        first = _find(published, law.first, cell.treatment)
-        second = _find(published, law.second, cell.treatment)
+        first = _find(firsts, cell.treatment)
+        second = _find(seconds, cell.treatment)
         if first is None or second is None or not first.value or not second.value:
             continue
         ratio = first.value * second.value / law.product(cell.planned[0])

@@ -13,12 +13,17 @@ Settings = dict[str, Any]
 
 def flat(value: Any, path: str = "") -> Settings:
     """Nested settings as path -> value."""
-    if isinstance(value, Mapping):
-        found: Settings = {}
-        for key, inner in value.items():
-            found |= flat(inner, f"{path}.{key}" if path else str(key))
-        return found
-    return {path: value}
+    found: Settings = {}
+    _collect(found, value, path)
+    return found
+
+
+def _collect(found: Settings, value: Any, path: str) -> None:
+    if not isinstance(value, dict):
+        found[path] = value
+        return
+    for key, inner in value.items():
+        _collect(found, inner, f"{path}.{key}" if path else str(key))
 
 
 def group_settings(network: Network) -> dict[str, Settings]:

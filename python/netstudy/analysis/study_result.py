@@ -245,13 +245,30 @@ class StudyResult:
         return tuple(one for one in self.requirements if one.failed)
 
 
-def analyse(folder: Folder) -> StudyResult:
-    """Reads a results folder, finished or not, and analyses it."""
+@dataclass(frozen=True)
+class Pooled:
+    """A results folder, read: the study that was carried out, and its runs pooled in cells."""
+
+    study: Study
+    plan: Plan
+    records: Sequence[RunRecord]
+    cells: CellTable
+
+
+def pool(folder: Folder) -> Pooled:
+    """Reads a results folder, finished or not."""
     study, plan = folder.study(), folder.plan()
     records = folder.records(plan.runs)
     with_nodes = not folder.is_version1()
     cells = pool_study(study, plan, records, folder.series, with_nodes=with_nodes)
-    testbed = _testbed(folder, records)
+    return Pooled(study, plan, records, cells)
+
+
+def analyse(folder: Folder, pooled: Pooled | None = None) -> StudyResult:
+    """Analyses a results folder, finished or not; reads it unless it is pooled already."""
+    pooled = pooled or pool(folder)
+    study, plan, cells = pooled.study, pooled.plan, pooled.cells
+    testbed = _testbed(folder, pooled.records)
     comparing, not_compared = _comparing(study, cells)
     published = () if testbed.published else read_reference(study, cells.vocabulary)
     figures, not_drawn = _figures(study, plan, cells)

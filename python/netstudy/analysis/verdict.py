@@ -13,10 +13,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from netstudy.analysis.cells import CellRow
@@ -24,6 +26,7 @@ from netstudy.analysis.intervals import Estimate, Interval, student_interval, st
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.order_statistics import Lacking
 from netstudy.analysis.ratio import fieller, holm, p_different, p_same, welch_df
+from netstudy.analysis.samples import Floats
 from netstudy.wire import Level
 
 ALPHA = 0.05
@@ -298,13 +301,19 @@ def _more_runs(a: Estimate, b: Estimate, margin: float | None, compared: int) ->
         return RUNS_RECOMMENDED - 1
     gap = abs(a.value - b.value)
     band = (margin or 0.0) * abs(b.value)
-    n = np.arange(have + 1, RUNS_SEARCHED + 1)
     one_run = (a.variance or 0.0) * a.n + (b.variance or 0.0) * b.n
-    level = ALPHA / compared / (2 if gap > band else 1)
-    reach = stdtrit(2 * (n - 1), 1 - level) + stdtrit(2 * (n - 1), POWER)
+    n, reach = _reach(have, ALPHA / compared / (2 if gap > band else 1))
     distance = gap if gap > band else band - gap
     enough = n[reach * np.sqrt(one_run / n) <= distance]
     return int(enough[0]) - have if enough.size else None
+
+
+@cache
+def _reach(have: int, level: float) -> tuple[NDArray[np.int64], Floats]:
+    """Numbers of runs beyond these, and by how many standard errors a difference must exceed a
+    bound at that level with 80 % power."""
+    n = np.arange(have + 1, RUNS_SEARCHED + 1)
+    return n, stdtrit(2 * (n - 1), 1 - level) + stdtrit(2 * (n - 1), POWER)
 
 
 def _crossovers(rows: Sequence[Comparison]) -> tuple[Crossover, ...]:

@@ -134,7 +134,7 @@ def invoke(arguments: Sequence[str]) -> int:
 
 
 def _own_mistake() -> int:
-    """Print the error at hand as what it is; an exit code of 1 would say that a threshold failed."""
+    """Print the error at hand; an exit code of 1 would say that a threshold failed."""
     traceback.print_exc()
     return os.EX_SOFTWARE
 

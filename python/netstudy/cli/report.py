@@ -3,6 +3,7 @@ these functions too."""
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,6 +17,7 @@ from netstudy.errors import MISSED
 if TYPE_CHECKING:
     from netstudy.analysis.study_result import StudyResult
     from netstudy.report.pages import ReportFiles
+    from netstudy.report.rendering import Draw
     from netstudy.store import Folder
 
 NAME = "report"
@@ -92,17 +94,24 @@ def _write_anew(folder: Folder, pages: Pages) -> tuple[StudyResult, ReportFiles]
 
 
 def _write_into(folder: Folder, output: Path, pages: Pages) -> tuple[StudyResult, ReportFiles]:
-    from netstudy.analysis.study_result import analyse
+    from netstudy.report.rendering import drawn_beside
 
     output.mkdir(parents=True, exist_ok=True)
-    with phases() as on_phase:
+    with drawn_beside() as draw, phases() as on_phase:
+        from netstudy.analysis.study_result import analyse
+
         on_phase("analysing")
         result = analyse(folder)
-        return result, _write(folder, result, output, on_phase, pages)
+        return result, _write(folder, result, output, on_phase, pages, draw)
 
 
 def _write(
-    folder: Folder, result: StudyResult, into: Path | None, on_phase: OnPhase, pages: Pages
+    folder: Folder,
+    result: StudyResult,
+    into: Path | None,
+    on_phase: OnPhase,
+    pages: Pages,
+    draw: Draw,
 ) -> ReportFiles:
     from netstudy.report.pages import write_report
 
@@ -111,6 +120,7 @@ def _write(
         result,
         into,
         on_phase,
+        draw=draw,
         is_static=pages.is_static,
         with_png=pages.with_png,
         with_pdf=pages.with_pdf,
@@ -144,18 +154,26 @@ def publish(
     folder: Folder, on_phase: OnPhase, *, seals: bool = True, pages: Pages = PAGES
 ) -> Published:
     """Analyse the folder's records, write cells.csv and the report, and seal it (again)."""
-    from netstudy.analysis.study_result import analyse
     from netstudy.beside import beside
-    from netstudy.report.export import to_csv
+    from netstudy.report.rendering import drawn_beside
     from netstudy.store import write_atomic
     from netstudy.store.environment import utc_now
 
     on_phase("analysing")
-    result = analyse(folder)
     cells = folder.path / _CELLS
-    with beside(lambda: to_csv(result.cells).encode()) as exported:
-        report = _write(folder, result, None, on_phase, pages)
-        write_atomic(cells, exported())
+    with ExitStack() as copies:
+        draw = copies.enter_context(drawn_beside())
+        # Imported only now: the copy of this process that draws needs nothing of it.
+        from netstudy.analysis.study_result import analyse, pool
+        from netstudy.report.export import to_csv
+
+        pooled = pool(folder)
+        export = copies.enter_context(beside(lambda: None, lambda _: to_csv(pooled.cells)))
+        exported = export([_CELLS])
+        result = analyse(folder, pooled)
+        report = _write(folder, result, None, on_phase, pages, draw)
+        [text] = exported()
+        write_atomic(cells, text.encode())
     if seals:
         folder.seal(utc_now())
     return Published(result, report, cells)

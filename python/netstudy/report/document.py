@@ -129,6 +129,14 @@ class CaseSection:
         found = (panel.results for panel in self.panels)
         return self.tables or tuple(table for table in found if table is not None)
 
+    def figures(self) -> Iterator[Figure]:
+        """Its figures in the order of the page."""
+        yield from self.effect_figures
+        yield from self.drawn.figures
+        for panel in self.panels:
+            yield from (one for part in panel.distributions for one in part.figures)
+        yield from self.reference_figures
+
 
 @dataclass(frozen=True)
 class Document:
@@ -178,20 +186,25 @@ class Document:
         """Every figure of the report, once."""
         yield from (figure for figure in (self.bed, self.workload) if figure is not None)
         for case in self.cases:
-            yield from case.effect_figures
-            yield from case.drawn.figures
-            for panel in case.panels:
-                yield from (one for part in panel.distributions for one in part.figures)
-            yield from case.reference_figures
+            yield from case.figures()
 
 
-def document(folder: Folder, result: StudyResult) -> Document:
-    """Assembles everything that the report shows."""
+def case_sections(result: StudyResult) -> tuple[CaseSection, ...]:
+    """The sections of the test cases, with all charts of a report."""
+    return tuple(_case(case, index, result) for index, case in enumerate(result.cases))
+
+
+def document(
+    folder: Folder, result: StudyResult, cases: tuple[CaseSection, ...] | None = None
+) -> Document:
+    """Assembles everything that the report shows; `cases` are the sections of its test cases where
+    they have been made already."""
+    if cases is None:
+        cases = case_sections(result)
     runs = [run for cell in result.cells.rows for run in cell.planned]
     metrics, testbed = (*result.cells.metrics, *result.cells.asked), result.testbed
     added = appendix(folder, runs, testbed.environment, metrics, testbed.nodes)
     page = page_of(result.cells.workload)
-    cases = tuple(_case(case, index, result) for index, case in enumerate(result.cases))
     return Document(
         study=result.study,
         badge=result.testbed.badge,

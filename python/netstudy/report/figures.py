@@ -16,8 +16,8 @@ from netstudy.analysis.curves import curves_of
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.study_result import CaseResult, PanelResult, ShownFigure, StudyResult
-from netstudy.report import charts
-from netstudy.report.charts import live, multiples, render
+from netstudy.report import charts, rendering
+from netstudy.report.charts import live, multiples
 from netstudy.report.charts.asked import Asked
 from netstudy.report.effects_tables import EffectsSection
 from netstudy.report.fits import fits_tables
@@ -56,13 +56,19 @@ class Figure:
         source = self.source
         return None if isinstance(source, str) else charts.svg(source, charts.NARROW)
 
+    @property
+    def specification(self) -> str | None:
+        """What a chart for a wide page is drawn from; None for a drawing."""
+        source = self.source
+        return None if isinstance(source, str) else charts.specification(source, charts.WIDE)
+
     def take(self, wide: str) -> None:
-        """Use a drawing for a wide page that a copy of this process has made."""
+        """Use a drawing for a wide page that was made of its specification."""
         self.__dict__["wide"] = wide
 
     def png(self) -> bytes:
         """The wide drawing as PNG."""
-        return render.png(self.wide)
+        return rendering.png(self.wide)
 
     @cached_property
     def live(self) -> Mapping[str, Any] | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING
 from jinja2 import Environment, PackageLoader
 from markupsafe import Markup, escape
 
-from netstudy.beside import beside
 from netstudy.report import typst
-from netstudy.report.charts import render
 from netstudy.report.charts.live import library, packed
-from netstudy.report.document import Document, document
+from netstudy.report.document import CaseSection, Document, case_sections, document
 from netstudy.report.markdown import pipe_table, text
 from netstudy.report.refs import Number
+from netstudy.report.rendering import Draw, drawn_here
 from netstudy.store import write_atomic
 
 if TYPE_CHECKING:
@@ -51,13 +50,15 @@ def write_report(
     into: Path | None = None,
     on_phase: Callable[[str], object] = lambda _phase: None,
     *,
+    draw: Draw = drawn_here,
     is_static: bool = False,
     with_png: bool = False,
     with_pdf: bool = False,
 ) -> ReportFiles:
     """Write report.html, report.md and figures/*.svg into the folder, or into another one;
-    `on_phase` is told what is being done. `is_static` leaves the drawing library out of the page,
-    `with_png` writes each figure as PNG too, `with_pdf` report.pdf.
+    `on_phase` is told what is being done. `draw` makes SVG of specifications. `is_static` leaves
+    the drawing library out of the page, `with_png` writes each figure as PNG too, `with_pdf`
+    report.pdf.
 
     The same folder gives the same bytes; each file is written completely or not at all. Raises
     OSError when a file cannot be written, MissingPackageError without what makes a PDF.
@@ -65,10 +66,12 @@ def write_report(
     if with_pdf:
         typst.check()
     on_phase("drawing")
-    doc = document(folder, result)
+    cases = case_sections(result)
+    drawn = _drawn(cases, draw)
+    doc = document(folder, result, cases)
     to = into or folder.path
     html, md = to / _HTML, to / _MARKDOWN
-    _draw(doc)
+    drawn()
     figures = _write_figures(to / _FIGURES, doc, with_png=with_png)
     on_phase("writing")
     write_atomic(html, render_html(doc, is_static=is_static).encode())
@@ -81,29 +84,30 @@ def write_report(
     return ReportFiles(html, md, figures, pdf)
 
 
-def _draw(doc: Document) -> None:
-    """Draw the charts, every other one in a copy of this process: there are dozens."""
-    charts = [figure for figure in doc.figures() if figure.is_chart]
-    here, there = charts[::2], charts[1::2]
-    if not there or render.is_in_use():
-        return
-    with beside(lambda: json.dumps([figure.wide for figure in there]).encode()) as drawn:
-        for figure in here:
-            _ = figure.wide
-        for figure, drawing in zip(there, json.loads(drawn()), strict=True):
+def _drawn(cases: Sequence[CaseSection], draw: Draw) -> Callable[[], None]:
+    """Begin to draw the charts, all at once: there are dozens. What is returned ends it."""
+    figures = [figure for case in cases for figure in case.figures()]
+    charts = [(figure, of) for figure in figures if (of := figure.specification) is not None]
+    drawings = draw([specification for _, specification in charts])
+
+    def take() -> None:
+        for (figure, _), drawing in zip(charts, drawings(), strict=True):
             figure.take(drawing)
+
+    return take
 
 
 def _write_figures(folder: Path, doc: Document, *, with_png: bool) -> tuple[Path, ...]:
     folder.mkdir(exist_ok=True)
-    paths = []
+    files = {}
     for figure in doc.figures():
         path = folder / f"{figure.name}.svg"
-        write_atomic(path, figure.wide.encode())
-        paths.append(path)
+        files[path] = figure.wide.encode()
         if with_png:
-            write_atomic(path.with_suffix(".png"), figure.png())
-    return tuple(paths)
+            files[path.with_suffix(".png")] = figure.png()
+    with ThreadPoolExecutor() as pool:  # a disk takes long for a file, and many at once as long
+        list(pool.map(write_atomic, files, files.values()))
+    return tuple(path for path in files if path.suffix == ".svg")
 
 
 def render_html(doc: Document, *, is_static: bool = False) -> str:

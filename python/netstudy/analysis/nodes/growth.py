@@ -68,26 +68,29 @@ def over_phase(runs: Sequence[RunSample], place: Place, phase: PhaseKind) -> Gro
 
     edges = [_edges(run, phase) for run in runs]
 
+    @cache
+    def counted(port: str | None) -> list[tuple[Readings, Edges]]:
+        return list(zip((_readings(run, place.node, port) for run in runs), edges, strict=True))
+
     @cache  # several metrics read the same counter
     def read(port: str | None, counter: str) -> Floats | None:
-        each = zip(runs, edges, strict=True)
-        grown = [_grown(run, place.node, port, counter, ends) for run, ends in each]
-        known = [np.nan if one is None else float(one) for one in grown]
-        return None if all(one is None for one in grown) else np.array(known)
+        grown = [
+            None if (values := of.get(counter)) is None else growth_between(counter, values, ends)
+            for of, ends in counted(port)
+        ]
+        known = [np.nan if one is None else one for one in grown]
+        return None if all(one is None for one in grown) else np.array(known, dtype=np.float64)
 
     length = np.array(seconds)
     return Growth(place, length, length, read, cpus.pop())
 
 
-def _grown(run: RunSample, node: str, port: str | None, counter: str, edges: Edges) -> int | None:
-    """How a counter grew between two edges."""
+def _readings(run: RunSample, node: str, port: str | None) -> Readings:
+    """The counters of a port, or of the node itself where the port is None."""
     record = run.record
-    counted: Readings = (
+    return (
         record.counters.get(node, {}) if port is None else record.ports.get(node, {}).get(port, {})
     )
-    if counter not in counted:
-        return None
-    return growth_between(counter, counted[counter], edges)
 
 
 def _edges(run: RunSample, phase: PhaseKind) -> Edges:

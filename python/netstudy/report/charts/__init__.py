@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
-from netstudy.report.charts import render
+import json
+
+from netstudy.report import rendering
 from netstudy.report.charts.curves import Lines, curves_chart
 from netstudy.report.charts.distributions import Plot
 from netstudy.report.charts.grid import Grid, GridCell
@@ -29,12 +31,18 @@ __all__ = [
     "held",
     "metric_chart",
     "overlay_chart",
+    "specification",
     "svg",
 ]
 
 Chart = Drawn | Lines | Grid | Plot
 
 
+def specification(drawn: Chart, size: Size) -> str:
+    """The chart as a Vega-Lite specification, in JSON."""
+    return json.dumps(drawn.spec(size), ensure_ascii=False)
+
+
 def svg(drawn: Chart, size: Size) -> str:
     """The chart as SVG text, without a browser."""
-    return render.svg(drawn.spec(size))
+    return rendering.svg(specification(drawn, size))

@@ -1,0 +1,72 @@
+"""The example of a web application: its network is the limit, and is not where it is ten times
+faster. The study says so by itself, on both testbeds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from netstudy.analysis.bottleneck import Limits
+from netstudy.analysis.named import metric_named
+from netstudy.analysis.study_result import StudyResult, analyse
+from netstudy.cli import invoke
+from netstudy.store import Results
+from netstudy.testbed.netns.sandbox import may_make_namespaces
+
+STUDY = Path(__file__).parents[2] / "studies/examples/web-application"
+SLOW, FAST = "10 Mbit/s", "100 Mbit/s"
+LINK = "link from app to client"
+USERS = 32
+
+in_namespaces = pytest.mark.skipif(
+    not may_make_namespaces(),
+    reason="needs the right to make namespaces (`netstudy doctor` says what forbids it)",
+)
+
+
+@pytest.mark.parametrize(
+    "testbed", ["sim", pytest.param("netns", marks=[in_namespaces, pytest.mark.slow])]
+)
+def test_the_network_is_the_limit_where_it_is_slow_and_not_where_it_is_fast(
+    testbed: str, tmp_path: Path
+) -> None:
+    asked = ["run", str(STUDY), "--quick", f"--testbed={testbed}", f"--results={tmp_path}"]
+    assert invoke(asked) == 0
+    latest = tmp_path / "web-application/latest"
+    result = analyse(Results(latest).resolve(str(latest), done=True))
+    if testbed == "netns" and is_busy(result):
+        pytest.skip("the machine is too busy: its own CPUs are near their limit")
+    found = {str(one.held["link"]): one for one in limits(result)}
+    slow, fast = found[SLOW], found[FAST]
+    assert slow.limit is not None
+    assert slow.limit.name == LINK
+    assert fast.limit is None or "link" not in fast.limit.name
+
+    assert value(result, SLOW, "etr_per_s") < 0.5 * value(result, FAST, "etr_per_s")
+    for lost in ("app@client.txdrop_per_s", "app.segments_retransmitted"):
+        assert value(result, SLOW, lost) > 4 * max(value(result, FAST, lost), 1)
+    assert value(result, SLOW, "app.cpu_pct") < 50
+    assert value(result, FAST, "app@client.send_utilisation_pct") < 90
+
+
+def is_busy(result: StudyResult) -> bool:
+    return any(value(result, link, "machine.cpu_pct") >= 90 for link in (SLOW, FAST))
+
+
+def limits(result: StudyResult) -> list[Limits]:
+    return [one for each in result.concluded for one in each.drawn if isinstance(one, Limits)]
+
+
+def value(result: StudyResult, link: str, name: str) -> float:
+    """Of a metric with all users."""
+    (row,) = (
+        row
+        for row in result.cells.rows
+        if row.treatment["users"] == USERS and str(row.treatment["link"]) == link
+    )
+    metric = metric_named(name, result.cells.vocabulary)
+    assert metric is not None
+    found = row.value(metric)
+    assert found is not None, name
+    return found

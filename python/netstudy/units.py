@@ -266,6 +266,13 @@ def rough_size(size_bytes: int) -> str:
     return f"{value:,.{decimals}f} {units[power]}"
 
 
+def rough_duration(duration_ns: float) -> str:
+    """A duration for people, to three digits: 3_358_719 -> "3.36 ms"."""
+    units = ("ns", "µs", "ms", "s")
+    power = min(max(len(str(round(duration_ns))) - 1, 0) // 3, len(units) - 1)
+    return f"{duration_ns / 1000**power:.3g} {units[power]}"
+
+
 def format_duration(duration_ns: int) -> str:
     """Write a duration in the unit that makes it shortest, exactly: 200_000_000 -> "200 ms"."""
     return _shortest(duration_ns, DURATION)

@@ -68,6 +68,13 @@ def test_a_second_metric_has_its_axis_on_the_right(tmp_path: Path) -> None:
     assert len(found.series) == 2
 
 
+def test_levels_and_metrics_are_told_apart_without_colours(tmp_path: Path) -> None:
+    figure = "{kind: lines, x: servers, y: [completion_ms_mean, completion_ms_p50], series: switch}"
+    _, found = only(drawn(tmp_path, figure, SWITCHES))
+    looks = {(style.symbol, style.filled) for style in found.series.values()}
+    assert len(looks) == len(found.series) == 4
+
+
 def test_a_factor_of_panels_makes_panels_on_shared_axes(tmp_path: Path) -> None:
     _, found = only(
         drawn(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -163,3 +164,27 @@ def test_a_pdf_stands_beside_the_pages_that_ask_for_it(
     assert files.pdf == tmp_path / "report.pdf"
     assert files.pdf.read_bytes().startswith(b"%PDF-")
     assert write_report(incast, found, tmp_path).pdf is None
+
+
+def wide(rows: int) -> Table:
+    """Row heads and twelve groups of two columns: too wide for a page upright."""
+    groups = (
+        Group("path"),
+        *(Group(f"metric {n}", "ms", columns=("own", "all")) for n in range(12)),
+    )
+    values = tuple(Number(float(n), f"12,3{n:02}.6", "made up") for n in range(24))
+    return Table("t", say("All"), groups, tuple((Name(f"row {n}"), *values) for n in range(rows)))
+
+
+def test_a_short_wide_table_is_divided_and_a_long_one_turned() -> None:
+    assert typst.parts_of(wide(30)) == (wide(30),)
+    assert typst.parts_of(table(4)) == (table(4),)
+    parts = typst.parts_of(replace(wide(3), notes=("of all",)))
+    assert len(parts) > 1
+    assert not any(typst.sheet_of(part).flipped for part in parts)
+    assert [group for part in parts for group in part.groups[1:]] == list(wide(3).groups[1:])
+    for number, row in enumerate(wide(3).rows):
+        assert [value for part in parts for value in part.rows[number][1:]] == list(row[1:])
+        assert {str(part.rows[number][0]) for part in parts} == {f"row {number}"}
+    assert [str(part.caption) for part in parts] == ["All", *["continued"] * (len(parts) - 1)]
+    assert [part.notes for part in parts] == [*[()] * (len(parts) - 1), ("of all",)]

@@ -93,8 +93,8 @@ def test_a_limit_that_a_run_exceeded_comes_first_with_its_worst_run(measured: St
     assert evidence is not None
     first, clock, backlog, unknown = map(str, evidence.sentences)
     assert first.startswith("In 4 of 8 runs it was")
-    assert "in 4 of 8 runs, 250.5\u00a0µs of 100\u00a0µs" in clock
-    assert backlog.startswith("Frames lost in the backlog queue: beyond what is allowed in 2 of 8")
+    assert "in 4 of 8 runs, 250.5\u00a0µs instead of at most 100\u00a0µs" in clock
+    assert backlog.startswith("Frames lost in the backlog queue: more than allowed in 2 of 8")
     assert unknown == "Not measured in some runs: time stolen by the hypervisor."
     limits, exceeded = evidence.tables
     assert [str(row[0]) for row in limits.rows] == [
@@ -188,7 +188,7 @@ def test_instruments_that_disagree_come_first_and_are_named_by_run(measured: Stu
 
 def test_each_kind_of_problem_is_a_line_of_the_summary(measured: StudyResult) -> None:
     lines = [str(sentence) for sentence in warnings(measured)]
-    told = [line for line in lines if "beyond what" in line or "does not hold" in line]
+    told = [line for line in lines if "more than allowed" in line or "does not hold" in line]
     assert len(told) == 3
     console = Console(file=io.StringIO(), width=200)
     print_summary(measured, console)
@@ -211,6 +211,7 @@ def test_the_words_of_a_real_testbed_are_not_those_of_the_simulator(
 
 def test_the_scale_stands_in_the_title_and_in_the_methods(shown: Document) -> None:
     assert shown.title.endswith("(all link rates × 1/20)")
+    assert shown.question is None or shown.question not in shown.title, "nothing is said twice"
     methods = " ".join(map(str, shown.methods))
     assert "All link rates are those of the study × 1/20." in methods
 

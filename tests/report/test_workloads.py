@@ -303,4 +303,11 @@ def test_a_page_of_every_kind_is_rendered(
     for folder in (dumbbell, loaded, requests):
         page = render_html(shown(folder))
         assert "Where the time goes" not in page  # a matter of iterations
-        assert "Links of the causal chain" in page
+        panels = [panel for case in shown(folder).cases for panel in case.panels]
+        has_links = any(panel.causes is not None for panel in panels)
+        assert ("Links of the causal chain" in page) == has_links
+        assert not any(
+            all(str(row[-1]) == "not testable" for row in panel.causes.rows)
+            for panel in panels
+            if panel.causes is not None
+        )

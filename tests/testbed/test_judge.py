@@ -35,7 +35,9 @@ def test_a_late_switch_is_a_limit_though_it_lost_nothing() -> None:
     lost, late = judged(departures_late=11, kept_up=False, why="11 of 1000 frames left later")
 
     assert (late.exceeded, late.invalidates, lost.exceeded) == (True, True, False)
-    assert late.evidence == ("11 of 1000 departures; median 9000 ns, p99 80000 ns, most 200000 ns")
+    assert late.evidence == (
+        "11 of 1,000 departures; late by 9 µs in the median, 80 µs at p99, 200 µs at most"
+    )
 
 
 def test_a_lost_frame_is_a_limit_though_none_was_late() -> None:

@@ -146,7 +146,8 @@ class Document:
     badge: str
     """How the values came about: simulated, measured in namespaces, published."""
     title: str
-    question: str
+    question: str | None
+    """None where it is the title."""
     description: tuple[Sentence, ...]
     """The study's general description; often empty, as its test cases have their own."""
     expectation: str | None
@@ -209,7 +210,7 @@ def document(
         study=result.study,
         badge=result.testbed.badge,
         title=_title(result),
-        question=result.question,
+        question=result.question if result.title not in (None, result.question) else None,
         description=tuple(study_description(result)),
         expectation=result.expectation,
         expectations=expectations_table(result.expectations) if result.expectations else None,
@@ -395,7 +396,8 @@ def _distributions(
 
 
 def _causes(found: PanelResult, key: str, held: Sentence) -> Table | None:
-    if not found.causes.chain:
+    """The links of the chain; None where not one can be tested, as the text says."""
+    if not found.causes.testable():
         return None
     caption = say("Links of the causal chain{held}", held=held)
     return causes_table(found.panel, found.causes, f"{key}-causes", caption)

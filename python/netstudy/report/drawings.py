@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 
 from netstudy.analysis.ideal import access_links, host_of
 from netstudy.report.numbers import duration_text, level_text
@@ -182,6 +183,8 @@ def _star_alt(runs: Sequence[Run]) -> str:
 
 BOX_WIDTH, BOX_HEIGHT, MARGIN = 128, 56, 10
 COLUMN, ROW = 228, 84
+LETTERS_BETWEEN, LINE_BETWEEN = 14, 15
+"""What fits between two columns, and the height of a line there."""
 """Distance between boxes, horizontally and vertically."""
 
 
@@ -252,8 +255,9 @@ def _count(network: Network, group: str) -> int:
 
 
 def _zone_lines(network: Network, hosts: Sequence[str]) -> tuple[str, ...]:
-    zones = [zone.name for zone in network.zones if zone.host in hosts]
-    return (f"zones {texts(zones).replace(' or ', ' and ')}",) if zones else ()
+    """The zones of hosts by their own names: that of the host stands above them."""
+    zones = [zone.name.rpartition(".")[2] for zone in network.zones if zone.host in hosts]
+    return (f"zones {_first_to_last(zones)}" if len(zones) > 1 else zones[0],) if zones else ()
 
 
 def _first_to_last(names: Sequence[str]) -> str:
@@ -352,7 +356,9 @@ def _draw_link(drawing: Drawing, a: tuple[float, float], b: tuple[float, float],
     drawing.line(ax + BOX_WIDTH, ay + BOX_HEIGHT / 2, bx, by + BOX_HEIGHT / 2)
     middle = (ax + BOX_WIDTH + bx) / 2
     between = COLUMN - BOX_WIDTH - 4
-    drawing.text(middle, y - 6, text, anchor="middle", size=12, colour=FAINT, width=between)
+    lines = wrap(text, LETTERS_BETWEEN)
+    top = y - 6 - LINE_BETWEEN * (len(lines) - 1)
+    drawing.text(middle, top, lines, anchor="middle", size=12, colour=FAINT, width=between)
 
 
 def _draw_box(drawing: Drawing, box: _Box, x: float, y: float) -> None:

@@ -156,6 +156,7 @@ def render_typst(doc: Document) -> str:
     environment.filters["typ_literal"] = typst.literal
     environment.filters["typ_share"] = typst.share_pct
     environment.filters["typ_table"] = typst.table_source
+    environment.filters["typ_parts"] = typst.parts_of
     environment.filters["typ_sheet"] = typst.sheet_of
     return environment.get_template("report.typ.j2").render(doc=doc)
 

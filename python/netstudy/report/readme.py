@@ -57,7 +57,7 @@ def _file_of(figure: Figure) -> str:
 def _sections(doc: Document, figure: Figure | None) -> list[str]:
     shown = [f"![{text(figure.alt)}]({_file_of(figure)})"] if figure else []
     return [
-        f"**{text(doc.question)}**",
+        f"**{text(doc.question or doc.title)}**",
         *shown,
         *_points(doc.summary),
         *_warnings(doc.warnings),

@@ -45,8 +45,8 @@ def limit_sentence(found: LimitFound) -> Sentence:
     worst = found.worst or found.exceeded[0]
     limit = worst.limit
     return say(
-        "{name}: beyond what is allowed in {n} of {runs} runs, {value} of {allowed} in run {run} "
-        "({where}): {evidence}.",
+        "{name}: more than allowed in {n} of {runs} runs, {value} instead of at most {allowed} in "
+        "run {run} ({where}): {evidence}.",
         name=Name(_capital(found.name)),
         n=count(len(found.exceeded), "runs that exceed the limit"),
         runs=count(len(found.in_runs), "runs that were looked at"),

@@ -9,13 +9,14 @@ figures are the SVG files of the report: a page looks the same on every machine,
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Final
 
 from netstudy.packages import package
 from netstudy.report.figures import Figure
-from netstudy.report.refs import Name, Number, Sentence
+from netstudy.report.refs import Name, Number, Sentence, say
 from netstudy.report.tables import Group, Table, Value, Verdict
 
 FONTS: Final = ("Libertinus Serif", "DejaVu Sans Mono")
@@ -79,9 +80,16 @@ class Sheet:
 _UPRIGHT_PT: Final = 482.0
 _FLIPPED_PT: Final = 729.0
 """Width of the text on A4, upright and in landscape."""
-_SHEETS: Final = ((8.0, False), (7.0, False), (6.5, False), (8.0, True), (7.0, True), (6.0, True))
+_USUAL_PT: Final = 8.0
+_SHEETS: Final = (
+    *((_USUAL_PT, False), (7.0, False), (6.5, False)),
+    *((_USUAL_PT, True), (7.0, True), (6.0, True)),
+)
 """Sizes of type, and whether in landscape, in the order in which they are tried."""
 _SMALLEST_PT: Final = 5.0
+_SHORT_ROWS: Final = 12
+"""Rows of a table that is rather divided than put on a page in landscape."""
+_CONTINUED: Final = say("continued")
 _CHARACTER: Final = 0.48
 """Mean width of a character by the size of the font."""
 _GAP_PT: Final = 7.0
@@ -93,15 +101,49 @@ _WORDS_WIDTH: Final = 24
 
 def sheet_of(table: Table) -> Sheet:
     """The largest type with which a table fits upright, else in landscape."""
-    widths = [_width(table, column) for column in range(_columns(table))]
-
-    def needed(size: float) -> float:
-        return sum(width * _CHARACTER * size + _GAP_PT for width in widths)
-
     for size, flipped in _SHEETS:
-        if needed(size) <= (_FLIPPED_PT if flipped else _UPRIGHT_PT):
+        if _needed_pt(table, size) <= (_FLIPPED_PT if flipped else _UPRIGHT_PT):
             return Sheet(size, flipped)
     return Sheet(_SMALLEST_PT, flipped=True)
+
+
+def parts_of(table: Table) -> tuple[Table, ...]:
+    """The table; or, if it is short and fits in landscape alone, parts of it to be set upright, one
+    below the other, each with the heads of its rows: a page in landscape would be mostly empty,
+    and so would the one before it."""
+    if not sheet_of(table).flipped or len(table.rows) > _SHORT_ROWS:
+        return (table,)
+    parts: list[list[int]] = []
+    for group in range(table.stub, len(table.groups)):
+        longer = [*(parts[-1] if parts else ()), group]
+        fits = bool(parts) and _needed_pt(_with_groups(table, longer), _USUAL_PT) <= _UPRIGHT_PT
+        parts = [*parts[:-1], longer] if fits else [*parts, [group]]
+    found = [_with_groups(table, groups) for groups in parts]
+    if any(sheet_of(part).flipped for part in found):
+        return (table,)
+    return tuple(
+        replace(
+            part,
+            caption=_CONTINUED if part is not found[0] else table.caption,
+            notes=table.notes if part is found[-1] else (),
+        )
+        for part in found
+    )
+
+
+def _with_groups(table: Table, groups: Sequence[int]) -> Table:
+    """The table with the heads of its rows and some of its groups of columns."""
+    ends = list(accumulate((group.width for group in table.groups), initial=0))
+    kept = (*range(table.stub), *groups)
+    columns = [column for group in kept for column in range(ends[group], ends[group + 1])]
+    rows = tuple(tuple(row[column] for column in columns) if row else row for row in table.rows)
+    return replace(table, groups=tuple(table.groups[group] for group in kept), rows=rows)
+
+
+def _needed_pt(table: Table, size_pt: float) -> float:
+    """The width of a table in type of a size."""
+    widths = (_width(table, column) for column in range(_columns(table)))
+    return sum(width * _CHARACTER * size_pt + _GAP_PT for width in widths)
 
 
 def _columns(table: Table) -> int:

@@ -160,16 +160,18 @@ class Asked:
         return ", ".join(names)
 
     def _style(self, number: int, metric: Metric, metrics: Sequence[Metric]) -> Style:
-        """Levels differ in colour, metrics in dash and shape; each in both where one is alone."""
+        """Levels differ in colour and shape, metrics in dash and in whether points are filled;
+        where one of them is alone, it differs in all."""
         place = len(metrics) if metric not in metrics else list(metrics).index(metric)
         is_beside = self.figure.beside is not None and metric == self._metrics[-1]
         alone = len(metrics) == 1 and self._right is None
         if alone:
             return Style(number, number, number)
-        colour = number if self.figure.series and self.figure.kind != "bars" else place
         if self.figure.kind == "bars":
-            colour = number * len(metrics) + place
-        return Style(colour, place, place, filled=not is_beside)
+            return Style(number * len(metrics) + place, place, place)
+        if not self.figure.series:
+            return Style(place, place, place, filled=not is_beside)
+        return Style(number, place, number, filled=place == 0)
 
     # ---- against a factor
 

@@ -18,6 +18,7 @@ from netstudy.report.charts.style import (
     Size,
     Spec,
     Style,
+    axis_title,
     by_series,
     legend_of,
     only,
@@ -77,15 +78,15 @@ class Lines:
     def unit(self, size: Size, *, live: bool, room: int | None = None) -> Spec:
         """Lines without points, ordered by x rather than by the data; see `Drawn.unit`."""
         legend = None if live else legend_of(self.series, size, room)
-        layers = [*self._rules(size), *self._lines("point", legend, live=live)]
+        layers = [*self._rules(size), *self._lines(size, "point", legend, live=live)]
         inner = {"width": size.width, "height": size.height}
         if self.y2 is None:
             return {**inner, "layer": layers}
-        right = self._lines("right", legend, live=live)
+        right = self._lines(size, "right", legend, live=live)
         independent = {"scale": {"y": "independent"}}
         return {**inner, "layer": [{"layer": layers}, {"layer": right}], "resolve": independent}
 
-    def _lines(self, of: str, legend: Spec | None, *, live: bool) -> list[Spec]:
+    def _lines(self, size: Size, of: str, legend: Spec | None, *, live: bool) -> list[Spec]:
         """The lines on one of the axes, and what has their tooltips."""
         is_right = of == "right"
         kind: Spec = {"type": "log"} if self.logarithmic else {"domainMin": 0}
@@ -96,7 +97,8 @@ class Lines:
         title = self.y2 if is_right else self.y
         encoding = {
             "x": {
-                **{"field": "x", "type": "quantitative", "title": self.x, "scale": x_scale},
+                **{"field": "x", "type": "quantitative", "title": axis_title(self.x, size)},
+                "scale": x_scale,
                 "axis": axis | {"grid": self.logarithmic},
             },
             "y": {

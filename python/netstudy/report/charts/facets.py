@@ -12,8 +12,8 @@ _PAGE = 900
 """Inner width of a row of panels on a wide page."""
 _COLUMNS = (4, 3, 5)
 """Panels beside each other, from the most legible number on."""
-_BETWEEN = 20
-"""Gap between panels."""
+_BETWEEN = 36
+"""Gap between panels: room for half a label at either side."""
 _BETWEEN_AXES = 120
 """The same, with the axes of each panel in it."""
 _NARROW_PANEL = Size(270, 120, 12)

@@ -21,6 +21,7 @@ from netstudy.report.charts.style import (
     Size,
     Spec,
     Style,
+    axis_title,
     by_series,
     legend_of,
     only,
@@ -117,9 +118,16 @@ class Drawn:
     # ---- axes
 
     def _x(self, size: Size, *, live: bool) -> Spec:
+        title = axis_title(self.x, size)
         if not self.x_numeric:
             axis: Spec = {"labelAngle": 0, "labelLimit": max(60, size.width // 3)}
-            return {"field": "x", "type": "nominal", "title": self.x, "sort": None, "axis": axis}
+            return {
+                "field": "x",
+                "type": "nominal",
+                "title": title,
+                "sort": None,
+                "axis": axis,
+            }
         levels = sorted({row["x"] for row in self.points})
         step = max(1, -(-len(levels) // (size.width // 28)))
         span = levels[-1] - levels[0] or 1
@@ -132,7 +140,13 @@ class Drawn:
         if self.x_log:
             scale |= {"type": "log", "domain": [levels[0] / 1.2, levels[-1] * 1.2]}
             axis |= {"labelExpr": f"({_names(self.points)})[datum.value] || datum.label"}
-        return {"field": "x", "type": "quantitative", "title": self.x, "scale": scale, "axis": axis}
+        return {
+            "field": "x",
+            "type": "quantitative",
+            "title": title,
+            "scale": scale,
+            "axis": axis,
+        }
 
     def _y(self, kind: str, *, live: bool) -> Spec:
         title = self.y2 if kind == "right" else self.y

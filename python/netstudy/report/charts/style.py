@@ -134,6 +134,12 @@ def titles(title: str, subtitle: str, size: Size, width: int | None = None) -> S
     }
 
 
+def axis_title(title: str, size: Size) -> str | list[str]:
+    """The title of an x axis, in lines that fit below the chart."""
+    lines = _wrapped(title, size.width, size.font)
+    return title if len(lines) == 1 else lines
+
+
 def _wrapped(text: str, width: int, font: int) -> list[str]:
     """Lines that fit the chart, broken between words."""
     fits = width // (font * 11 // 20)

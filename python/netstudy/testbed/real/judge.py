@@ -12,6 +12,7 @@ from netstudy.testbed.real.snmp import SLOWER, Polls, discontinuities, unanswere
 from netstudy.testbed.real.switch_wire import SwitchClock
 from netstudy.testbed.real.wire import SamplesRecord
 from netstudy.testbed.workloads import traffic_of
+from netstudy.units import rough_duration
 from netstudy.wire import TestbedLimit
 
 _STEAL_PCT = 2.0
@@ -57,7 +58,9 @@ def switch_limits(clock: SwitchClock) -> Iterator[TestbedLimit]:
         evidence=clock.why if lost and clock.why else f"{sent} departures",
     )
     late = 100 * clock.departures_late / sent if sent else 0.0
-    by = f"median {clock.late_ns_p50} ns, p99 {clock.late_ns_p99} ns, most {clock.late_ns_max} ns"
+    median, p99, most = map(
+        rough_duration, (clock.late_ns_p50, clock.late_ns_p99, clock.late_ns_max)
+    )
     yield TestbedLimit(
         name="frames that left the switch later than a full frame, or 50 µs",
         value=late,
@@ -65,7 +68,8 @@ def switch_limits(clock: SwitchClock) -> Iterator[TestbedLimit]:
         unit="%",
         exceeded=late > _LATE_FRAMES_PCT,
         invalidates=late > _LATE_FRAMES_PCT,
-        evidence=f"{clock.departures_late} of {sent} departures; {by}",
+        evidence=f"{clock.departures_late:,} of {sent:,} departures; late by {median} in the "
+        f"median, {p99} at p99, {most} at most",
     )
 
 

@@ -114,6 +114,12 @@ def test_where_none_is_full_the_limit_is_something_else(tmp_path: Path) -> None:
     assert what.startswith("The limit is none of these: a wait that uses nothing up")
 
 
+def test_settings_that_grow_towards_the_same_are_told_of_at_once(tmp_path: Path) -> None:
+    first, *_ = told(concluding(tmp_path, "[bottleneck]", up_to_four(FULL), clients="[1, 2, 4]"))
+    assert first.startswith("Not decided in all 2 settings of sink at 4 clients, 934.8 Mbit/s: ")
+    assert f"the fullest is the {LINK} (99.3 %)" in first
+
+
 def test_while_throughput_grows_nothing_is_said_to_be_full(tmp_path: Path) -> None:
     result = concluding(tmp_path, f"[{NULL}]", up_to_four(FULL), clients="[1, 2, 4]")
     found = limits(result)

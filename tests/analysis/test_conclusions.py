@@ -13,6 +13,7 @@ from netstudy.documents.shapes import ByKey
 from netstudy.report.conclusion_tables import conclusion_tables
 from netstudy.report.prose.answer import answer
 from netstudy.report.prose.concluded import concluded_points
+from netstudy.report.prose.words import held_in_each
 from netstudy.report.refs import Sentence
 from netstudy.study.outcome import AnyConclusion, Conclusion
 from netstudy.wire import Run, RunRecord
@@ -102,6 +103,17 @@ def test_growth_ends_at_the_last_level_that_gains(kind: str, tmp_path: Path) -> 
     (both,) = told(tmp_path, kind)
     assert both.startswith("Goodput grows up to 4 servers in all 2 settings of switch, ")
     assert both.endswith("; 8 servers gain no more than the noise.")
+
+
+def test_settings_are_told_by_the_level_that_they_alone_share() -> None:
+    """Else one by one; and all of them by the names of their factors."""
+    every = [{"sink": sink, "daemon": daemon} for sink in "nd" for daemon in "cs"]
+    nulls, mixed = every[:2], [every[0], every[3]]
+    assert str(held_in_each(nulls, every)) == " (sink n)"
+    assert str(held_in_each(mixed, every)) == " (sink n, daemon c; sink d, daemon s)"
+    assert str(held_in_each(nulls[:1], every)) == " (sink n and daemon c)"
+    assert str(held_in_each(every, every)) == " in all 4 settings of sink and daemon"
+    assert str(held_in_each(every[:3], every)).count(";") == 2, "sink d has a fourth"
 
 
 def test_growth_that_does_not_end_is_said_to_go_on(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ def limit_sentences(found: Sequence[Limits]) -> Iterator[Sentence]:
     """Whose limit it is in each setting, or that this is not decided and what would decide it.
     Settings with the same limit are told of at once."""
     for group in alike(found, _end):
-        yield _verdict(group, len(found))
+        yield _verdict(group, found)
         yield from _beside(group)
         yield from _ruled_out(group)
         yield from _unlimited(group)
@@ -30,27 +30,37 @@ def limit_sentences(found: Sequence[Limits]) -> Iterator[Sentence]:
 
 
 def _end(one: Limits) -> Hashable:
+    """What is full, or what is fullest where growth has no end yet; other cases stand alone."""
     limit = one.limit
-    return id(one) if limit is None else (limit.name, limit.where, one.metric.name, one.factor)
+    if limit is not None:
+        return limit.name, limit.where, one.metric.name, one.factor
+    if not one.grows:
+        return id(one)
+    fullest = next((each.name for each in _known(one)), None)
+    return "grows", fullest, one.metric.name, one.factor
 
 
-def _verdict(group: Sequence[Limits], total: int) -> Sentence:
+def _verdict(group: Sequence[Limits], every: Sequence[Limits]) -> Sentence:
     one, limit = group[0], group[0].limit
+    held = NOTHING
+    if len(group) > 1:
+        held = held_in_each([each.held for each in group], [each.held for each in every])
     if limit is not None:
         return say(
             "The limit is the {name}{where}{held}: {share}{at}.",
             name=Name(limit.name),
             where=_where(limit),
-            held=held_in_each([one.held for one in group], total) if len(group) > 1 else NOTHING,
+            held=held,
             share=_most([one.limit for one in group if one.limit is not None]),
             at=_place(group),
         )
     if one.grows:
         return say(
-            "Not decided{at}: {metric} still grows there, at the largest level{fullest}.",
+            "Not decided{held}{at}: {metric} still grows there, at the largest level{fullest}.",
+            held=held,
             at=_place(group),
             metric=Name(one.metric.label),
-            fullest=_fullest(one),
+            fullest=_fullest(group),
         )
     if not one.reached:
         known = len(one.in_state("not measured")) < len(one.candidates)
@@ -88,9 +98,14 @@ def _place(group: Sequence[Limits]) -> Sentence:
     return say(" at {level}{held}, {value}", level=level, held=held, value=value)
 
 
-def _fullest(one: Limits) -> Sentence:
-    known = [candidate for candidate in one.candidates if candidate.share_pct is not None]
-    return say("; the fullest is the {name}", name=_named(known[:1])) if known else NOTHING
+def _fullest(group: Sequence[Limits]) -> Sentence:
+    fullest = [known[0] for one in group if (known := _known(one))]
+    return say("; the fullest is the {name}", name=_named(fullest)) if fullest else NOTHING
+
+
+def _known(one: Limits) -> list[Candidate]:
+    """The candidates whose share of their limit is known, the fullest first."""
+    return [candidate for candidate in one.candidates if candidate.share_pct is not None]
 
 
 def _beside(group: Sequence[Limits]) -> Iterator[Sentence]:

@@ -101,7 +101,7 @@ def _of(drawn: Drawn, at_levels: Treatment) -> Iterator[Sentence]:
 def _growths(found: Sequence[Growth]) -> Iterator[Sentence]:
     """Settings that grow alike are told of at once."""
     for group in alike(found, _end):
-        yield _growth(group, len(found))
+        yield _growth(group, found)
         for one in group:
             yield from _overdrive(one)
 
@@ -112,8 +112,8 @@ def _end(one: Growth) -> Hashable:
     return one.metric.name, one.factor, one.line_bps, levels
 
 
-def _growth(group: Sequence[Growth], total: int) -> Sentence:
-    """Of settings with the same end, of so many."""
+def _growth(group: Sequence[Growth], every: Sequence[Growth]) -> Sentence:
+    """Of settings with the same end, of all."""
     first = group[0]
     values = [cell_number(one.last_gain, one.metric, unit=True) for one in group]
     known = [value for value in values if value is not None]
@@ -128,7 +128,7 @@ def _growth(group: Sequence[Growth], total: int) -> Sentence:
         template,
         metric=Name(first.metric.title),
         level=at(first.factor, first.last_gain.treatment[first.factor]),
-        held=held_in_each([one.held for one in group], total),
+        held=_held_in(group, every),
         value=value_range(known),
         share=_of_the_link(first, known),
         more=Name(counted(first.factor, listed(more))),
@@ -224,15 +224,20 @@ def _stands(pair: PairEffect) -> Sentence:
 def _losses(found: Sequence[Loss]) -> Iterator[Sentence]:
     """Settings that were grown between the same levels are told of at once."""
     for group in alike(found, _span):
-        yield _loss(group, len(found))
+        yield _loss(group, found)
         for one in group:
             for lost in one.levels:
                 if lost.is_superlinear:
                     yield _superlinear(one, lost)
-            if one.missing:
-                levels = counted(one.factor, listed([level_text(level) for level in one.missing]))
-                held = held_levels(one.held)
-                yield say("Not measured{held}: {levels}.", held=held, levels=Name(levels))
+    for group in alike([one for one in found if one.missing], lambda one: one.missing):
+        one = group[0]
+        levels = counted(one.factor, listed([level_text(level) for level in one.missing]))
+        held = _held_in(group, found)
+        yield say("Not measured{held}: {levels}.", held=held, levels=Name(levels))
+
+
+def _held_in(group: Sequence[Growth | Loss], every: Sequence[Growth | Loss]) -> Sentence:
+    return held_in_each([one.held for one in group], [one.held for one in every])
 
 
 def _span(one: Loss) -> Hashable:
@@ -243,7 +248,7 @@ def _span(one: Loss) -> Hashable:
     return one.metric.name, one.factor, levels, best, one.last.share_pct >= 0
 
 
-def _loss(group: Sequence[Loss], total: int) -> Sentence:
+def _loss(group: Sequence[Loss], every: Sequence[Loss]) -> Sentence:
     """Against growth in proportion. Of several settings the table has the intervals."""
     one = group[0]
     first, last = (cell.treatment[one.factor] for cell in (one.first, one.last.cell))
@@ -256,7 +261,7 @@ def _loss(group: Sequence[Loss], total: int) -> Sentence:
         last=at(one.factor, last),
         share=value_range([percent(abs(each.last.share_pct), source) for each in group]),
         first=at(one.factor, first),
-        held=held_in_each([each.held for each in group], total),
+        held=_held_in(group, every),
         ci=_interval(one, source) if len(group) == 1 else NOTHING,
         best=_best_levels(one),
     )

@@ -117,13 +117,17 @@ def _overall(
 
 
 def _counts(pair: PairEffect, rows: Sequence[Comparison]) -> Sentence:
-    """Without an effect over all: in how many settings which one is ahead."""
+    """Without an effect over all: in how many settings which one is ahead, or has more of what is
+    neither good nor bad."""
+    unlike = [row for row in rows if row.outcome == "different" and row.winner is None]
+    more = sum((row.difference or 0.0) > 0 for row in unlike)
     parts = [
         *(
             (f"{named(pair.factor, one)} is ahead", sum(row.winner == one for row in rows))
             for one in (pair.level, pair.base)
         ),
-        ("they differ", sum(row.outcome == "different" and row.winner is None for row in rows)),
+        (f"{named(pair.factor, pair.level)} has more", more),
+        (f"{named(pair.factor, pair.base)} has more", len(unlike) - more),
         ("they are equal", sum(row.outcome == "same" for row in rows)),
         ("too close to call", sum(row.outcome == "undecided" for row in rows)),
     ]

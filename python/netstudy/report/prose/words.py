@@ -103,18 +103,36 @@ def held_levels(held: Treatment) -> Sentence:
     return say(" ({held})", held=join([Name(text) for text in _held(held)]))
 
 
-def held_in_each(settings: Sequence[Treatment], total: int) -> Sentence:
-    """The settings that a sentence is about, of so many: " (sink null)", " in all 4 settings of
-    sink and daemon", " (sink null; sink disk)"."""
+def held_in_each(settings: Sequence[Treatment], every: Sequence[Treatment]) -> Sentence:
+    """The settings that a sentence is about, of all that there are: " in all 4 settings of sink and
+    daemon", " (sink null)" where these are all with it, " (sink null; sink disk)"."""
     if len(settings) == 1:
         return held_levels(settings[0])
-    if len(settings) < total:
-        return say(" ({held})", held=Name("; ".join(", ".join(_held(one)) for one in settings)))
+    if len(settings) < len(every):
+        common = _common(settings, every)
+        told = ", ".join(_held(common)) if common else "; ".join(map(_at_once, settings))
+        return say(" ({held})", held=Name(told))
     return say(
         " in all {n} settings of {factors}",
-        n=count(total, "settings of the other factors"),
+        n=count(len(every), "settings of the other factors"),
         factors=Name(listed(list(settings[0]))),
     )
+
+
+def _common(settings: Sequence[Treatment], every: Sequence[Treatment]) -> Treatment:
+    """The levels that these settings have in common, and no other setting has; else none."""
+    first = settings[0]
+    common = {
+        factor: level
+        for factor, level in first.items()
+        if all(one[factor] == level for one in settings)
+    }
+    having = [one for one in every if all(one[factor] == common[factor] for factor in common)]
+    return common if len(having) == len(settings) else {}
+
+
+def _at_once(held: Treatment) -> str:
+    return ", ".join(_held(held))
 
 
 def _held(held: Treatment) -> list[str]:

@@ -86,7 +86,7 @@ class TransferTraffic(Traffic[wire.Transfer]):
     def unsupported(self, run: wire.Run) -> Iterator[str]:
         """See Traffic.unsupported."""
         if _work(run).ftp is not None and run.probe is not None:
-            yield "There is no probe beside files by FTP; leave out the instrument."
+            yield "There is no probe beside files by FTP; leave out the probe."
         timed = isinstance(run.until("measure"), wire.UntilTime)
         if _work(run).size_bytes is None and (not timed or run.count("warm-up")):
             yield "A transfer without a size lasts for the time of its phases: give them times."

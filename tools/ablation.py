@@ -103,6 +103,13 @@ def one_reserved_frame(run: trial.Run) -> Mapping[str, Any]:
     }
 
 
+def reader_by_servers(run: trial.Run) -> Mapping[str, Any]:
+    """A reader that is done with each segment the more often the more servers send."""
+    servers = run["treatment"]["servers"]
+    at_once = 15 if servers <= 8 else 25 if servers <= 16 else 40
+    return {"network.groups.tcp.read_at_once_pct": at_once}
+
+
 def pause_in_memory(run: trial.Run) -> Mapping[str, Any]:
     """Hosts ask for a pause before their ring overflows; the switch with one memory honours it."""
     if trial.switch(run)["buffer"]["kind"] != "shared-memory":
@@ -202,6 +209,17 @@ MECHANISMS = (
         host(send_buffer_bytes=1_000_000, receive_buffer_bytes=1_000_000),
     ),
     Mechanism("interrupts after 30 us", "after 100 us", nic(interrupt_delay_ns=100_000)),
+    Mechanism("no segments merged", "up to 64 KiB", nic(receive_merge_bytes=65_535)),
+    Mechanism(
+        "reader that does not heed the number of servers",
+        "reads at once 15 % with up to 8, 40 % beyond 16",
+        reader_by_servers,
+    ),
+    Mechanism(
+        "CPU time of 1 us a frame and 12.5 Gbit/s",
+        "half of it",
+        nic(receive_frame_ns=500, receive_rate_bps=25_000_000_000),
+    ),
     Mechanism("one guaranteed frame", "six", buffer(ingress_guarantee_frames=6)),
     Mechanism(
         "latencies of 10 us", "of 30 us", nic(send_latency_ns=30_000, receive_latency_ns=30_000)

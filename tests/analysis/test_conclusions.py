@@ -16,7 +16,7 @@ from netstudy.report.prose.concluded import concluded_points
 from netstudy.report.prose.words import held_in_each
 from netstudy.report.refs import Sentence
 from netstudy.study.outcome import AnyConclusion, Conclusion
-from netstudy.wire import Run, RunRecord
+from netstudy.wire import Run, RunRecord, Treatment
 from tests.report.results import Maker, from_text, study_text
 from tests.report.synthetic import from_samples, server_count
 
@@ -107,7 +107,7 @@ def test_growth_ends_at_the_last_level_that_gains(kind: str, tmp_path: Path) -> 
 
 def test_settings_are_told_by_the_level_that_they_alone_share() -> None:
     """Else one by one; and all of them by the names of their factors."""
-    every = [{"sink": sink, "daemon": daemon} for sink in "nd" for daemon in "cs"]
+    every: list[Treatment] = [{"sink": sink, "daemon": of} for sink in "nd" for of in "cs"]
     nulls, mixed = every[:2], [every[0], every[3]]
     assert str(held_in_each(nulls, every)) == " (sink n)"
     assert str(held_in_each(mixed, every)) == " (sink n, daemon c; sink d, daemon s)"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from netstudy.analysis.cells import cell_table
 from netstudy.analysis.expectations import CheckedExpectation, check_expectations
+from netstudy.analysis.verdict import Pair, verdict_table
 from netstudy.wire import Run, RunRecord
 from tests.analysis.test_requirements import FACTORS, outcome
 from tests.report.results import from_text, study_text
@@ -17,7 +19,7 @@ from tests.report.synthetic import failed, server_count
 def expected(folder: Path, text: str, rest: str = FACTORS, **made: object) -> CheckedExpectation:
     text = study_text(f"{rest}expect: {text}\n", servers='"${servers}"')
     found = from_text(folder, text, **{"maker": outcome, **made})  # type: ignore[arg-type]
-    (one,) = check_expectations(found.study(), cell_table(found))
+    (one,) = check_expectations(found.study(), cell_table(found), {})
     return one
 
 
@@ -53,6 +55,35 @@ def test_levels_are_compared_as_verdicts_are(claim: str, said: str, tmp_path: Pa
     """Two servers take half the time of four; nothing is sent again."""
     text = f"{{{claim}, with: {{servers: 2}}, than: {{servers: 4}}}}"
     assert expected(tmp_path, text).outcome == said
+
+
+@pytest.mark.parametrize(("level", "base"), [(2, 4), (4, 2)])
+def test_cells_that_the_study_compares_have_one_verdict(
+    level: int, base: int, tmp_path: Path
+) -> None:
+    """That of the report, adjusted over its own table, whichever of the two is the base there."""
+    claim = "expect: {lower: completion_ms_mean, with: {servers: 2}, than: {servers: 4}}\n"
+    found = from_text(tmp_path, study_text(FACTORS + claim, servers='"${servers}"'), outcome)
+    table = cell_table(found)
+    cells = {row.treatment["servers"]: row for row in table.rows}
+    metric = next(one for one in table.metrics if one.name == "completion_ms_mean")
+    shown = verdict_table(
+        [Pair(None, cells[level], cells[base])],
+        metric=metric,
+        factor="servers",
+        level=level,
+        base=base,
+        x=None,
+        margin_pct=None,
+    ).rows[0]
+    key = metric.name, cells[level], cells[base]
+    assert shown.outcome == "different"
+    (confirmed,) = check_expectations(found.study(), table, {key: shown})
+    assert confirmed.outcome == "confirmed"
+    (left_open,) = check_expectations(
+        found.study(), table, {key: replace(shown, outcome="undecided")}
+    )
+    assert left_open.outcome == "undecided"
 
 
 def test_a_difference_within_the_noise_is_none(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """What a study expects of its outcome, held against the cells: confirmed, refuted or undecided.
 
 A condition is held against the 95 % interval of each cell. Levels are compared as verdicts are, so
-that an expected difference must be larger than the study's noise. An expectation is confirmed where
+that an expected difference must be larger than the study's noise; of two cells that the study
+compares itself the verdict is the same one. An expectation is confirmed where
 every cell confirms it, and refuted where one does; the level of each test is divided by the number
 of cells, so that many cells do not refute it by chance. Cells left out of this run do not count.
 """
@@ -9,7 +10,7 @@ of cells, so that many cells do not refute it by chance. Cells left out of this 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from netstudy.analysis.cells import CellRow, CellTable
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from netstudy.study.outcome import Expectation
 
 Finding = Literal["confirmed", "refuted", "undecided"]
+
+Verdicts = Mapping[tuple[str, CellRow, CellRow], Comparison]
+"""Name of a metric, a cell and the one that it is compared with -> the verdict."""
 
 
 @dataclass(frozen=True)
@@ -64,12 +68,16 @@ class CheckedExpectation:
         return tuple(place for place in self.places if place.finding == finding)
 
 
-def check_expectations(study: Study, table: CellTable) -> tuple[CheckedExpectation, ...]:
-    """Every expectation of a study, in its order."""
-    return tuple(_checked(study, one, table) for one in study.expect)
+def check_expectations(
+    study: Study, table: CellTable, verdicts: Verdicts
+) -> tuple[CheckedExpectation, ...]:
+    """Every expectation of a study, in its order; `verdicts` are those that the report shows."""
+    return tuple(_checked(study, one, table, verdicts) for one in study.expect)
 
 
-def _checked(study: Study, expected: Expectation, table: CellTable) -> CheckedExpectation:
+def _checked(
+    study: Study, expected: Expectation, table: CellTable, verdicts: Verdicts
+) -> CheckedExpectation:
     metric = metric_named(expected.metric, table.vocabulary)
     rows = tuple(cells_at(study, expected.at, table.rows))
     if metric is None:
@@ -78,7 +86,7 @@ def _checked(study: Study, expected: Expectation, table: CellTable) -> CheckedEx
         bound = Bound.of(expected.that)
         places = [_against(bound, row, metric, len(rows)) for row in rows]
     else:
-        places = list(_compared(study, expected, metric, rows))
+        places = list(_compared(study, expected, metric, rows, verdicts))
     return CheckedExpectation(expected, metric, tuple(places))
 
 
@@ -110,7 +118,11 @@ def _interval(estimate: Estimate | None, confidence: float = CONFIDENCE) -> Inte
 
 
 def _compared(
-    study: Study, expected: Expectation, metric: Metric, rows: Sequence[CellRow]
+    study: Study,
+    expected: Expectation,
+    metric: Metric,
+    rows: Sequence[CellRow],
+    verdicts: Verdicts,
 ) -> Iterator[Place]:
     first, second = _levels(study, expected.with_), _levels(study, expected.than)
     other = {_key(_without(row, second)): row for row in rows if _has(row, second)}
@@ -128,7 +140,16 @@ def _compared(
     )
     for pair, compared in zip(pairs, table.rows, strict=True):
         if pair.a is not None and pair.base is not None:
-            yield Place(_without(pair.a, first), _stands(expected, compared))
+            shown = _shown(verdicts, metric, pair.a, pair.base) or compared
+            yield Place(_without(pair.a, first), _stands(expected, shown))
+
+
+def _shown(verdicts: Verdicts, metric: Metric, a: CellRow, base: CellRow) -> Comparison | None:
+    """The verdict on two cells that the report shows, whichever of them is the base there."""
+    turned = verdicts.get((metric.name, base, a))
+    if turned is not None:
+        return replace(turned, value=turned.base_value, base_value=turned.value)
+    return verdicts.get((metric.name, a, base))
 
 
 def _stands(expected: Expectation, compared: Comparison) -> Finding:

@@ -13,7 +13,7 @@ from netstudy.analysis.cells import CellRow, CellTable, Problem, pool_study
 from netstudy.analysis.conclusions import Concluded, concluded
 from netstudy.analysis.demand import OffDemand, off_demands
 from netstudy.analysis.effects import Effects, effects
-from netstudy.analysis.expectations import CheckedExpectation, check_expectations
+from netstudy.analysis.expectations import CheckedExpectation, Verdicts, check_expectations
 from netstudy.analysis.growth import GrownLoop, loops_of
 from netstudy.analysis.layout import Layout, Panel, layout
 from netstudy.analysis.metrics import Metric
@@ -28,7 +28,13 @@ from netstudy.analysis.requirements import CheckedRequirement, check
 from netstudy.analysis.size_law import ImpliedSize, OffLaw, implied_sizes, off_laws
 from netstudy.analysis.testbed import CheckFound, Here, LimitFound, TestbedResult, gather_testbed
 from netstudy.analysis.untested import Untested, of_plan, of_records
-from netstudy.analysis.verdict import RUNS_RECOMMENDED, Pair, VerdictTable, verdict_table
+from netstudy.analysis.verdict import (
+    RUNS_RECOMMENDED,
+    Comparison,
+    Pair,
+    VerdictTable,
+    verdict_table,
+)
 from netstudy.analysis.warmup import WarmUp, alarms
 from netstudy.analysis.workloads import WorkloadAnalysis, figures_of, headline_of
 from netstudy.study.not_reported import not_reported
@@ -303,7 +309,7 @@ def analyse(folder: Folder, pooled: Pooled | None = None) -> StudyResult:
             if one.name is None and not one.is_distribution
         ),
         requirements=check(study, cells),
-        expectations=check_expectations(study, cells),
+        expectations=check_expectations(study, cells, _by_cells(cases)),
         concluded=concluded(study, cells),
         authors=study.authors,
         sources=tuple(reference.source for reference in study.reference),
@@ -322,6 +328,18 @@ def analyse(folder: Folder, pooled: Pooled | None = None) -> StudyResult:
             _left_out_by_variant(folder, study),
         ),
     )
+
+
+def _by_cells(cases: Iterable[CaseResult]) -> Verdicts:
+    """Every verdict, by its two cells; of cells that several cases compare, the first one."""
+    found: dict[tuple[str, CellRow, CellRow], Comparison] = {}
+    for result in (one for case in cases for one in case.panels):
+        for table in result.verdicts:
+            for row in table.rows:
+                a, base = (result.panel.cell(row.x, level) for level in (table.level, table.base))
+                if a is not None and base is not None:
+                    found.setdefault((table.metric.name, a, base), row)
+    return found
 
 
 def _variant(folder: Folder, study: Study) -> tuple[str, str] | None:

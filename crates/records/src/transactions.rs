@@ -257,9 +257,21 @@ pub struct Costs {
     /// What its use of a disk adds to that.
     #[serde(default, deserialize_with = "spans::ns")]
     pub database_disk_cpu_ns: u64,
-    /// Time that the requests hold their slot in addition: locks, logs, waits that use no CPU.
+    /// What is done once for all requests at work: CPU time that a request adds where it is alone, and of
+    /// which it adds its part where others hold slots.
+    #[serde(default, deserialize_with = "spans::ns")]
+    pub database_shared_cpu_ns: u64,
+    /// Time that the requests hold their slot in addition: logs, waits that use no CPU.
     #[serde(deserialize_with = "spans::ns")]
     pub database_hold_ns: u64,
+    /// What requests add to that where all other slots are in use, for locks that the others hold; in
+    /// proportion where fewer are.
+    #[serde(default, deserialize_with = "spans::ns")]
+    pub database_contention_ns: u64,
+    /// What they add to it for a buffer of the database's interface where 1000 frames may wait there; in
+    /// inverse proportion where fewer or more may.
+    #[serde(default, deserialize_with = "spans::ns")]
+    pub database_buffer_wait_ns: u64,
     /// Requests that the database works on at a time.
     pub database_slots: u32,
     /// Time of its disk, of all requests together.

@@ -240,6 +240,15 @@ impl Wiring {
         self.members[member].tcp.send_buffer_bytes.into()
     }
 
+    /// Frames that may wait for the wire at the second end of a connection; none: it stays inside of a host, or
+    /// there is no such connection.
+    pub(crate) fn frames_that_wait(&self, connection: usize) -> Option<usize> {
+        match *self.routes.get(connection)? {
+            Route::Wire { to, .. } => Some(self.interfaces[to].transmit_queue_frames),
+            Route::Inside { .. } => None,
+        }
+    }
+
     /// The name of a member's node.
     pub(crate) fn name_of(&self, member: usize) -> &str {
         &self.topology.nodes()[self.members[member].side.node].name

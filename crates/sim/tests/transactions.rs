@@ -26,7 +26,10 @@ fn costs() -> Costs {
         database_response_bytes: 100,
         database_cpu_ns: 0,
         database_disk_cpu_ns: 0,
+        database_shared_cpu_ns: 0,
         database_hold_ns: 0,
+        database_contention_ns: 0,
+        database_buffer_wait_ns: 0,
         database_slots: 1_000,
         database_disk_ns: 0,
         delay_ns: 0,
@@ -204,13 +207,15 @@ fn fixed_times_add_up() {
         database_cpu_ns: 3 * MS,
         database_disk_cpu_ns: MS,
         database_hold_ns: 2 * MS,
+        database_contention_ns: 50 * MS,
         database_disk_ns: 4 * MS,
         delay_ns: 5 * MS,
         ..costs()
     };
     let record = make_ok(&run(closed(1), costs, 10));
     let response = mean_ms(&record, "page element", Latency::Response);
-    // 10 + 3 + 1 + 2 + 4 + 5 ms; six messages of two links each take less than 5 us.
+    // 10 + 3 + 1 + 2 + 4 + 5 ms; one user alone waits for nobody's locks. Six messages of two links
+    // each take less than 5 us.
     assert!((25.0..25.03).contains(&response), "{response} ms");
     // One is under way when the phase begins.
     assert!((elements(&record) as f64 - 10_000.0 / response).abs() <= 1.0);
@@ -231,6 +236,63 @@ fn a_tier_without_room_makes_elements_wait() {
     close(rate(threads), 500.0, 0.005);
     let disk = Costs { database_disk_ns: 4 * MS, ..fixed };
     close(rate(disk), 250.0, 0.005);
+}
+
+#[test]
+fn locks_are_waited_for_in_proportion_to_the_other_slots_in_use() {
+    let costs = Costs {
+        service: Service::Fixed,
+        app_cpu_ns: 0,
+        database_calls: 1,
+        database_hold_ns: 5 * MS,
+        database_contention_ns: 10 * MS,
+        database_slots: 5,
+        ..costs()
+    };
+    // Beside another one: a quarter of it. Beside four: all of it, however many wait for a slot.
+    for (users, elements_per_s) in [(2, 2.0 / 0.0075), (5, 5.0 / 0.015), (20, 5.0 / 0.015)] {
+        let record = make_ok(&with_cpus(run(closed(users), costs.clone(), 20), 1, 1));
+        close(throughput(&record), elements_per_s, 0.01);
+    }
+}
+
+#[test]
+fn work_that_is_done_for_all_requests_is_shared_by_those_that_hold_slots() {
+    let costs = Costs {
+        service: Service::Fixed,
+        app_cpu_ns: 0,
+        database_calls: 1,
+        database_shared_cpu_ns: 12 * MS,
+        database_hold_ns: 100 * MS,
+        database_slots: 4,
+        ..costs()
+    };
+    // Each hold is far longer than the work, so that all who may hold a slot do when one begins.
+    for (users, ms) in [(1, 112.0), (2, 106.0), (4, 103.0)] {
+        let record = make_ok(&with_cpus(run(closed(users), costs.clone(), 20), 1, 4));
+        let response = mean_ms(&record, "page element", Latency::Response);
+        assert!((ms..ms + 0.5).contains(&response), "{response} ms for {users} users");
+    }
+}
+
+#[test]
+fn the_wait_for_a_buffer_is_shorter_the_more_frames_may_wait() {
+    for (frames, ms) in [(500, 12.0), (1_000, 6.0), (4_000, 1.5)] {
+        let costs = Costs {
+            service: Service::Fixed,
+            app_cpu_ns: 0,
+            database_calls: 1,
+            database_buffer_wait_ns: 6 * MS,
+            pool_connections: 10, // opened at once: all fit into the shortest queue
+            ..costs()
+        };
+        let mut run = run(closed(1), costs, 10);
+        for group in &mut run.network.groups {
+            group.nic.transmit_queue_frames = frames;
+        }
+        let response = mean_ms(&make_ok(&run), "page element", Latency::Response);
+        assert!((ms..ms + 0.03).contains(&response), "{response} ms with {frames} frames");
+    }
 }
 
 #[test]

@@ -33,6 +33,8 @@ use server::{Backend, ElementCosts, Server};
 /// Threads of a server that has any number of them.
 const NO_LIMIT: u32 = u32::MAX;
 const MILLION: u64 = 1_000_000;
+/// Frames that may wait at an interface for which the wait for a buffer is given.
+const USUAL_FRAMES: u64 = 1_000;
 
 impl Workload for Transactions {
     /// Connections of users, generator by generator; then those of the server to its database. Generators
@@ -96,7 +98,8 @@ impl Applications for Transactions {
         let server = hosts.len();
         hosts.push(tiers.server(server, cast.connections.len())?);
         if !self.roles.database.is_empty() {
-            let work = tiers.database(hosts.len(), costs.pool_connections)?;
+            let frames = wiring.frames_that_wait(cast.connections.len());
+            let work = tiers.database(hosts.len(), costs.pool_connections, frames)?;
             let [request, response] = [costs.database_request_bytes, costs.database_response_bytes];
             hosts.push(Box::new(Database::new(work, request, response)));
         }
@@ -218,7 +221,7 @@ impl Tiers<'_> {
             delay: Duration::from_ns(costs.delay_ns),
         };
         let backend = if self.work.roles.database.is_empty() {
-            Backend::Here(self.database(member, users as u32)?)
+            Backend::Here(self.database(member, users as u32, None)?)
         } else {
             let pool = costs.pool_connections;
             let free = (0..pool).rev().map(|number| users as u32 + number).collect();
@@ -229,14 +232,25 @@ impl Tiers<'_> {
         Ok(Box::new(Server::new(element, stations, times, threads, backend, users)))
     }
 
-    /// The work of the database at the host of a member, for this many askers.
-    fn database(&self, member: usize, askers: u32) -> Result<DatabaseWork, String> {
+    /// The work of the database at the host of a member, for this many askers, who are answered by an
+    /// interface where this many frames may wait; none: without an interface.
+    fn database(
+        &self,
+        member: usize,
+        askers: u32,
+        frames: Option<usize>,
+    ) -> Result<DatabaseWork, String> {
         let costs = self.costs;
         let part = |ns: u64| Duration::from_ns(ns).div(u64::from(costs.database_calls.max(1)));
+        let buffer_wait = frames.map_or(Duration::ZERO, |frames| {
+            (part(costs.database_buffer_wait_ns) * USUAL_FRAMES).div(frames.max(1) as u64)
+        });
         let each = RequestCosts {
             cpu: part(costs.database_cpu_ns + costs.database_disk_cpu_ns),
+            shared_cpu: part(costs.database_shared_cpu_ns),
             disk: part(costs.database_disk_ns),
-            hold: part(costs.database_hold_ns),
+            hold: part(costs.database_hold_ns) + buffer_wait,
+            contention: part(costs.database_contention_ns),
         };
         let times = self.times(member, "database");
         let stations = self.stations(member)?;

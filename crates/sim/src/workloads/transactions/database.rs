@@ -1,5 +1,5 @@
 //! The database: a request holds one of a few slots for its CPU work, its part of the disk, and the time
-//! that it waits for locks and logs.
+//! that it waits for logs, and for locks that others hold.
 
 use netstudy_units::{Duration, Time};
 use netstudy_workload::{Action, Traffic};
@@ -11,8 +11,12 @@ use crate::host::stations::{Call, Shared};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RequestCosts {
     pub(super) cpu: Duration,
+    /// CPU time beside that, once for all requests that hold a slot.
+    pub(super) shared_cpu: Duration,
     pub(super) disk: Duration,
     pub(super) hold: Duration,
+    /// Further waiting where all other slots are in use.
+    pub(super) contention: Duration,
 }
 
 /// How far a request is.
@@ -34,6 +38,8 @@ pub(super) struct DatabaseWork {
     stations: Shared,
     times: Times,
     slots: Permits,
+    /// How many slots there are beside one's own.
+    other_slots: u32,
     stages: Vec<Stage>,
     timed: Timed,
     /// When the disk has done all that it was asked for.
@@ -54,6 +60,7 @@ impl DatabaseWork {
             stations,
             times,
             slots: Permits::new(slots),
+            other_slots: slots - 1,
             stages: vec![Stage::Rests; askers],
             timed: Timed::default(),
             disk_free_at: Time::ZERO,
@@ -68,7 +75,8 @@ impl DatabaseWork {
     }
 
     fn begin(&mut self, now: Time, job: u32) {
-        let cost = self.times.draw(self.costs.cpu);
+        let shared = self.costs.shared_cpu.div(self.others() + 1);
+        let cost = self.times.draw(self.costs.cpu + shared);
         let call = self.stations.borrow_mut().work(now, cost);
         self.stages[job as usize] = Stage::Cpu(call);
         self.timed.push(call.done(), job);
@@ -99,7 +107,7 @@ impl DatabaseWork {
                     (Stage::Disk, self.disk(now))
                 }
             }
-            Stage::Disk => (Stage::Holds, now + self.times.draw(self.costs.hold)),
+            Stage::Disk => (Stage::Holds, now + self.hold()),
             Stage::Rests | Stage::Holds => {
                 self.stages[job as usize] = Stage::Rests;
                 if let Some(waiter) = self.slots.give_back() {
@@ -111,6 +119,19 @@ impl DatabaseWork {
         self.stages[job as usize] = next;
         self.timed.push(at, job);
         false
+    }
+
+    /// How long a request holds its slot beyond its work. Locks are others', so it waits for them in proportion to
+    /// the other slots that are in use.
+    fn hold(&mut self) -> Duration {
+        let RequestCosts { hold, contention, .. } = self.costs;
+        let locks = (contention * self.others()).div(u64::from(self.other_slots.max(1)));
+        self.times.draw(hold + locks)
+    }
+
+    /// How many hold slots beside one who does.
+    fn others(&self) -> u64 {
+        u64::from(self.other_slots - self.slots.free())
     }
 
     /// When the disk has done its part.

@@ -71,6 +71,11 @@ impl Permits {
         Self { free: count, waiting: VecDeque::new() }
     }
 
+    /// How many nobody has.
+    pub(super) const fn free(&self) -> u32 {
+        self.free
+    }
+
     /// Whether the job has one now; else it will be the return of a later [`Self::give_back`].
     pub(super) fn take(&mut self, job: u32) -> bool {
         if self.free == 0 {

@@ -49,16 +49,15 @@ def _answer(copy: Connection) -> list[str] | None:
 
 def _serve(near: Connection, far: Connection, prepare: Callable[[], object], work: Work) -> None:
     """Serve until the other process has ended. It alone may hold the near end, so that its end is
-    noticed; and what it does on signals is not done twice."""
+    noticed; and what it does on signals is not done twice. Nor are errors told twice: it meets them
+    when it works on the pieces itself."""
     for wanted in (signal.SIGINT, signal.SIGTERM):
         signal.signal(wanted, signal.SIG_DFL)
     near.close()
-    prepare()
-    try:
+    with suppress(Exception):
+        prepare()
         while True:
             far.send_bytes(_text([work(piece) for piece in json.loads(far.recv_bytes())]))
-    except (EOFError, BrokenPipeError):
-        return
 
 
 def _text(pieces: Sequence[str]) -> bytes:

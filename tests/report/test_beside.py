@@ -58,7 +58,7 @@ def test_pieces_come_back_in_their_order_from_another_process(pieces: list[str])
             assert str(os.getpid()) not in [worker for _, worker in done]
 
 
-def test_what_a_copy_cannot_finish_is_worked_on_here() -> None:
+def test_what_a_copy_cannot_finish_is_worked_on_here(capfd: pytest.CaptureFixture[str]) -> None:
     own = os.getpid()
 
     def work(piece: str) -> str:
@@ -73,6 +73,13 @@ def test_what_a_copy_cannot_finish_is_worked_on_here() -> None:
         assert hand_over(["c"])() == ["C"]
         with pytest.raises(ValueError, match="seen"):
             hand_over(["d", "wrong"])()
+
+    def fails(_piece: str) -> str:
+        raise ValueError("seen")
+
+    with beside(lambda: None, fails) as hand_over, pytest.raises(ValueError, match="seen"):
+        hand_over(["a"])()
+    assert capfd.readouterr().err == "", "the copy tells nothing of it"
 
 
 def test_a_copy_ends_with_a_process_that_is_killed() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from netstudy import wire
+from netstudy.cli._prepare import Asked, prepare
 from netstudy.testbed.netns.application_limits import application_notes, database_engine
 from netstudy.testbed.netns.control_groups import DiskLimit
 from netstudy.testbed.netns.kernel import Kernel
@@ -35,6 +36,7 @@ LITTLE = replace(MODERN, control_groups=frozenset(), other_users=False)
 THERE = len(os.sched_getaffinity(0))
 PROGRAM = wire.Program(start=("sh", "-c", "exit"), port=8080)
 USERS = wire.ClosedLoad(users=4)
+STUDIES = Path(__file__).parents[2] / "studies"
 
 
 def refused(run: wire.Run, kernel: Kernel = MODERN) -> list[str]:
@@ -48,6 +50,12 @@ def sqlite_run(app: Mapping[str, object] | None = None) -> wire.Run:
 
 def test_a_run_of_all_phases_is_not_refused() -> None:
     assert refused(sqlite_run()) == []
+
+
+@pytest.mark.parametrize("name", ["ethernet", "trade"])
+def test_studies_of_transactions_are_not_refused(name: str) -> None:
+    planned = prepare(Asked(STUDIES / name, testbed="netns", quick=True)).planned
+    assert unsupported(planned.plan, "user-space", MODERN) == []
 
 
 @pytest.mark.parametrize(

@@ -108,6 +108,13 @@ def test_levels_that_set_the_same_values_are_named(tmp_path: Path) -> None:
     assert told(found).startswith("who a and who b set the same values")
 
 
+def test_levels_that_are_never_beside_each_other_are_not_said_to_be_equal(tmp_path: Path) -> None:
+    who = "rto: [200 ms, 100 ms, 10 ms], delayed: [40 ms, 20 ms]"
+    text = text_of(who, server='min_rto: "${rto}", delayed_ack: "${delayed}"')
+    holes = "holes: [{rto: 10 ms, delayed: 40 ms}, {rto: 200 ms, delayed: 20 ms}]\n"
+    assert not planned(tmp_path, text + holes)
+
+
 def test_a_buffer_that_all_senders_together_cannot_fill(tmp_path: Path) -> None:
     """Four servers of 20 kB have at most 83,867 bytes of frames at once: 80,000 x 1518 / 1448."""
     sizes = "buffer: [64 kB, 1 MB, 2 MB]"

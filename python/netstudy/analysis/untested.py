@@ -155,16 +155,16 @@ class _Design:
     def equal_levels(self, factor: str) -> Iterator[tuple[Level, ...]]:
         """Levels that set the same values wherever they occur beside each other."""
         classes: list[set[Level]] = [set(self.levels[factor])]
-        seen: set[Level] = set()
-        for group in self.groups(factor):
-            seen |= group.keys()
+        groups = list(self.groups(factor))
+        for group in groups:
             classes = list(_refined(classes, group))
             if not classes:
                 return
         for one in classes:
-            kept = tuple(level for level in self.levels[factor] if level in one & seen)
-            if len(kept) > 1:
-                yield kept
+            together = [met for group in groups if len(met := one & group.keys()) > 1]
+            seen = set[Level]().union(*together)
+            if seen:
+                yield tuple(level for level in self.levels[factor] if level in seen)
 
 
 def _settings(run: Run) -> dict[str, object]:

@@ -45,6 +45,9 @@ class ByHand:
     def check(self) -> None:
         pass
 
+    def unsupported(self, plan: Plan) -> Sequence[str]:
+        raise AssertionError("nobody asks")
+
     def preflight(self, plan: Plan, scale: Fraction) -> Preflight:
         raise AssertionError(f"nobody asks of {plan.study}")
 

@@ -80,7 +80,7 @@ def _summary(prepared: Prepared, threads: int | None) -> Iterator[tuple[str, str
     yield from outline(planned.possible or ())
     if prepared.invocation.testbed == PUBLISHED:
         yield from _matched(prepared)
-    for part in prepared.unsupported():
+    for part in (*prepared.unsupported(), *testbed.unsupported(planned.whole_plan)):
         yield "note", part
     if prepared.invocation.testbed == SIMULATOR:
         for part in stated(prepared.study):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -36,6 +36,11 @@ class Testbed(Protocol):
 
     def check(self) -> None:
         """Raise TestbedError when the testbed cannot be used at all, before anything is made."""
+
+    def unsupported(self, plan: Plan) -> Sequence[str]:
+        """Unsupported parts of a plan, one sentence each, or why they cannot be told; nothing is
+        measured."""
+        ...
 
     def preflight(self, plan: Plan, scale: Fraction) -> Preflight:
         """Whether the testbed, and the machine under it, can do all of a plan.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import ClassVar
@@ -23,6 +24,10 @@ class PublishedData:
 
     def check(self) -> None:
         """See Testbed.check: nothing is needed."""
+
+    def unsupported(self, plan: Plan) -> Sequence[str]:  # noqa: ARG002 (any plan)
+        """See Testbed.unsupported."""
+        return ()
 
     def preflight(self, plan: Plan, scale: Fraction) -> Preflight:  # noqa: ARG002 (any plan)
         """See Testbed.preflight: the plan consists of published values."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import ClassVar
@@ -30,6 +31,10 @@ class Sim:
     def check(self) -> None:
         """See Testbed.check: the engine must be there."""
         find_engine()
+
+    def unsupported(self, plan: Plan) -> Sequence[str]:  # noqa: ARG002 (any plan)
+        """See Testbed.unsupported: what cannot be simulated is refused by the study already."""
+        return ()
 
     def preflight(self, plan: Plan, scale: Fraction) -> Preflight:  # noqa: ARG002 (any plan)
         """See Testbed.preflight: every plan can be simulated."""

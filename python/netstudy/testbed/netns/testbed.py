@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import ClassVar
@@ -43,13 +44,24 @@ class Netns:
                 f"{here.name} here lacks veth links or packet sockets; netstudy doctor says more"
             )
 
-    def preflight(self, plan: wire.Plan, scale: Fraction) -> Preflight:
-        """See Testbed.preflight: a plan without unsupported parts is probed for capacity."""
-        from netstudy.testbed.netns.capacity_probe import preflight
+    def unsupported(self, plan: wire.Plan) -> Sequence[str]:
+        """See Testbed.unsupported: they depend on this machine's kernel."""
+        try:
+            return self._unsupported(plan)
+        except TestbedError as error:
+            return [f"This machine cannot carry the study out: {error}."]
+
+    def _unsupported(self, plan: wire.Plan) -> list[str]:
         from netstudy.testbed.netns.kernel import kernel
         from netstudy.testbed.netns.unsupported import unsupported
 
-        said = unsupported(plan, self.switching, kernel())
+        return unsupported(plan, self.switching, kernel())
+
+    def preflight(self, plan: wire.Plan, scale: Fraction) -> Preflight:
+        """See Testbed.preflight: a plan without unsupported parts is probed for capacity."""
+        from netstudy.testbed.netns.capacity_probe import preflight
+
+        said = self._unsupported(plan)
         if said:
             return Preflight(unsupported=tuple(said))
         self.check()

@@ -17,7 +17,7 @@ from netstudy.testbed.netns.sandbox import may_make_namespaces
 STUDY = Path(__file__).parents[2] / "studies/examples/web-application"
 SLOW, FAST = "10 Mbit/s", "100 Mbit/s"
 LINK = "link from app to client"
-USERS = 32
+USERS = 16
 
 in_namespaces = pytest.mark.skipif(
     not may_make_namespaces(),

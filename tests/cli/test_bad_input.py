@@ -135,6 +135,28 @@ def test_an_unknown_option_is_bad_input(study: Path, netstudy: Netstudy) -> None
     assert "--fast" in outcome.err
 
 
+@pytest.mark.parametrize(
+    ("variants", "told"),
+    [
+        ("", "the study has no short form; write one under `quick`"),
+        (
+            "quick: {set: {replicates: 1}}\ntestbeds: {sim: {set: {replicates: 3}}}\n",
+            "no short form in its variant for sim; write one under `testbeds.sim.quick`",
+        ),
+    ],
+)
+def test_a_short_form_that_is_not_there_is_not_the_whole_study(
+    here: Path, netstudy: Netstudy, variants: str, told: str
+) -> None:
+    text, _, _ = SMALL_STUDY.partition("quick:")
+    (here / "study.yaml").write_text(text + variants)
+    for verb in ("plan", "run"):
+        refused = netstudy(verb, "study.yaml", "--quick", "--testbed", "sim")
+        assert refused.code == 2
+        assert told in refused.err
+    assert netstudy("plan", "study.yaml", "--testbed", "sim").code == 0
+
+
 @pytest.mark.parametrize("verb", ["validate", "plan", "run", "report", "export", "status"])
 def test_a_name_that_no_file_can_have_is_bad_input(
     here: Path, netstudy: Netstudy, verb: str

@@ -92,6 +92,8 @@ def prepare(asked: Asked) -> Prepared:
         without=list(asked.without),
     )
     study = invocation.applied_to(as_written)
+    if asked.quick:
+        _refuse_without_short_form(study, variant)
     invocation = invocation.model_copy(update={"only": parse_only(asked.only, study)})
     only = invocation.levels_kept(study)
     if testbed == PUBLISHED:
@@ -101,6 +103,17 @@ def prepare(asked: Asked) -> Prepared:
         scale = parse_scale(invocation.scale or 1)
         planned = make_plan(study, seed=invocation.seed, only=only, scale=scale)
     return Prepared(as_written, study, planned, invocation)
+
+
+def _refuse_without_short_form(study: Study, variant: str | None) -> None:
+    """Refuses `--quick` where it would carry the study out in full."""
+    if not study.quick.set and not study.quick.only:
+        of = "" if variant is None else f" in its variant for {variant}"
+        where = "quick" if variant is None else f"testbeds.{variant}.quick"
+        raise StudyError(
+            f"--quick: the study has no short form{of}; write one under `{where}`, or take --only "
+            "and --set"
+        )
 
 
 def _refuse_without_effect(asked: Asked, scale: str | None) -> None:

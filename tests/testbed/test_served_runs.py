@@ -328,7 +328,8 @@ def test_a_link_that_is_too_slow_is_the_limit_and_a_faster_one_is_not(
     retransmitted = [grown(one, "app", "segments_retransmitted") for one in (slow, fast)]
     assert drops[0] > 5 * max(drops[1], 20)
     # TCP has to find out what the queue has lost; spurious ones come on top.
-    assert drops[0] <= retransmitted[0] < 1.2 * drops[0]
+    # What is dropped as the phase ends is sent again after it.
+    assert 0.98 * drops[0] <= retransmitted[0] < 1.2 * drops[0]
     assert retransmitted[1] < retransmitted[0] / 5
     assert grown(slow, "app", "host_cpu_ns") < grown(fast, "app", "host_cpu_ns")
 

@@ -823,16 +823,16 @@ class Costs(Wire):
     database_disk_cpu_ns: int = Field(default=0, ge=0, le=_WORK_MAX_NS)
     """What its use of a disk adds to that: nothing where its tables are on a RAM disk."""
     database_shared_cpu_ns: int = Field(default=0, ge=0, le=_WORK_MAX_NS)
-    """What is done once for all requests at work, such as a flush of the log: CPU time that a
-    request adds where it is alone. Where others hold slots, each adds its part."""
+    """CPU time of work that the database does once for all requests that hold slots, such as a
+    flush of the log. A request alone pays all of it; requests together share it."""
     database_hold_ns: int = Field(default=0, ge=0, le=_WORK_MAX_NS)
     """Time that the requests hold their slot in addition: logs, waits that use no CPU."""
     database_contention_ns: int = Field(default=0, ge=0, le=_WORK_MAX_NS)
-    """What they add to that where all other slots are in use, for locks that the others hold. Where
-    fewer are, in proportion; alone, nothing."""
+    """Time that requests wait in their slot for locks of others when all other slots are in use.
+    When fewer are in use, they wait in proportion; a request alone does not wait."""
     database_buffer_wait_ns: int = Field(default=0, ge=0, le=_WORK_MAX_NS)
-    """What they add to it for a buffer of the database's interface where 1000 frames may wait
-    there; in inverse proportion where fewer or more may."""
+    """Time that requests wait in their slot for a buffer of the database's interface when its queue
+    holds 1000 frames. The wait is in inverse proportion to the length of that queue."""
     database_slots: int = Field(default=64, gt=0)
     """Requests that the database works on at a time."""
     database_disk_ns: int = Field(default=0, ge=0, le=_WORK_MAX_NS)

@@ -257,19 +257,19 @@ pub struct Costs {
     /// What its use of a disk adds to that.
     #[serde(default, deserialize_with = "spans::ns")]
     pub database_disk_cpu_ns: u64,
-    /// What is done once for all requests at work: CPU time that a request adds where it is alone, and of
-    /// which it adds its part where others hold slots.
+    /// CPU time of work that the database does once for all requests that hold slots. A request alone pays
+    /// all of it; requests that hold slots together share it.
     #[serde(default, deserialize_with = "spans::ns")]
     pub database_shared_cpu_ns: u64,
     /// Time that the requests hold their slot in addition: logs, waits that use no CPU.
     #[serde(deserialize_with = "spans::ns")]
     pub database_hold_ns: u64,
-    /// What requests add to that where all other slots are in use, for locks that the others hold; in
-    /// proportion where fewer are.
+    /// Time that requests wait in their slot for locks of others when all other slots are in use. When
+    /// fewer are in use, requests wait in proportion.
     #[serde(default, deserialize_with = "spans::ns")]
     pub database_contention_ns: u64,
-    /// What they add to it for a buffer of the database's interface where 1000 frames may wait there; in
-    /// inverse proportion where fewer or more may.
+    /// Time that requests wait in their slot for a buffer of the database's interface when its queue holds
+    /// 1000 frames. The wait is in inverse proportion to the length of that queue.
     #[serde(default, deserialize_with = "spans::ns")]
     pub database_buffer_wait_ns: u64,
     /// Requests that the database works on at a time.

@@ -58,7 +58,7 @@ class Figure:
 
     @property
     def specification(self) -> str | None:
-        """What a chart for a wide page is drawn from; None for a drawing."""
+        """The Vega-Lite specification of a chart for a wide page, in JSON; None for a drawing."""
         source = self.source
         return None if isinstance(source, str) else charts.specification(source, charts.WIDE)
 

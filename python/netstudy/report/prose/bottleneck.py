@@ -30,7 +30,8 @@ def limit_sentences(found: Sequence[Limits]) -> Iterator[Sentence]:
 
 
 def _end(one: Limits) -> Hashable:
-    """What is full, or what is fullest where growth has no end yet; other cases stand alone."""
+    """Settings with the same key are told in one sentence: those with the same limit, and those
+    that still grow with the same fullest candidate. Any other setting has a key of its own."""
     limit = one.limit
     if limit is not None:
         return limit.name, limit.where, one.metric.name, one.factor

@@ -241,7 +241,8 @@ def _held_in(group: Sequence[Growth | Loss], every: Sequence[Growth | Loss]) -> 
 
 
 def _span(one: Loss) -> Hashable:
-    """What grows between which levels, each at which best level, and whether something is lost."""
+    """Losses with the same key are told in one sentence: the same metric between the same levels,
+    each at the same best level, and all of them losses or all gains."""
     ends = (one.first, one.last.cell)
     levels = tuple(cell.treatment[one.factor] for cell in ends)
     best = None if one.best_of is None else tuple(cell.treatment[one.best_of] for cell in ends)

@@ -176,7 +176,8 @@ def number_range(values: Sequence[int], source: str) -> Number:
 
 
 def alike(found: Iterable[_T], end: Callable[[_T], Hashable]) -> list[list[_T]]:
-    """What ends in the same way, to be told of at once; in the order of the first of each."""
+    """Groups of things whose `end` is equal; a sentence tells of a group. The group whose first
+    member comes first comes first."""
     groups: dict[Hashable, list[_T]] = {}
     for one in found:
         groups.setdefault(end(one), []).append(one)

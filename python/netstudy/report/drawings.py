@@ -183,9 +183,9 @@ def _star_alt(runs: Sequence[Run]) -> str:
 
 BOX_WIDTH, BOX_HEIGHT, MARGIN = 128, 56, 10
 COLUMN, ROW = 228, 84
+"""Distance between boxes, horizontally and vertically."""
 LETTERS_BETWEEN, LINE_BETWEEN = 14, 15
 """Letters of a line between two columns, and the height of that line."""
-"""Distance between boxes, horizontally and vertically."""
 
 
 @dataclass(frozen=True)

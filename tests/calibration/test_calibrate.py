@@ -8,7 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from netstudy.calibration import Interval, Length, Options, calibrate, written
+from netstudy.calibration import (
+    Fitted,
+    Interval,
+    Length,
+    Options,
+    calibrate,
+    figure_named,
+    written,
+)
 from netstudy.calibration.targets import published_targets
 from netstudy.cli import invoke
 from netstudy.errors import StudyError
@@ -120,6 +128,7 @@ def test_the_verb_prints_json_and_refuses_a_figure_that_is_not_there(
     assert invoke([*command, "--measure", "1 s", "--fit", "app_cpu"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert {row["metric"] for row in data["rows"]} == {"etr_per_s", "app.cpu_pct"}
+    assert [row["treatment"] for row in data["rows"][:2]] == [{"users": 1}, {"users": 1}]
     assert invoke([*command, "--fit", "app_cpus"]) == 2
     assert (
         'the profile shop has no figure "app_cpus"; did you mean "app_cpu"?'
@@ -204,7 +213,7 @@ def test_rows_that_a_reference_does_not_name_as_fitted_are_predicted(
 def test_what_is_chosen_may_be_a_figure_or_a_key_of_the_study(shop: Study) -> None:
     options = Options(
         figures=(),
-        choices={"app_cpu": ("3 ms", "4 ms", "5 ms"), "topology.hosts.db.cpus": ("1", "2")},
+        choices={"app_cpu": ("4 ms", "5 ms", "3 ms"), "topology.hosts.db.cpus": ("1", "2")},
         tolerances={"etr_per_s": 5.0},
         left_out=frozenset({"app.cpu_pct"}),
         length=Length(measure_s=30.0),
@@ -212,6 +221,8 @@ def test_what_is_chosen_may_be_a_figure_or_a_key_of_the_study(shop: Study) -> No
     shorter = PROFILE.replace("value: 1 ms", "value: 1500 us")
     (shop.folder / "hardware" / "shop.yaml").write_text(shorter)
     found = calibrate(shop, "shop", options)
+    loose = calibrate(shop, "shop", replace(options, tolerances={"etr_per_s": 200.0}))
+    assert loose.as_good["app_cpu"] == Interval("3 ms", "5 ms")
     assert found.chosen == {"app_cpu": "4 ms", "topology.hosts.db.cpus": "1"}
     assert found.as_good["app_cpu"] == Interval("4 ms", "4 ms")
     assert set(found.fitted("a test")) == {found.figures["app_cpu"]}
@@ -223,3 +234,69 @@ def test_a_difference_below_the_error_of_the_model_is_named(shop: Study) -> None
     assert any(
         one.startswith("etr_per_s at users 1 and 4 differs by 2.0 %") for one in found.unresolved
     )
+
+
+RELATIVE = """\
+reference:
+  - file: known.csv
+    source: made for this test
+    factors: {users: users}
+    columns: {rate: {metric: etr_pct}, cpu: {metric: app.cpu_pct}}
+  - file: kept.csv
+    source: made for this test
+    factors: {users: users}
+    columns: {rate: {metric: etr_per_s}}
+"""
+
+
+def test_a_run_of_two_files_is_left_out_of_both_and_a_base_is_found_without_it(
+    shop: Study, tmp_path: Path
+) -> None:
+    text = STUDY.partition("reference:")[0] + RELATIVE
+    (tmp_path / "study.yaml").write_text(text, encoding="utf-8")
+    (tmp_path / "known.csv").write_text("users,rate,cpu\n1,100,34.4\n4,250,86.5\n")
+    (tmp_path / "kept.csv").write_text("users,rate\n4,430\n12,495\n")
+    profile = PROFILE.replace("value: 1 ms", "value: 1500 us")
+    (tmp_path / "hardware" / "shop.yaml").write_text(profile)
+    options = replace(OPTIONS, figures=("app_cpu",), rounds=6)
+    found = calibrate(load(tmp_path), "shop", options)
+    rows = {(one.target.row, one.target.metric): one for one in found.judged}
+    assert found.values["app_cpu"] == pytest.approx(4e6, rel=0.03)
+    # Left out it is in percent of the base's other row, and the rate is that of the other runs.
+    (tmp_path / "known.csv").write_text("users,rate,cpu\n1,100,34.4\n4,270,93\n")
+    (tmp_path / "kept.csv").write_text("users,rate\n4,470\n12,495\n")
+    wrong = calibrate(load(tmp_path), "shop", options)
+    for row, metric, value in (("known.csv:3", "etr_pct", 250), ("kept.csv:2", "etr_per_s", 430)):
+        for judged in (rows, {(one.target.row, one.target.metric): one for one in wrong.judged}):
+            assert judged[row, metric].left_out == pytest.approx(value, rel=0.03)
+
+
+def test_a_file_that_is_only_predicted_has_a_base_of_its_own(shop: Study, tmp_path: Path) -> None:
+    text = STUDY.replace("rate: {metric: etr_per_s}}", "rate: {metric: etr_pct}}")
+    (tmp_path / "study.yaml").write_text(text, encoding="utf-8")
+    (tmp_path / "kept.csv").write_text("users,rate\n1,100\n4,240\n")
+    found = calibrate(load(tmp_path), "shop", replace(OPTIONS, rounds=1))
+    kept = [one for one in found.judged if one.target.predicted]
+    assert [one.target.value for one in kept] == [100, 240]
+    assert min(one.error for one in kept) < 0 < max(one.error for one in kept)
+
+
+def test_a_command_that_found_several_figures_is_written_once(shop: Study, tmp_path: Path) -> None:
+    before = tmp_path / "hardware" / "shop.yaml"
+    library = HardwareLibrary.default(shop.folder)
+    ends = Interval(1e6, 5e6)
+    named = {name: figure_named(library, name, "shop") for name in TRUE}
+    both = {one: Fitted(2e6, ends, "shop --set 'a: b'") for one in named.values()}
+    before.write_bytes(written(before, both))
+    text = before.read_text()
+    assert text.count("shop --set 'a: b'") == 1
+    assert "from: *calibrated" in text
+    one = {named["app_cpu"]: Fitted(3e6, ends, "another")}
+    before.write_bytes(written(before, one))
+    # The next two of another source must not take the name that is still in use.
+    calls = figure_named(library, "database_calls", "shop")
+    more = {**one, calls: Fitted(1.0, Interval(1.0, 1.0), "another")}
+    before.write_bytes(written(before, more))
+    figures = HardwareLibrary((before.parent,)).application("shop").figures
+    assert figures.app_cpu.from_ == figures.database_calls.from_ == "another"
+    assert figures.database_cpu.from_ == "shop --set 'a: b'"

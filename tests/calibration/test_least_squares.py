@@ -37,6 +37,29 @@ def test_leaving_a_row_out_is_a_fit_to_the_others() -> None:
     assert found.without(last) == pytest.approx([3.0], rel=1e-2)
 
 
+def test_a_row_that_agrees_is_missed_by_no_more_without_it_where_a_fit_has_not_ended() -> None:
+    def residuals(at: Floats) -> Floats:
+        return np.asarray(X - at[0] * X)
+
+    early = fit(residuals, (0.5,), (0.1,), rounds=1)
+    last = np.array([False, False, False, False, True])
+    assert early.without(last) == pytest.approx([2.5], rel=1e-2)
+
+
+def test_what_rows_share_is_found_without_the_row_too() -> None:
+    wanted = np.array([1.0, 2.0, 3.0, 4.0, 6.0])
+
+    def residuals(at: Floats) -> Floats:
+        line = at[0] * X
+        return np.asarray(wanted - line - np.mean(wanted - line))
+
+    found = fit(residuals, (0.5,), (0.1,), rounds=8)
+    last = np.array([False, False, False, False, True])
+    # To the other four the line is exactly X, with no height of its own.
+    assert found.without(last, -np.ones((5, 1))) == pytest.approx([1.0], rel=1e-2)
+    assert found.without(last)[0] < 0.8
+
+
 def test_no_parameter_falls_below_zero() -> None:
     def residuals(at: Floats) -> Floats:
         return np.array([-1.0 - at[0], -1.0 - at[0]])

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from netstudy.analysis.workloads import RELATIVE
 from netstudy.calibration.figures import FIGURES, Figure, figure_named, value_of
@@ -72,8 +73,8 @@ class Judged:
     simulated: float
     """With other random numbers than those of the fit."""
     left_out: float | None
-    """What it would say, fitted to all rows but this one; None: it was not fitted, or the other
-    rows are too few."""
+    """What it would say, fitted to the rows of all other runs; None: it was not fitted, or the
+    other rows are too few."""
 
     @property
     def error(self) -> float:
@@ -112,8 +113,7 @@ class Calibration:
             if name in self.figures:
                 figure, good = self.figures[name], self.as_good[name]
                 ends = Interval(figure.read(good.low), figure.read(good.high))
-                said = f"{source}; the best of those tried"
-                found[figure] = Fitted(figure.read(text), ends, said)
+                found[figure] = Fitted(figure.read(text), ends, source)
         return found
 
 
@@ -236,7 +236,7 @@ class _Calibrator:
         self, targets: Sequence[Target], values: Floats, chosen: Mapping[str, str], seed: int
     ) -> Floats:
         """What the model says of each target; relative metrics of a file share a base, by least
-        squares."""
+        squares in tolerances over its fitted rows, or over all rows where none is fitted."""
         names = self.options.figures
         trial = Trial(
             {self.figures[name]: float(value) for name, value in zip(names, values, strict=True)}
@@ -249,14 +249,13 @@ class _Calibrator:
         )
         found = self.model.predict(trial, ((one.run, one.metric) for one in targets), seed)
         said = np.array([found[one.run, one.metric] for one in targets])
-        for file, metric in dict.fromkeys((one.file, one.metric) for one in targets):
-            if metric not in self.options.relative:
-                continue
-            every = [n for n, one in enumerate(targets) if (one.file, one.metric) == (file, metric)]
-            of_base = [n for n in every if not targets[n].predicted]
-            wanted = np.array([targets[n].value for n in of_base])
-            base = float(wanted @ said[of_base]) / float(said[of_base] @ said[of_base])
-            said[every] *= base
+        wanted = np.array([one.value for one in targets])
+        tolerances = np.array([self._tolerance(one) for one in targets])
+        is_fitted = np.array([not one.predicted for one in targets])
+        for every in self._bases(targets):
+            of_base = every & is_fitted if np.any(every & is_fitted) else every
+            own, aim = said[of_base] / tolerances[of_base], wanted[of_base] / tolerances[of_base]
+            said[every] *= (aim @ own) / (own @ own)
         return said
 
     def _judged(self, best: Fit, chosen: Mapping[str, str]) -> tuple[Judged, ...]:
@@ -268,18 +267,38 @@ class _Calibrator:
         )
 
     def _left_out(self, best: Fit) -> dict[tuple[str, str], float]:
-        """Row and metric -> what the model says of it, fitted to all other rows, where these are
-        enough."""
+        """Row and metric -> what the model says of it, fitted to the rows of all other runs, where
+        these are enough. Two files may show the same run: then it is left out of both."""
         found = {}
         targets = self._fitted_to
-        for row in dict.fromkeys(one.row for one in targets):
-            is_of = np.array([one.row == row for one in targets])
-            if np.sum(~is_of) < best.values.size:
+        tolerances = np.array([self._tolerance(one) for one in targets])
+        said = np.array([one.value for one in targets]) - best.residuals * tolerances
+        groups = self._bases(targets)
+        # A base that is larger by a share makes all that it is the base of larger by that share.
+        bases = -np.where(groups, said / tolerances, 0.0).T
+        for run in dict.fromkeys(one.run for one in targets):
+            is_of = np.array([one.run == run for one in targets])
+            known = np.any(groups[:, ~is_of], axis=1)
+            if np.sum(~is_of) < best.values.size + np.sum(known):
                 continue
-            own = [one for one in targets if one.row == row]
-            for one, residual in zip(own, best.without(is_of), strict=True):
-                found[one.row, one.metric] = one.value - float(residual) * self._tolerance(one)
+            shared = bases[:, known]
+            lacking = np.any(groups[~known], axis=0)
+            own = np.flatnonzero(is_of)
+            for at, residual in zip(own, best.without(is_of, shared), strict=True):
+                if not lacking[at]:
+                    one = targets[at]
+                    found[one.row, one.metric] = float(one.value - residual * tolerances[at])
         return found
+
+    def _bases(self, targets: Sequence[Target]) -> NDArray[np.bool_]:
+        """A row for each base of relative metrics: whether a target is in percent of it."""
+        of = [
+            (one.file, one.metric) if one.metric in self.options.relative else None
+            for one in targets
+        ]
+        bases = [base for base in dict.fromkeys(of) if base is not None]
+        found = np.array([[base == one for one in of] for base in bases], dtype=bool)
+        return found.reshape(len(bases), len(targets))
 
     def _as_good(self, name: str, chosen: Mapping[str, str]) -> Interval:
         """The ends of what fits as well: a likelihood ratio of 95 %, all other choices held."""
@@ -290,6 +309,8 @@ class _Calibrator:
             for text in self.options.choices[name]
             if self._fit({**chosen, name: text}).cost <= best.cost + reach
         ]
+        if name in self.figures:
+            good.sort(key=self.figures[name].read)
         return Interval(good[0], good[-1])
 
 

@@ -59,12 +59,19 @@ class Fit:
         widths = _NORMAL_95 * np.sqrt(np.maximum(np.diag(covariance), 0.0))
         return np.asarray(widths, dtype=np.float64)
 
-    def without(self, rows: NDArray[np.bool_]) -> Floats:
+    def without(self, rows: NDArray[np.bool_], shared: Floats | None = None) -> Floats:
         """Residuals of some rows where the parameters are fitted to the others: leave-one-out,
-        by the linear model around the fit."""
-        kept = ~rows
-        change = _solved(self.jacobian[kept], -self.residuals[kept], _DAMPING)
-        left: Floats = self.residuals[rows] + self.jacobian[rows] @ change
+        by the linear model around the fit.
+
+        `shared`: further slopes like those of `jacobian`, of what was found along with the
+        parameters and has to be found without these rows too. A fit that has ended early is
+        compared with where all rows would take it, so that only what the rows do is seen."""
+        slopes = self.jacobian if shared is None else np.hstack([self.jacobian, shared])
+        of_others, of_all = (
+            _solved(slopes[some], -self.residuals[some], _DAMPING)
+            for some in (~rows, np.ones_like(rows))
+        )
+        left: Floats = self.residuals[rows] + slopes[rows] @ (of_others - of_all)
         return left
 
 

@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import chain
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -62,8 +63,9 @@ class Model:
     length: Length
     scale: Fraction = Fraction(1)
     threads: int | None = None
-    _known: dict[str, wire.RunRecord] = field(default_factory=dict, repr=False)
-    """Carried-out runs by what they are: most figures leave some runs as they were."""
+    _known: dict[str, dict[str, float]] = field(default_factory=dict, repr=False)
+    """What carried-out runs showed, by what they are: most figures leave some runs as they were.
+    Their records are not kept, since a search makes thousands."""
 
     def planned(self) -> PlannedStudy:
         """All runs of the study, with the figures as they are."""
@@ -85,17 +87,34 @@ class Model:
         for run in whole.runs:
             by_treatment.setdefault(str(run.treatment), []).append(self._short(run))
         firsts = {runs[0].id: runs for runs in map(_by_replicate, by_treatment.values())}
-        replicates = {run: firsts[run] for run, _ in asked}
-        plan = whole.model_copy(update={"runs": tuple(r for rs in replicates.values() for r in rs)})
-        records = self._carried_out(plan)
-        metrics = (*metrics_of(plan), *further_of(plan))
+        names: dict[str, list[str]] = {}
+        for first, name in asked:
+            for one in firsts[first]:
+                names.setdefault(one.id, []).append(name)
+        shown = (firsts[first] for first in dict.fromkeys(first for first, _ in asked))
+        found = self._values(whole.model_copy(update={"runs": tuple(chain(*shown))}), names)
         return {
-            (run, name): mean(
-                _value(RunSample(one, records[one.id], bases=_BASES), name, metrics)
-                for one in replicates[run]
-            )
-            for run, name in asked
+            (first, name): mean(found[one.id][name] for one in firsts[first])
+            for first, name in asked
         }
+
+    def _values(
+        self, plan: wire.Plan, names: Mapping[str, Sequence[str]]
+    ) -> dict[str, dict[str, float]]:
+        """Values of the metrics named for each run; no run is carried out twice for the same."""
+        keys = {run.id: run.model_dump_json() for run in plan.runs}
+        new = tuple(
+            run
+            for run in plan.runs
+            if not self._known.get(keys[run.id], {}).keys() >= set(names[run.id])
+        )
+        records = self._carried_out(plan.model_copy(update={"runs": new})) if new else {}
+        metrics = (*metrics_of(plan), *further_of(plan))
+        for run in new:
+            sample = RunSample(run, records[run.id], bases=_BASES)
+            own = self._known.setdefault(keys[run.id], {})
+            own |= {name: _value(sample, name, metrics) for name in names[run.id]}
+        return {run: self._known[key] for run, key in keys.items()}
 
     def _repeated(self, keys: Mapping[str, Any]) -> Study:
         changes = {"replicates": str(self.length.replicates)}
@@ -103,17 +122,14 @@ class Model:
         return apply_overrides(self.study, changes, hardware=self.library)
 
     def _carried_out(self, plan: wire.Plan) -> dict[str, wire.RunRecord]:
-        """The records of a plan's runs; no run is carried out twice."""
-        keys = {run.id: run.model_dump_json() for run in plan.runs}
-        new = tuple(run for run in plan.runs if keys[run.id] not in self._known)
+        """The records of a plan's runs. Raises TestbedError where one fails."""
+        found: dict[str, wire.RunRecord] = {}
 
         def keep(record: wire.Record, _line: bytes) -> None:
             if isinstance(record, wire.RunRecord):
-                self._known[keys[record.run]] = record
+                found[record.run] = record
 
-        if new:
-            Sim().run(plan.model_copy(update={"runs": new}), threads=self.threads, on_record=keep)
-        found = {run: self._known[key] for run, key in keys.items()}
+        Sim().run(plan, threads=self.threads, on_record=keep)
         for record in found.values():
             if record.status != "ok":
                 raise TestbedError(f"the run {record.treatment} is {record.status}: {record.error}")

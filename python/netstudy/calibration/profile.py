@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from io import BytesIO
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.scalarstring import PlainScalarString, ScalarString
 
 from netstudy.calibration.figures import Figure
 from netstudy.calibration.lists import Interval
 
 _UNBROKEN = 10_000
 """No line that is there is broken anew."""
+_ANCHOR = "calibrated"
+"""Name of a source that several figures have."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,9 @@ def written(path: Path, found: Mapping[Figure, Fitted]) -> bytes:
     for figure, fitted in found.items():
         if figure.profile == path.stem:
             _put(document.setdefault(figure.section, CommentedMap()), figure, fitted)
+    for source in dict.fromkeys(fitted.source for fitted in found.values()):
+        if source is not None:
+            _say_once(document, source)
     stream = BytesIO()
     yaml.dump(document, stream)
     return stream.getvalue()
@@ -53,6 +60,26 @@ def _put(section: Any, figure: Figure, fitted: Fitted) -> None:
     )
     ends.fa.set_flow_style()
     _put_before(said, "interval", ends, "others")
+
+
+def _say_once(document: Any, source: str) -> None:
+    """Write a source that several figures have at the first of them; the others get an alias."""
+    every = [
+        said
+        for section in document.values()
+        if isinstance(section, CommentedMap)
+        for said in section.values()
+        if isinstance(said, CommentedMap) and "from" in said
+    ]
+    own = [said for said in every if said["from"] == source]
+    if len(own) < 2:
+        return
+    others = [said["from"] for said in every if said["from"] != source]
+    taken = {one.anchor.value for one in others if isinstance(one, ScalarString) and one.anchor}
+    free = (name for n in count(1) if (name := f"{_ANCHOR}-{n}" if n > 1 else _ANCHOR) not in taken)
+    shared = PlainScalarString(source, anchor=next(free))
+    for said in own:
+        said["from"] = shared
 
 
 def _put_before(figure: Any, key: str, value: object, follower: str) -> None:

@@ -94,8 +94,8 @@ def command(
 
     Rows of a reference with `predict: true`, or that its `fitted` does not name, are never fitted:
     what the model says of them is shown. The leave-one-out column is what it says of a row when
-    fitted to all others. All candidates meet the same random numbers, and the result is shown with
-    other ones.
+    fitted to the rows of all other runs. All candidates meet the same random numbers, and the
+    result is shown with other ones. With one round figures stay as they are and are judged alone.
     """
     from netstudy.calibration import Length, Options, calibrate, library_of
     from netstudy.cli._prepare import pairs
@@ -249,6 +249,7 @@ def _rows(judged: Sequence[Judged]) -> list[dict[str, Any]]:
     return [
         {
             "row": one.target.row,
+            "treatment": dict(one.target.treatment),
             "metric": one.target.metric,
             "measured": one.target.value,
             "simulated": one.simulated,

@@ -27,7 +27,7 @@ set_up = @$(call missing,$(1)); [ -z "$$missing" ] || $(MAKE) -j2 $$missing
 say = @printf '  %s\n' "$(1)"
 
 .PHONY: engine run-packages dev-packages lint-rust lint-python engine-and-python rust-tests
-.PHONY: help build run test check check-slow accuracy conformance bench bench-peers bench-iperf3 bench-ftp bench-http bench-brokerage profile docs lock clean lint
+.PHONY: help build run test check check-slow accuracy calibration conformance bench bench-peers bench-iperf3 bench-ftp bench-http bench-brokerage profile docs lock clean lint
 
 help: ## print this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -94,6 +94,9 @@ accuracy: build ## the incast study in full: its README, docs/concepts/accuracy.
 	@.venv/bin/python -m tools.accuracy results/incast/latest
 	@.venv/bin/python -m tools.cross_validation
 	@.venv/bin/python -m tools.ablation
+
+calibration: build ## how close calibrated models come to published tables: docs/concepts/calibration.md
+	@.venv/bin/python -m tools.calibration
 
 conformance: build ## the simulator beside this kernel's TCP in namespaces: docs/concepts/conformance.md
 	@.venv/bin/python -m tools.conformance --run

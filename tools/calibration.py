@@ -1,0 +1,407 @@
+"""How close calibrated models come to what was published: docs/concepts/calibration.md.
+
+usage: python -m tools.calibration [PROFILE...]
+
+Carries out the command that found a profile's figures once more, with one round, in which figures
+stay as they are, and with longer runs. What comes of it is written into the profile's marked part
+of the page. No number between the markers is typed: aims are data below, the rest is the command's
+answer, the study's reference and the profiles.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Final, get_args
+
+from netstudy import __version__
+from netstudy.analysis.metrics import Metric
+from netstudy.analysis.named import metric_named
+from netstudy.analysis.workloads import NAMED, RELATIVE
+from netstudy.calibration import figure_named
+from netstudy.errors import StudyError, TestbedError, exit_code
+from netstudy.hardware import FigureRow, HardwareLibrary, Kind
+from netstudy.report.cellrefs import count, plain
+from netstudy.report.markdown import pipe_table, replace_between, text
+from netstudy.report.numbers import level_text, with_unit
+from netstudy.report.refs import Name, Number, Sentence, say
+from netstudy.report.tables import Group, Table, Value
+from netstudy.study import Study, load
+from netstudy.testbed.engine import engine_version, find_engine
+from netstudy.wire import Treatment
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs/concepts/calibration.md"
+PROFILES: Final = ("trade-z9", "ethernet-z9")
+MEASURE: Final = "120 s"
+"""Simulated time of each run: chance is then small beside the aims."""
+
+_BASE: Final = 100.0
+"""What a source prints for the row that others are in percent of."""
+_DECIMALS: Final = 2
+
+
+@dataclass(frozen=True)
+class Aim:
+    """How close a metric is meant to be to what was published: within the widest of these."""
+
+    metric: str
+    share: float = 0.0
+    """Of the published value."""
+    share_extrapolated: float | None = None
+    """The same for rows with more CPUs than any row that was fitted."""
+    least: float = 0.0
+    """In the metric's unit."""
+    factor: float = 1.0
+
+    def reach(self, published: float, is_extrapolated: bool) -> tuple[float, float]:
+        """The lowest and the highest value that are close enough."""
+        wider = self.share_extrapolated if is_extrapolated else None
+        share = self.share if wider is None else wider
+        far = max(share * published, self.least)
+        return (
+            min(published - far, published / self.factor),
+            max(published + far, published * self.factor),
+        )
+
+
+AIMS: Final = (
+    Aim("etr_pct", share=0.02, share_extrapolated=0.03),
+    Aim("response_ms_mean", share=0.05, least=1.0),
+    Aim("app.cpu_pct", least=2.0),
+    Aim("db.cpu_pct", least=5.0),
+    Aim("app@client.network_mbps", share=0.02),
+    Aim("app@client.txdrop_per_s", least=1.0, factor=2.0),
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A published value beside what the model says."""
+
+    file: str
+    treatment: Treatment
+    metric: str
+    published: float
+    simulated: float
+    left_out: float | None
+    kind: str
+    """fitted; predicted; extrapolated: predicted, with more CPUs than any fitted row; base: others
+    of its file are in percent of it."""
+
+
+def begin(profile: str) -> str:
+    """The marker before a profile's part of the page."""
+    return f"<!-- {profile}: written by python -m tools.calibration -->"
+
+
+def end(profile: str) -> str:
+    """The marker behind it."""
+    return f"<!-- end of {profile} -->"
+
+
+def command_of(profile: str, library: HardwareLibrary) -> str:
+    """The command that found the figures of a profile. Raises StudyError where it has none, or
+    several."""
+    found = {row.origin for row in fitted_rows(profile, library)}
+    if len(found) != 1:
+        raise StudyError(f"the figures of {profile} were found by {len(found)} commands, not one")
+    return found.pop()
+
+
+def judging(command: str, measure: str) -> list[str]:
+    """The words of the command that keeps the figures which another one found, and judges them."""
+    words = shlex.split(command)
+    head, options, values = words[:3], words[3::2], words[4::2]
+    kept = [
+        (option, value)
+        for option, value in zip(options, values, strict=True)
+        if option not in ("--choose", "--rounds", "--measure")
+    ]
+    given = [*kept, ("--rounds", "1"), ("--measure", measure)]
+    return [*head, *(word for pair in given for word in pair)]
+
+
+def answer(words: Sequence[str]) -> dict[str, Any]:
+    """What a command of netstudy prints for programs, carried out at the top of the repository.
+
+    Raises TestbedError where it fails.
+    """
+    command = [sys.executable, "-m", *words, "--json"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise TestbedError(f"{shlex.join(words)} failed: {done.stderr.strip()}")
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def rows_of(found: Mapping[str, Any]) -> list[Row]:
+    """The rows of an answer, by file. Where the source prints 100 for a row, it is the base of the
+    others as it is there; the fit shares its error among all."""
+    rows = [
+        Row(
+            file=one["row"].rpartition(":")[0],
+            treatment=one["treatment"],
+            metric=one["metric"],
+            published=one["measured"],
+            simulated=one["simulated"],
+            left_out=one["left_out"],
+            kind="predicted" if one["predicted"] else "fitted",
+        )
+        for one in found["rows"]
+    ]
+    return [_in_percent_of_base(_extrapolated(row, rows), rows) for row in rows]
+
+
+def _extrapolated(row: Row, rows: Sequence[Row]) -> Row:
+    known = [_cpus(one) for one in rows if one.file == row.file and one.kind == "fitted"]
+    more = row.kind == "predicted" and known and _cpus(row) > max(known)
+    return replace(row, kind="extrapolated") if more else row
+
+
+def _cpus(row: Row) -> float:
+    found = row.treatment.get("cpus")
+    return found if isinstance(found, int | float) else 0.0
+
+
+def _in_percent_of_base(row: Row, rows: Sequence[Row]) -> Row:
+    if row.metric not in RELATIVE:
+        return row
+    like = (one for one in rows if (one.file, one.metric) == (row.file, row.metric))
+    base = next((one for one in like if one.published == _BASE), None)
+    if base is None:
+        return row
+    kind = "base" if row.treatment == base.treatment else row.kind
+    return replace(row, kind=kind, simulated=row.simulated * _BASE / base.simulated)
+
+
+def block(profile: str, words: Sequence[str], found: Mapping[str, Any]) -> str:
+    """The text between a profile's markers, from the answer to a command."""
+    study = load(ROOT / words[2])
+    library = HardwareLibrary.default(study.folder)
+    rows = rows_of(found)
+    return "\n\n".join(
+        (
+            text(_provenance(words, found, rows)),
+            f"```sh\n{shlex.join(words)}\n```",
+            f"**Against the aims**\n\n{pipe_table(aims_table(rows, _told(study)))}",
+            *(
+                f"**{text(table.caption)}**\n\n{pipe_table(table)}"
+                for table in row_tables(rows, study)
+            ),
+            *_unresolved(found["unresolved"]),
+            f"**Fitted figures**\n\n{pipe_table(figures_table(profile, found, library))}",
+        )
+    )
+
+
+def _provenance(words: Sequence[str], found: Mapping[str, Any], rows: Sequence[Row]) -> Sentence:
+    return say(
+        "netstudy {own}, {engine}; runs of {measure}, with other random numbers than those of the"
+        " fit. Sum of squares of {n} fitted values in units of their tolerance, with the random"
+        " numbers of the fit: {cost}.",
+        own=Name(__version__),
+        engine=Name(engine_version(find_engine())),
+        measure=Name(words[-1]),
+        n=count(sum(row.kind in ("fitted", "base") for row in rows), "fitted values"),
+        cost=plain(found["sum_of_squares"], 1, "", "sum of squares"),
+    )
+
+
+def _told(study: Study) -> dict[str, tuple[str, ...]]:
+    """File of the reference -> the factors that it tells of."""
+    return {one.file: tuple(one.factors) for one in study.reference}
+
+
+def aims_table(rows: Sequence[Row], told: Mapping[str, Sequence[str]]) -> Table:
+    """For each aim, the row that is farthest from what was published: of those that were fitted,
+    the same as others predict them, and those that were not fitted. `told`: the factors of each
+    file."""
+    said = [*rows, *_left_out(rows)]
+    kinds = ("fitted", "left out", "predicted", "extrapolated")
+    found = (
+        (aim, kind, [row for row in said if (row.metric, row.kind) == (aim.metric, kind)])
+        for aim in AIMS
+        for kind in kinds
+    )
+    groups = (
+        Group("Metric"),
+        Group("Rows"),
+        Group("Aim"),
+        Group("Farthest"),
+        Group("published"),
+        Group("simulated"),
+        Group("error"),
+        Group("error", "%"),
+        Group("Met"),
+    )
+    table_rows = tuple(_aim_row(aim, kind, own, told) for aim, kind, own in found if own)
+    return Table("aims", say("Against the aims"), groups, table_rows, stub=3)
+
+
+def _left_out(rows: Sequence[Row]) -> Iterator[Row]:
+    """Fitted rows as a fit to the others has them."""
+    for row in rows:
+        if row.left_out is not None:
+            yield replace(row, simulated=row.left_out, kind="left out")
+
+
+def _aim_row(
+    aim: Aim, kind: str, rows: Sequence[Row], told: Mapping[str, Sequence[str]]
+) -> tuple[Value, ...]:
+    worst = max(rows, key=lambda row: strain(aim, row))
+    metric = _metric(aim.metric)
+    return (
+        _title(aim.metric),
+        Name(f"{len(rows)} {kind}"),
+        Name(_aim_text(aim, metric, kind)),
+        Name(_place(worst.treatment, told[worst.file])),
+        *_values(worst),
+        Name("yes" if strain(aim, worst) <= 1 else "no"),
+    )
+
+
+def strain(aim: Aim, row: Row) -> float:
+    """How far a row is from what was published, as a share of what is close enough."""
+    low, high = aim.reach(row.published, row.kind == "extrapolated")
+    far = row.simulated - row.published
+    permitted = high - row.published if far > 0 else low - row.published
+    if far == 0:
+        return 0.0
+    return far / permitted if permitted else math.inf
+
+
+def _aim_text(aim: Aim, metric: Metric, kind: str) -> str:
+    extrapolated = aim.share_extrapolated if kind == "extrapolated" else None
+    share = aim.share if extrapolated is None else extrapolated
+    unit = "points" if metric.is_share else metric.unit
+    least = f"{aim.least:g}"
+    parts = (
+        f"a factor of {aim.factor:g}" if aim.factor > 1 else "",
+        f"{100 * share:g} %" if share else "",
+        (least + unit[1:] if unit.startswith("1/") else with_unit(least, unit))
+        if aim.least
+        else "",
+    )
+    return " or ".join(part for part in parts if part)
+
+
+def row_tables(rows: Sequence[Row], study: Study) -> Iterator[Table]:
+    """A table for each file of the reference: every value beside the model's."""
+    for file, found in groupby(rows, lambda row: row.file):
+        own = list(found)
+        (reference,) = (one for one in study.reference if one.file == file)
+        shown = _varying(own, reference.factors) or tuple(reference.factors)
+        held = [name for name in reference.factors if name not in shown]
+        heads = ("metric", "published", "simulated", "error", "error %", "left out", "is")
+        groups = (*map(Group, shown), *map(Group, heads))
+        lines = tuple(
+            (
+                *(Name(level_text(row.treatment[name])) for name in shown),
+                _title(row.metric),
+                *_values(row),
+                _number(row.left_out, row.metric),
+                Name(row.kind),
+            )
+            for row in own
+        )
+        caption = say(
+            "{source}{held}",
+            source=Name(reference.source),
+            held=Name(f" ({_place(own[0].treatment, held)})" if held else ""),
+        )
+        yield Table(f"rows-{file}", caption, groups, lines, stub=len(shown))
+
+
+def _varying(rows: Sequence[Row], factors: Mapping[str, Any]) -> tuple[str, ...]:
+    """The factors in which rows differ."""
+    return tuple(
+        name for name in factors if len({str(row.treatment.get(name)) for row in rows}) > 1
+    )
+
+
+def _title(metric: str) -> Name:
+    found = _metric(metric)
+    return Name(f"{found.title} ({found.unit})")
+
+
+def _place(treatment: Treatment, names: Sequence[str]) -> str:
+    return ", ".join(f"{name} {level_text(treatment.get(name))}" for name in names)
+
+
+def _values(row: Row) -> tuple[Number | None, ...]:
+    """Published, simulated, and the error of a row."""
+    error = row.simulated - row.published
+    share = 100 * error / row.published if row.published else None
+    return (
+        _number(row.published, row.metric),
+        _number(row.simulated, row.metric),
+        _number(error, row.metric),
+        None if share is None else plain(share, 1, "", f"error of {row.metric}"),
+    )
+
+
+def _number(value: float | None, metric: str) -> Number | None:
+    return None if value is None else plain(value, _DECIMALS, "", metric)
+
+
+def _metric(name: str) -> Metric:
+    found = metric_named(name, NAMED)
+    assert found is not None, "the command has a value of it"
+    return found
+
+
+def _unresolved(sentences: Sequence[str]) -> Iterator[str]:
+    if sentences:
+        yield "\n".join(
+            ("**Below the model's resolution**\n", *(f"- {text(one)}" for one in sentences))
+        )
+
+
+def figures_table(profile: str, found: Mapping[str, Any], library: HardwareLibrary) -> Table:
+    """The fitted figures of all profiles that the command names."""
+    named = (figure_named(library, name, profile).profile for name in found["values"])
+    rows = tuple(
+        (Name(name), Name(row.name), Name(row.value), Name(row.interval or ""))
+        for name in dict.fromkeys((profile, *named))
+        for row in fitted_rows(name, library)
+    )
+    heads = ("profile", "figure", "value", "fits as well")
+    return Table("figures", say("Fitted figures"), tuple(map(Group, heads)), rows, stub=2)
+
+
+def fitted_rows(profile: str, library: HardwareLibrary) -> list[FigureRow]:
+    """The figures of a profile that were fitted."""
+    kinds: tuple[Kind, ...] = get_args(Kind)
+    (kind,) = (kind for kind in kinds if profile in library.names(kind))
+    return [row for row in library.rows(kind, profile) if row.source == "fitted"]
+
+
+def write(profile: str, page: Path = PAGE, measure: str = MEASURE) -> None:
+    """Judge a profile and put what comes of it into the page."""
+    words = judging(command_of(profile, HardwareLibrary.default()), measure)
+    replace_between(page, begin(profile), end(profile), block(profile, words, answer(words)))
+
+
+def _make(profiles: Sequence[str]) -> None:
+    for profile in profiles:
+        if profile not in PROFILES:
+            raise StudyError(f"{profile} is none of {', '.join(PROFILES)}")
+        write(profile)
+        print(f"{PAGE.relative_to(ROOT)}, {profile}")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run from the command line; returns the exit code."""
+    return exit_code(lambda: _make(arguments or PROFILES))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

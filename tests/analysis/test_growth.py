@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from netstudy.analysis.growth import Judged, judge
 from netstudy.analysis.intervals import Estimate
+from netstudy.analysis.steps import Judged, judge
 from netstudy.analysis.verdict import aa_noise, aa_noise_pct
 
 

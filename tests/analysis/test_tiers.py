@@ -20,6 +20,7 @@ from netstudy.report.prose.warn import warnings
 from netstudy.store import Folder
 from netstudy.study import load
 from netstudy.wire import Run, RunRecord
+from tests.execute.test_rounds import grown
 from tests.report.results import from_text
 from tests.report.tiers import Planted, record
 
@@ -90,8 +91,8 @@ def test_a_part_whose_replacement_raises_throughput_limits_it(tmp_path: Path) ->
         return Planted(home=3000 if run.treatment["disk"] == "fast" else 1500)
 
     first, second, *_ = told(analyse(made(tmp_path, DISK, plant)))
-    assert (
-        first == "The disk slow limits external throughput rate (ETR): fast in its place raises it."
+    assert first == (
+        "The disk slow limits external throughput rate (ETR): fast in its place gives 60 % more."
     )
     assert second.startswith("fast has 60 % more external throughput rate (ETR) than slow")
 
@@ -296,6 +297,36 @@ def test_percentages_have_the_base_of_their_own_table(tmp_path: Path) -> None:
     }
     # ITR, at half of the CPUs, is twice the ETR that is 100 %.
     assert float(found["users", "slow", "40"][1]) == pytest.approx(200, rel=2e-3)
+
+
+GROWN = """\
+factors:
+  disk: [{name: slow, medium: disk}, {name: fast, medium: ram}]
+  users: {grow: [20, 40], until: no gain, confirm: 1}
+tables:
+  - rows: disk
+    columns: [users, etr_pct, itr_pct]
+    normalise: {etr_pct: first row, itr_pct: first row}
+"""
+
+
+def test_the_base_of_percentages_is_where_growth_has_ended_as_in_the_table(tmp_path: Path) -> None:
+    """With 40 users ETR is 1 % more; the slow disk's application idles more, so ITR is more."""
+
+    def plant(run: Run) -> Planted:
+        more = run.treatment["users"] == 40
+        slow = run.treatment["disk"] == "slow"
+        return Planted(
+            home=(1500 if slow else 4000) + 25 * more, app_cpu_pct=40 if more and slow else 50
+        )
+
+    folder = made(tmp_path, GROWN, plant)
+    grown(folder, lambda run: record(run, plant(run)))
+    folder.write_records()
+    (table,) = document(folder, analyse(folder)).cases[0].results
+    assert [[str(cell) for cell in row[:4]] for row in table.rows] == [
+        ["slow", "20", "100.0", "100.0"], ["fast", "20", "200.0", "200.0"],
+    ]  # fmt: skip
 
 
 def test_generators_print_their_statistics_under_the_names_of_studies(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from netstudy.errors import StudyError
 from netstudy.execute import execute, left_to_do, rounds_of
 from netstudy.plan.planned import Estimate
 from netstudy.report.document import document
+from netstudy.report.prose.concluded import concluded_points
 from netstudy.report.prose.grow import ending_text, loop_sentence
 from netstudy.store import Folder
 from netstudy.study.vocabulary import TestbedName
@@ -224,6 +225,33 @@ def test_a_report_of_combinations_of_different_length_has_empty_cells(tmp_path: 
     assert section.growth is not None
     assert len(section.growth.tables[0].rows) == 2
     assert len(section.growth.tables[1].rows) == 6
+
+
+PLACED = """factors:
+  iterations: [30, 60]
+  servers: {grow: [1, 2, 4, 8], until: no gain, confirm: 1}
+noise: 2 %
+tables: [{rows: iterations, columns: [servers, completion_ms_mean]}]
+figures: [{x: iterations, y: goodput_mbps, ideal: true}]
+conclude: [loss against ideal]
+"""
+
+
+def test_a_growing_factor_stands_where_more_of_it_brings_no_more_than_the_noise(
+    tmp_path: Path,
+) -> None:
+    """Eight servers carry 1 % more than four: that is the best value, and no gain."""
+    folder = begun(tmp_path, PLACED, iterations='"${iterations}"')
+    grown(folder, taking({1: 40, 2: 40, 4: 40, 8: 79}))
+    folder.write_records()
+    result = analyse(folder)
+    assert [one.judged.best and one.judged.best.level for one in loops_in(folder)] == [8, 8]
+    (table,) = document(folder, result).cases[0].results
+    assert [[str(cell) for cell in row] for row in table.rows] == [
+        ["30", "4", "40.0"], ["60", "4", "40.0"],
+    ]  # fmt: skip
+    (sentence,) = (str(one) for point in concluded_points(result) for one in point.sentences)
+    assert sentence.replace("\u00a0", " ").endswith(", with 4 servers each.")
 
 
 def test_levels_that_are_not_wanted_are_not_tried(tmp_path: Path) -> None:

@@ -1,16 +1,18 @@
 """The value that is 100 % of metrics in percent of a base row: that of a table of the test case.
 
 The base row is the one that the table's `normalise` names, among the cells that the table holds
-together; of a growing factor, the level with the best value. Without such a table it is the first
+together; of a growing factor, the last level that gains. Without such a table it is the first
 cell of the test case.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from netstudy.analysis.metrics import Metric
+from netstudy.analysis.named import metric_named
+from netstudy.analysis.steps import settled
 from netstudy.study.levels import level_text
 from netstudy.study.outcome import Normal, Table
 from netstudy.wire import Level, Treatment
@@ -28,8 +30,9 @@ def bases_of(study: Study, case: str, cells: CellTable) -> dict[int, dict[str, f
     for relative in relatives:
         table, normal = _asked(study, case, relative.metric.name)
         of = _base_metric(normal, relative, relatives)
+        settle = _settling(study, case, table, cells)
         for together in _held_together(study, case, rows, table):
-            base = _base(_by_place(together, table, cells), normal, of)
+            base = _base(map(settle, _by_place(together, table, cells)), normal, of)
             if base is not None:
                 for row in together:
                     found.setdefault(id(row), {})[relative.metric.name] = base
@@ -88,7 +91,22 @@ def _by_place(
     return [places[place] for place in sorted(places)]
 
 
-def _base(places: Sequence[Sequence[CellRow]], normal: Normal, of: Metric) -> float | None:
+def _settling(
+    study: Study, case: str, table: Table | None, cells: CellTable
+) -> Callable[[Sequence[CellRow]], Sequence[CellRow]]:
+    """What a table shows of the cells that stand in a row: of a growing factor that is not in its
+    rows, the last level that gains."""
+    growing = next((one.growing for one in study.cases if one.name == case), None)
+    if growing is None or growing.growth is None or table is None or growing.name in table.rows:
+        return lambda rows: rows
+    of = growing.growth.of
+    metric = cells.workload.throughput if of is None else metric_named(of, cells.vocabulary)
+    if metric is None:
+        return lambda rows: rows
+    return lambda rows: settled(rows, growing.name, metric, study.margin_pct)
+
+
+def _base(places: Iterable[Sequence[CellRow]], normal: Normal, of: Metric) -> float | None:
     """The value of the base row: the best of the cells that stand in it; without a name the first
     row that has a value."""
     best = min if of.direction == "lower" else max

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from netstudy.analysis.cells import CellRow, CellTable
 from netstudy.analysis.effects import PairEffect, pair_effects
-from netstudy.analysis.growth import Judged, judge
 from netstudy.analysis.line_rates import capacity
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.named import metric_named
+from netstudy.analysis.steps import Judged, judge, settled
 from netstudy.documents.fields import Ref
 from netstudy.study.levels import is_numeric
 from netstudy.wire import Level, Treatment
@@ -108,23 +108,26 @@ class Cells:
         return found.get(factor, ())
 
     def along(
-        self, factor: str, best: tuple[str, Metric] | None = None
+        self, factor: str, grown: str | None = None
     ) -> Iterator[tuple[Treatment, tuple[CellRow, ...]]]:
         """The cells along a factor, at each setting of the others; of those that differ in the
-        factor `best` alone, the one with the best value of its metric."""
-        left_out = (factor,) if best is None else (factor, best[0])
+        growing factor `grown` alone, the one at the last level that gains throughput."""
+        left_out = (factor,) if grown is None else (factor, grown)
         groups: dict[frozenset[tuple[str, Level]], list[CellRow]] = {}
-        for row in self.rows if best is None else _best_rows(self.rows, *best):
+        rows: Sequence[CellRow] = self.rows
+        if grown is not None and self.throughput is not None:
+            rows = settled(rows, grown, self.throughput, self.study.margin_pct)
+        for row in rows:
             if factor in row.treatment:
                 key = frozenset(_without(row.treatment, *left_out).items())
                 groups.setdefault(key, []).append(row)
         order = self.levels.get(factor, ())
-        for rows in groups.values():
-            held = _without(rows[0].treatment, *left_out)
+        for own in groups.values():
+            held = _without(own[0].treatment, *left_out)
             several = {name: level for name, level in held.items() if name in self.levels}
-            if len(rows) > 1:
-                rows.sort(key=lambda row: order.index(row.treatment[factor]))
-                yield several, tuple(rows)
+            if len(own) > 1:
+                own.sort(key=lambda row: order.index(row.treatment[factor]))
+                yield several, tuple(own)
 
     @property
     def load(self) -> str | None:
@@ -204,15 +207,3 @@ def _has(row: CellRow, name: str, level: Level) -> bool:
 
 def _without(treatment: Treatment, *factors: str) -> Treatment:
     return {name: level for name, level in treatment.items() if name not in factors}
-
-
-def _best_rows(rows: Sequence[CellRow], factor: str, metric: Metric) -> list[CellRow]:
-    """The row with the best value among those that differ in a factor alone."""
-    groups: dict[frozenset[tuple[str, Level]], list[tuple[float, CellRow]]] = {}
-    for row in rows:
-        value = row.value(metric)
-        if value is not None:
-            key = frozenset(_without(row.treatment, factor).items())
-            groups.setdefault(key, []).append((value, row))
-    best = min if metric.direction == "lower" else max
-    return [best(own, key=lambda pair: pair[0])[1] for own in groups.values()]

@@ -163,8 +163,9 @@ class Loss:
     missing: tuple[Level, ...]
     """Whole numbers between the first level and the last, and levels measured at other settings,
     that have no value at this one."""
-    best_of: str | None = None
-    """The growing factor, of which each level has its best one; None: all have the same."""
+    grown: str | None = None
+    """The growing factor, of which each level has the last one that gains; None: all have the
+    same."""
 
     @property
     def last(self) -> LossAt:
@@ -400,8 +401,8 @@ def _loss_of(metric: Metric, cells: Cells) -> Iterator[Loss]:
     if factor is None:
         return
     grown = None if cells.growing is None else cells.growing.name
-    best_of = grown if grown in cells.levels and grown != factor else None
-    for held, rows in cells.along(factor, None if best_of is None else (best_of, metric)):
+    grown = grown if grown in cells.levels and grown != factor else None
+    for held, rows in cells.along(factor, grown):
         measured = [row for row in rows if row.value(metric)]
         if len(measured) > 1:
             first, *rest = measured
@@ -414,7 +415,7 @@ def _loss_of(metric: Metric, cells: Cells) -> Iterator[Loss]:
                 levels=tuple(_loss_at(row, first, metric, factor, cells) for row in rest),
                 line_bps=None if link is None else link.line_bps,
                 missing=tuple(_missing(cells, factor, measured)),
-                best_of=best_of,
+                grown=grown,
             )
 
 

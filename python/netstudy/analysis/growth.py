@@ -1,12 +1,8 @@
-"""Outer loops: the levels tried of a growing factor, the gain of each, and the next level.
+"""Outer loops: a growing factor level by level, and the next level to run.
 
-The rule, for each combination of a case's other factors: levels are tried in their order. A level
-gains if its value, over all its replicates, is better than the best value before it by more than
-the noise: the study's own noise, else the likely difference between two series of identical runs
-(A/A noise, from the replicates of both levels). For a metric without a better direction, more is
-better. The first level always gains. The loop ends after `confirm` consecutive levels without gain;
-a level that gains resets the count. A level without a value ends the loop too, since the next one
-could not be judged.
+For each combination of a case's other factors levels are tried in their order and judged by the
+rule of `steps`. The loop ends after `confirm` consecutive levels without gain; a level that gains
+resets the count. A level without a value ends the loop too, since the next one could not be judged.
 
 All of this is a function of the study, the invocation and the records, so that an interrupted
 folder continues exactly where it would have.
@@ -19,14 +15,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from netstudy.analysis.cells import CellRow, CellTable, pool_study
-from netstudy.analysis.intervals import Estimate
 from netstudy.analysis.metrics import Metric, Pooled
 from netstudy.analysis.named import metric_named
-from netstudy.analysis.verdict import aa_noise
+from netstudy.analysis.steps import Judged, Step, judge
 from netstudy.analysis.workloads import further_of, metrics_of, workload_of
 from netstudy.plan import OuterLoop, outer_loops
 from netstudy.plan.planned import canonical
-from netstudy.wire import Level, Plan, Treatment
+from netstudy.wire import Plan, Treatment
 
 if TYPE_CHECKING:
     from netstudy.store import Folder
@@ -36,32 +31,6 @@ Ending = Literal["no gain", "at most", "list ended", "not measured", "no valid r
 """Why a loop ended: `confirm` levels without gain, the last level that the study allows, the last
 level of its list or of the invocation, a level whose runs do not measure the metric, or a level
 without a valid run."""
-
-
-@dataclass(frozen=True)
-class Step:
-    """One level that was tried."""
-
-    level: Level
-    estimate: Estimate | None
-    """Estimate of the deciding metric, over the replicates; None: no run has a value."""
-    threshold: float | None
-    """The least improvement over the best value before it, in the metric's unit; None for the first
-    level, and if no noise is known, so that no gain can be shown."""
-    gained: bool
-
-
-@dataclass(frozen=True)
-class Judged:
-    """The levels of a loop that were tried, judged by the rule."""
-
-    steps: tuple[Step, ...]
-    best: Step | None
-    """The level with the best value, the first of equal ones; None: no level has a value."""
-    last_gain: Step | None
-    """The last level that gained: later ones are not better by more than the noise."""
-    without_gain: int
-    """Number of consecutive levels without gain at the end."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,51 +71,6 @@ class GrownLoop:
 
     def _row(self, step: Step | None) -> CellRow | None:
         return None if step is None else self.rows[self.judged.steps.index(step)]
-
-
-def judge(
-    tried: Sequence[tuple[Level, Estimate | None]],
-    *,
-    lower_is_better: bool,
-    margin_pct: float | None,
-) -> Judged:
-    """Compares each level with the best before it, in the order in which they were tried."""
-    best: Step | None = None
-    last_gain: Step | None = None
-    without = 0
-    steps: list[Step] = []
-    for level, estimate in tried:
-        before = None if best is None else best.estimate
-        threshold = _threshold(before, estimate, margin_pct)
-        ahead = _ahead(before, estimate, lower_is_better=lower_is_better)
-        gained = estimate is not None and (
-            before is None or (threshold is not None and ahead > threshold)
-        )
-        step = Step(level, estimate, threshold, gained)
-        steps.append(step)
-        if estimate is not None and (before is None or ahead > 0):
-            best = step
-        last_gain = step if gained else last_gain
-        without = 0 if gained else without + 1
-    return Judged(tuple(steps), best, last_gain, without)
-
-
-def _ahead(before: Estimate | None, now: Estimate | None, *, lower_is_better: bool) -> float:
-    """Improvement of a value over the best before it; negative if it is worse."""
-    if before is None or now is None:
-        return 0.0
-    return before.value - now.value if lower_is_better else now.value - before.value
-
-
-def _threshold(
-    before: Estimate | None, now: Estimate | None, margin_pct: float | None
-) -> float | None:
-    if before is None or now is None:
-        return None
-    if margin_pct is not None:
-        return margin_pct / 100 * abs(before.value)
-    known = [noise for one in (before, now) if (noise := aa_noise(one)) is not None]
-    return max(known, default=None)
 
 
 def grown_loops(

@@ -15,19 +15,21 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from netstudy.analysis.cells import CellRow
 from netstudy.analysis.intervals import Estimate, Interval, student_interval, student_quantile
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.order_statistics import Lacking
 from netstudy.analysis.ratio import fieller, holm, p_different, p_same, welch_df
 from netstudy.analysis.samples import Floats
 from netstudy.wire import Level
+
+if TYPE_CHECKING:
+    from netstudy.analysis.cells import CellRow
 
 ALPHA = 0.05
 POWER = 0.80

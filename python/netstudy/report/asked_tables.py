@@ -2,7 +2,7 @@
 
 Rows are the combinations of the row factors that have a cell, and holes with a reason in the study.
 A factor that is neither in rows nor in columns is held: each of its levels gets its own table,
-except that a growing factor stands at its best level.
+except that a growing factor stands at the last level that gains.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _layouts(
 
 
 def _grown(table: outcome.Table, case: CaseResult) -> set[str]:
-    """Growing factors that are not in the rows: they stand at their best level."""
+    """Growing factors that are not in the rows: they stand at the last level that gains."""
     return {loop.loop.factor.name for loop in case.loops} - set(table.rows)
 
 
@@ -81,8 +81,8 @@ def _rows(table: outcome.Table, case: CaseResult, result: StudyResult) -> list[C
     cells = list(result.cells.of_case(case.name))
     if not _grown(table, case):
         return cells
-    best = [loop.best_row for loop in case.loops]
-    return [cell for cell in cells if any(cell is one for one in best)]
+    settled = [loop.last_gain_row for loop in case.loops]
+    return [cell for cell in cells if any(cell is one for one in settled)]
 
 
 @dataclass(eq=False)

@@ -108,8 +108,8 @@ class Asked:
         cells = list(self.cells.of_case(self.case.name))
         grown = {loop.loop.factor.name for loop in self.case.loops} - placed
         if grown:
-            best = [loop.best_row for loop in self.case.loops]
-            cells = [cell for cell in cells if any(cell is one for one in best)]
+            settled = [loop.last_gain_row for loop in self.case.loops]
+            cells = [cell for cell in cells if any(cell is one for one in settled)]
         follows = self._following(cells, placed, grown)
         if follows:
             where = self.figure.x or listed(self.figure.series)
@@ -131,7 +131,7 @@ class Asked:
         self, cells: Sequence[CellRow], placed: set[str | None], grown: set[str]
     ) -> list[str]:
         """Factors with one level at each place of the figure: they make no panels. Growing factors
-        stand at their best level, which may differ everywhere."""
+        stand at the last level that gains, which may differ everywhere."""
         found: list[str] = []
         for name in self.case.layout.factors:
             others = [f for f in self.case.layout.factors if f not in (name, *found, *grown)]

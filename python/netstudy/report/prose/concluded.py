@@ -242,11 +242,11 @@ def _held_in(group: Sequence[Growth | Loss], every: Sequence[Growth | Loss]) -> 
 
 def _span(one: Loss) -> Hashable:
     """Losses with the same key are told in one sentence: the same metric between the same levels,
-    each at the same best level, and all of them losses or all gains."""
+    each at the same level of a growing factor, and all of them losses or all gains."""
     ends = (one.first, one.last.cell)
     levels = tuple(cell.treatment[one.factor] for cell in ends)
-    best = None if one.best_of is None else tuple(cell.treatment[one.best_of] for cell in ends)
-    return one.metric.name, one.factor, levels, best, one.last.share_pct >= 0
+    grown = None if one.grown is None else tuple(cell.treatment[one.grown] for cell in ends)
+    return one.metric.name, one.factor, levels, grown, one.last.share_pct >= 0
 
 
 def _loss(group: Sequence[Loss], every: Sequence[Loss]) -> Sentence:
@@ -257,14 +257,14 @@ def _loss(group: Sequence[Loss], every: Sequence[Loss]) -> Sentence:
     words = "less" if one.last.share_pct >= 0 else "more"
     return say(
         f"{{metric}} at {{last}} is {{share}} {words} than in proportion to {{first}}{{held}}"
-        "{ci}{best}.",
+        "{ci}{grown}.",
         metric=Name(one.metric.title),
         last=at(one.factor, last),
         share=value_range([percent(abs(each.last.share_pct), source) for each in group]),
         first=at(one.factor, first),
         held=_held_in(group, every),
         ci=_interval(one, source) if len(group) == 1 else NOTHING,
-        best=_best_levels(one),
+        grown=_grown_levels(one),
     )
 
 
@@ -281,16 +281,16 @@ def _interval(one: Loss, source: str) -> Sentence:
     )
 
 
-def _best_levels(one: Loss) -> Sentence:
-    """The levels of the growing factor at which both ends are best."""
-    if one.best_of is None:
+def _grown_levels(one: Loss) -> Sentence:
+    """The levels of the growing factor at both ends."""
+    if one.grown is None:
         return NOTHING
-    last, first = (level_text(cell.treatment[one.best_of]) for cell in (one.last.cell, one.first))
+    ends = [level_text(cell.treatment[one.grown]) for cell in (one.last.cell, one.first)]
+    levels = list(dict.fromkeys(ends))
     return say(
-        ", each at its best level of {factor} ({last} and {first})",
-        factor=Name(one.best_of),
-        last=Name(last),
-        first=Name(first),
+        ", with {levels}{each}",
+        levels=Name(counted(one.grown, listed(levels))),
+        each=Name(" each" if len(levels) == 1 else ""),
     )
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from netstudy.analysis.growth import GrownLoop, Step
+from netstudy.analysis.growth import GrownLoop
+from netstudy.analysis.steps import Step
 from netstudy.analysis.study_result import CaseResult
 from netstudy.report.cellrefs import at, cell_number, count, plain, treatment_text
 from netstudy.report.numbers import counted, level_text, listed, spans

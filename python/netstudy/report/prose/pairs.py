@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from netstudy.analysis.conclusions import Replaced
 from netstudy.analysis.effects import PairEffect
 from netstudy.analysis.verdict import Comparison
 from netstudy.report.cellrefs import count, metric_number, plain, treatment_text
 from netstudy.report.numbers import level_text, listed, number_text
-from netstudy.report.prose.change import Change, ahead_of, change_of, is_time
+from netstudy.report.prose.change import Change, ahead_of, change_of, is_time, lead
 from netstudy.report.prose.words import NOTHING, held_levels, named, things
 from netstudy.report.refs import Name, Number, Sentence, join, say
 from netstudy.wire import Level, Treatment
@@ -186,8 +187,9 @@ def _verdict(one: Replaced) -> Sentence:
     gains = sum(row.winner == one.level for row in rows)
     if gains:
         return say(
-            "The {whole} limits {metric}{where}: {level} in its place raises it.",
+            "The {whole} limits {metric}{where}: {level} in its place {gain}.",
             whole=_with_factor(one),
+            gain=_gain(one, pair, rows),
             where=NOTHING
             if gains == len(rows)
             else say(
@@ -204,6 +206,17 @@ def _verdict(one: Replaced) -> Sentence:
         "close to call in {metric}.",
         **names,
     )
+
+
+def _gain(one: Replaced, pair: PairEffect, rows: Sequence[Comparison]) -> Sentence:
+    """What the replacement gains: how much, where there is one setting."""
+    if len(rows) > 1:
+        return say("raises it")
+    source = f"{pair.metric.name}, {level_text(pair.level)} ÷ {level_text(pair.base)}"
+    change = change_of(rows[0], source)
+    change = change if pair.level == one.level else change.inverse()
+    alone = replace(change, interval=None, difference_interval=None)
+    return say("gives {ahead}", ahead=lead(pair.metric, alone))
 
 
 def _with_factor(one: Replaced) -> Name:

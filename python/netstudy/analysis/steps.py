@@ -1,0 +1,118 @@
+"""The rule by which levels of a growing factor gain, and where growth stands by it.
+
+Levels are judged in their order. A level gains if its value, over all its replicates, is better
+than the best value before it by more than the noise: the study's own noise, else the likely
+difference between two series of identical runs (A/A noise, from the replicates of both levels). For
+a metric without a better direction, more is better. The first level always gains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from netstudy.analysis.verdict import aa_noise
+
+if TYPE_CHECKING:
+    from netstudy.analysis.cells import CellRow
+    from netstudy.analysis.intervals import Estimate
+    from netstudy.analysis.metrics import Metric
+    from netstudy.wire import Level
+
+
+@dataclass(frozen=True)
+class Step:
+    """One level that was tried."""
+
+    level: Level
+    estimate: Estimate | None
+    """Estimate of the deciding metric, over the replicates; None: no run has a value."""
+    threshold: float | None
+    """The least improvement over the best value before it, in the metric's unit; None for the first
+    level, and if no noise is known, so that no gain can be shown."""
+    gained: bool
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The levels of a loop that were tried, judged by the rule."""
+
+    steps: tuple[Step, ...]
+    best: Step | None
+    """The level with the best value, the first of equal ones; None: no level has a value."""
+    last_gain: Step | None
+    """The last level that gained: later ones are not better by more than the noise."""
+    without_gain: int
+    """Number of consecutive levels without gain at the end."""
+
+
+def judge(
+    tried: Sequence[tuple[Level, Estimate | None]],
+    *,
+    lower_is_better: bool,
+    margin_pct: float | None,
+) -> Judged:
+    """Compares each level with the best before it, in the order in which they were tried."""
+    best: Step | None = None
+    last_gain: Step | None = None
+    without = 0
+    steps: list[Step] = []
+    for level, estimate in tried:
+        before = None if best is None else best.estimate
+        threshold = _threshold(before, estimate, margin_pct)
+        ahead = _ahead(before, estimate, lower_is_better=lower_is_better)
+        gained = estimate is not None and (
+            before is None or (threshold is not None and ahead > threshold)
+        )
+        step = Step(level, estimate, threshold, gained)
+        steps.append(step)
+        if estimate is not None and (before is None or ahead > 0):
+            best = step
+        last_gain = step if gained else last_gain
+        without = 0 if gained else without + 1
+    return Judged(tuple(steps), best, last_gain, without)
+
+
+def _ahead(before: Estimate | None, now: Estimate | None, *, lower_is_better: bool) -> float:
+    """Improvement of a value over the best before it; negative if it is worse."""
+    if before is None or now is None:
+        return 0.0
+    return before.value - now.value if lower_is_better else now.value - before.value
+
+
+def _threshold(
+    before: Estimate | None, now: Estimate | None, margin_pct: float | None
+) -> float | None:
+    if before is None or now is None:
+        return None
+    if margin_pct is not None:
+        return margin_pct / 100 * abs(before.value)
+    known = [noise for one in (before, now) if (noise := aa_noise(one)) is not None]
+    return max(known, default=None)
+
+
+def settled(
+    rows: Sequence[CellRow], factor: str, metric: Metric, margin_pct: float | None
+) -> list[CellRow]:
+    """Of rows that differ in a growing factor alone, the one at its last level that gains: beyond
+    it there is only more waiting. `rows` are in the order of its levels; those without a value are
+    left out."""
+    groups: dict[frozenset[tuple[str, Level]], list[CellRow]] = {}
+    for row in rows:
+        if row.value(metric) is not None:
+            others = ((name, level) for name, level in row.treatment.items() if name != factor)
+            groups.setdefault(frozenset(others), []).append(row)
+    return [_settled(own, factor, metric, margin_pct) for own in groups.values()]
+
+
+def _settled(
+    rows: Sequence[CellRow], factor: str, metric: Metric, margin_pct: float | None
+) -> CellRow:
+    judged = judge(
+        [(row.treatment.get(factor, ""), row.estimate(metric)) for row in rows],
+        lower_is_better=metric.direction == "lower",
+        margin_pct=margin_pct,
+    )
+    assert judged.last_gain is not None, "the first level gains"
+    return rows[judged.steps.index(judged.last_gain)]

@@ -202,6 +202,45 @@ def test_each_case_has_a_line_and_then_by_how_much(tmp_path: Path) -> None:
     assert re.fullmatch(r"long: Largest lead at \d+ servers: [34]\.\d\d times faster\.", fourth)
 
 
+CONCLUDED = """
+cases:
+  two: {factors: {control: [reno, dctcp]}, fixed: {servers: 2}}
+  four: {factors: {control: [reno, dctcp]}, fixed: {servers: 4}}
+  eight: {factors: {control: [reno, dctcp]}, fixed: {servers: 8}}
+replicates: 5
+noise: 3 %
+conclude:
+  - {case: two, equivalent: completion_ms_mean}
+  - {case: four, equivalent: completion_ms_mean}
+  - {case: eight, equivalent: completion_ms_mean}
+"""
+
+
+@pytest.mark.parametrize(
+    ("slower", "last"),
+    [
+        ((8,), "Equal in completion time: two and four."),
+        ((4, 8), "two: dctcp and reno are equal in completion time."),
+        ((), "Equal in completion time: two, four and eight."),
+    ],
+)
+def test_cases_in_which_nothing_differs_are_told_at_once_after_the_others(
+    tmp_path: Path, slower: tuple[int, ...], last: str
+) -> None:
+    text = study_text(CONCLUDED, servers='"${servers}"').replace(
+        'count: "${servers}"', 'count: "${servers}", tcp: {congestion_control: "${control}"}'
+    )
+
+    def mean(control: str, servers: int) -> float:
+        return 20.0 if control == "reno" and servers in slower else 10.0
+
+    box = answered(tmp_path, text, mean)
+    assert last in box
+    if 8 in slower:
+        assert "eight: dctcp is" in box
+        assert box.endswith(last) == (len(slower) == 1)
+
+
 def test_a_tie_is_a_tie(tmp_path: Path) -> None:
     text = study_text(
         "factors: {mtu: [1500, 9000], servers: [2, 4]}\nreplicates: 5\n"

@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from itertools import islice, zip_longest
+from dataclasses import dataclass, replace
+from itertools import chain, islice, zip_longest
 
+from netstudy.analysis.conclusions import LevelsCompared
 from netstudy.analysis.effects import Effects, PairEffect, Pointless
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.metrics import Metric
@@ -54,13 +55,66 @@ def answer(result: StudyResult) -> list[Sentence]:
     if len(result.cases) == 1:
         return within(_case(result, result.cases[0]))
     # The first sentence of every case, then by how much, as far as there is room.
-    turns = zip_longest(*(_case_in_brief(result, case) for case in result.cases))
-    return within(
-        say("{case}: {text}", case=Name(case.name), text=text)
-        for turn in turns
-        for case, text in zip(result.cases, turn, strict=True)
-        if text
-    )
+    alike = _cases_alike(result)
+    others = [case for case in result.cases if not any(case is one.case for one in alike)]
+    first, *more = [
+        [
+            say("{case}: {text}", case=Name(case.name), text=text)
+            for case, text in zip(others, turn, strict=True)
+            if text
+        ]
+        for turn in zip_longest(*(_case_in_brief(result, case) for case in others))
+    ] or [[]]
+    return within(chain(first, _alike(alike), *more))
+
+
+@dataclass(frozen=True)
+class _CaseAlike:
+    """A test case whose first conclusion is that two levels do not differ, as far as is seen."""
+
+    case: CaseResult
+    metric: Metric
+    is_decided: bool
+    """Whether they are equal, or too close to call."""
+
+
+def _cases_alike(result: StudyResult) -> list[_CaseAlike]:
+    """Such test cases, if there are several: they are told at once. One has a sentence."""
+    found = [one for case in result.cases for one in _case_alike(result, case)]
+    return found if len(found) > 1 else []
+
+
+def _case_alike(result: StudyResult, case: CaseResult) -> Iterator[_CaseAlike]:
+    own = (one for one in result.concluded if one.case == case.name)
+    compared = next((drawn for one in own for drawn in one.drawn), None)
+    if _deciding(result, case) or not isinstance(compared, LevelsCompared):
+        return
+    outcomes = {row.outcome for pair in compared.pairs for row in pair.rows} - {"missing"}
+    if len(outcomes) == 1 and outcomes <= {"same", "undecided"}:
+        yield _CaseAlike(case, compared.metric, outcomes == {"same"})
+
+
+def _alike(found: Sequence[_CaseAlike]) -> Iterator[Sentence]:
+    """In which test cases nothing differs, a sentence for each metric."""
+    for metric in dict.fromkeys(one.metric for one in found):
+        equal, open_ = (
+            Name(
+                listed(
+                    [
+                        one.case.name
+                        for one in found
+                        if one.metric == metric and one.is_decided is decided
+                    ]
+                )
+            )
+            for decided in (True, False)
+        )
+        template = "Equal in {metric}: {equal}; too close to call: {open}."
+        if not str(open_):
+            template = "Equal in {metric}: {equal}."
+        elif not str(equal):
+            template = "Too close to call in {metric}: {open}."
+        yield say(template, metric=Name(metric.label), equal=equal, open=open_)
 
 
 def within(

@@ -15,6 +15,7 @@ from netstudy.plan import make_plan
 from netstudy.report.document import document
 from netstudy.report.export import to_csv
 from netstudy.report.pages import render_markdown
+from netstudy.report.prose.answer import answer
 from netstudy.report.prose.concluded import concluded_points
 from netstudy.report.prose.warn import warnings
 from netstudy.store import Folder
@@ -375,3 +376,21 @@ def test_rows_that_are_one_run_are_run_once() -> None:
     planned = make_plan(load(ROOT / "studies/trade"))
     shared = [run for run in planned.runs if len(run.cases) > 1]
     assert {run.cases for run in shared} >= {("disk", "buffers")}
+
+
+BOTH = """\
+factors:
+  link: [{name: slow, rate: 100 Mbit/s}, {name: fast, rate: 1 Gbit/s}]
+compare: {factor: link, base: slow, on: [app@load.network_mbps]}
+conclude: [{bottleneck: true, candidates: {CPUs: app.cpu_pct}}, {substitution: link}]
+"""
+
+
+def test_the_answer_to_a_comparison_tells_what_a_replacement_shows_of_the_limit(
+    tmp_path: Path,
+) -> None:
+    def plant(run: Run) -> Planted:
+        return Planted(home=3000 if run.treatment["link"] == "fast" else 1500)
+
+    box = " ".join(map(str, answer(analyse(made(tmp_path, BOTH, plant)))))
+    assert "The link slow limits external throughput rate (ETR)" in box.replace("\u00a0", " ")

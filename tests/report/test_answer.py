@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from netstudy.analysis.intervals import Interval
+from netstudy.analysis.nodes import node_metric
 from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.analysis.workloads.incast import COMPLETION, DROPS, GOODPUT
 from netstudy.report.document import document
@@ -39,6 +40,10 @@ RTO = (
     .replace('count: "${servers}"', 'count: "${servers}", tcp: {min_rto: "${min_rto}"}')
 )
 Mean = Callable[..., float]
+
+
+TRAFFIC = node_metric("app@client.network_mbps")
+"""Neither more nor less of it is better."""
 
 
 def records(mean: Mean) -> Callable[[Run], RunRecord]:
@@ -219,9 +224,9 @@ conclude:
 @pytest.mark.parametrize(
     ("slower", "last"),
     [
-        ((8,), "Equal in completion time: two and four."),
+        ((8,), "Equal in completion time: two, four."),
         ((4, 8), "two: dctcp and reno are equal in completion time."),
-        ((), "Equal in completion time: two, four and eight."),
+        ((), "Equal in completion time: two, four, eight."),
     ],
 )
 def test_cases_in_which_nothing_differs_are_told_at_once_after_the_others(
@@ -239,6 +244,24 @@ def test_cases_in_which_nothing_differs_are_told_at_once_after_the_others(
     if 8 in slower:
         assert "eight: dctcp is" in box
         assert box.endswith(last) == (len(slower) == 1)
+
+
+def test_intervals_are_left_out_where_the_cases_do_not_fit_with_them(tmp_path: Path) -> None:
+    text = study_text(CONCLUDED, servers='"${servers}"').replace(
+        'count: "${servers}"', 'count: "${servers}", tcp: {congestion_control: "${control}"}'
+    )
+    named = r"\1 of a case with quite a long name"
+    long = re.sub(r"(?<=  |: )(two|four|eight)(?=: |,)", named, text)
+
+    def mean(control: str, **_: Level) -> float:
+        return 20.0 if control == "reno" else 10.0
+
+    for name, study in (("short", text), ("long", long)):
+        (tmp_path / name).mkdir()
+        box = answered(tmp_path / name, study, mean)
+        assert ("95 % CI" in box) == (name == "short")
+        assert box.count("dctcp is 2.0") == 3
+        assert len(box.split()) <= WORDS_MAX
 
 
 def test_a_tie_is_a_tie(tmp_path: Path) -> None:
@@ -259,6 +282,14 @@ def test_a_tie_is_a_tie(tmp_path: Path) -> None:
         (GOODPUT, 1.12, "12 % more", "has 12 % more goodput than B"),
         (GOODPUT, 3.0, "3.00 times as much", "has 3.00 times the goodput of B"),
         (DROPS, 0.9, "10 % less", "has 10 % less dropped packets an iteration than B"),
+        (TRAFFIC, 1.15, "15 % more", "has 15 % more network traffic at app@client than B"),
+        (TRAFFIC, 0.85, "15 % less", "has 15 % less network traffic at app@client than B"),
+        (
+            TRAFFIC,
+            3.0,
+            "3.00 times as much",
+            "has 3.00 times the network traffic at app@client of B",
+        ),
     ],
 )
 def test_a_lead_is_told_in_times_from_two_on_and_in_percent_below(

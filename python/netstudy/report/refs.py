@@ -84,6 +84,21 @@ class Sentence:
             elif isinstance(part, Sentence):
                 yield from part.numbers()
 
+    def without_asides(self) -> Sentence:
+        """The same without what a short form leaves out."""
+        return Sentence(
+            tuple(
+                part.without_asides() if isinstance(part, Sentence) else part
+                for part in self.parts
+                if not isinstance(part, Aside)
+            )
+        )
+
+
+@dataclass(frozen=True)
+class Aside(Sentence):
+    """A part of a sentence, such as an interval in brackets, that a short form leaves out."""
+
 
 Part = str | Number | Name | Sentence
 
@@ -98,6 +113,11 @@ def say(template: str, **references: Number | Name | Sentence) -> Sentence:
         if field is not None:
             parts.append(references[field])
     return Sentence(tuple(parts))
+
+
+def aside(template: str, **references: Number | Name | Sentence) -> Aside:
+    """The same as a part of another sentence that a short form leaves out."""
+    return Aside(say(template, **references).parts)
 
 
 def join(items: Sequence[Number | Name | Sentence], last: str = "and") -> Sentence:

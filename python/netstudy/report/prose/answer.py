@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice, zip_longest
 
-from netstudy.analysis.conclusions import LevelsCompared
+from netstudy.analysis.conclusions import Concluded, LevelsCompared, Replaced
 from netstudy.analysis.effects import Effects, PairEffect, Pointless
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.metrics import Metric
@@ -65,7 +65,10 @@ def answer(result: StudyResult) -> list[Sentence]:
         ]
         for turn in zip_longest(*(_case_in_brief(result, case) for case in others))
     ] or [[]]
-    return within(chain(first, _alike(alike), *more))
+    first += _alike(alike)
+    if sum(len(str(sentence).split()) for sentence in first) > WORDS_MAX:
+        first = [sentence.without_asides() for sentence in first]
+    return within(chain(first, *more))
 
 
 @dataclass(frozen=True)
@@ -85,8 +88,7 @@ def _cases_alike(result: StudyResult) -> list[_CaseAlike]:
 
 
 def _case_alike(result: StudyResult, case: CaseResult) -> Iterator[_CaseAlike]:
-    own = (one for one in result.concluded if one.case == case.name)
-    compared = next((drawn for one in own for drawn in one.drawn), None)
+    compared = next((drawn for one in _drawn(result, case) for drawn in one.drawn), None)
     if _deciding(result, case) or not isinstance(compared, LevelsCompared):
         return
     outcomes = {row.outcome for pair in compared.pairs for row in pair.rows} - {"missing"}
@@ -97,16 +99,9 @@ def _case_alike(result: StudyResult, case: CaseResult) -> Iterator[_CaseAlike]:
 def _alike(found: Sequence[_CaseAlike]) -> Iterator[Sentence]:
     """In which test cases nothing differs, a sentence for each metric."""
     for metric in dict.fromkeys(one.metric for one in found):
+        own = [one for one in found if one.metric == metric]
         equal, open_ = (
-            Name(
-                listed(
-                    [
-                        one.case.name
-                        for one in found
-                        if one.metric == metric and one.is_decided is decided
-                    ]
-                )
-            )
+            Name(", ".join(one.case.name for one in own if one.is_decided is decided))
             for decided in (True, False)
         )
         template = "Equal in {metric}: {equal}; too close to call: {open}."
@@ -159,8 +154,7 @@ def _case(result: StudyResult, case: CaseResult) -> Iterator[Sentence]:
     tables = _deciding(result, case)
     whole = result.effects[case.name]
     if not tables:
-        drawn = (one for one in result.concluded if one.case == case.name and one.drawn)
-        own = map(sentences_of, drawn)
+        own = map(sentences_of, _drawn(result, case))
         yield from (one for turn in zip_longest(*own) for one in turn if one is not None)
     if case.loops:
         yield from map(loop_sentence, case.loops)
@@ -175,6 +169,17 @@ def _case(result: StudyResult, case: CaseResult) -> Iterator[Sentence]:
         yield from _observed(case, alone=len(result.cases) == 1)
     for found in case.panels:
         yield from (in_words(found.panel, one) for one in out_of_order(found, result))
+    if tables:
+        # What was replaced tells more of a limit than what was only looked at.
+        weighed = sorted(
+            _drawn(result, case), key=lambda one: not isinstance(one.drawn[0], Replaced)
+        )
+        yield from (sentences_of(one)[0] for one in weighed)
+
+
+def _drawn(result: StudyResult, case: CaseResult) -> list[Concluded]:
+    """What could be concluded of a test case."""
+    return [one for one in result.concluded if one.case == case.name and one.drawn]
 
 
 def _observed(case: CaseResult, *, alone: bool) -> Iterator[Sentence]:
@@ -314,7 +319,8 @@ def _how_much(found: PanelResult, table: VerdictTable, row: Comparison) -> Sente
     assert other is not None, "a decided row has both values"
     value, other = told_apart(value, other, metric)
     return say(
-        "Largest lead{where}: {value} against {other}, {ahead}.",
+        "Largest {what}{where}: {value} against {other}, {ahead}.",
+        what=Name("difference" if metric.direction == "neutral" else "lead"),
         where=at_level(panel, row.x),
         value=value,
         other=other,

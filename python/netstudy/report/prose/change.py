@@ -11,7 +11,7 @@ from netstudy.analysis.verdict import Comparison
 from netstudy.report.cellrefs import plain
 from netstudy.report.numbers import number_text, significant_text, with_unit
 from netstudy.report.prose.words import NOTHING
-from netstudy.report.refs import Name, Number, Sentence, say
+from netstudy.report.refs import Name, Number, Sentence, aside, say
 
 TIMES = ("s", "ms", "µs")
 """Units of a metric of which more is slower."""
@@ -83,7 +83,7 @@ def is_time(metric: Metric) -> bool:
 def lead(metric: Metric, change: Change) -> Sentence:
     """How far ahead the better value is: 2.46 times faster, 32 % less time, 12 % more.
 
-    `change` is the better value by the worse one.
+    `change` is the better value by the worse one; where neither way is better, one by the other.
     """
     if in_points(metric, change):
         return say("{n}{ci}", n=_points(metric, change), ci=_points_interval(metric, change))
@@ -93,9 +93,9 @@ def lead(metric: Metric, change: Change) -> Sentence:
     if is_time(metric):
         template = "{n} times faster{ci}" if is_times else "{n} less time{ci}"
     elif is_times:
-        template = "{n} times as much{ci}" if metric.direction == "higher" else "{n} times less{ci}"
+        template = "{n} times as much{ci}" if _is_more(metric, change) else "{n} times less{ci}"
     else:
-        template = "{n} more{ci}" if metric.direction == "higher" else "{n} less{ci}"
+        template = "{n} more{ci}" if _is_more(metric, change) else "{n} less{ci}"
     return say(template, n=number, ci=_interval(metric, change))
 
 
@@ -121,7 +121,7 @@ def ahead_of(metric: Metric, change: Change, other: Name) -> Sentence:
         template = "is {n} times faster than {other}{ci}"
         if not is_times:
             template = "takes {n} less time than {other}{ci}"
-    elif metric.direction == "higher":
+    elif _is_more(metric, change):
         template = "has {n} times the {what} of {other}{ci}"
         if not is_times:
             template = "has {n} more {what} than {other}{ci}"
@@ -135,6 +135,12 @@ def ahead_of(metric: Metric, change: Change, other: Name) -> Sentence:
 def in_points(metric: Metric, change: Change) -> bool:
     """Whether the change is told in percentage points: a ratio of percentages would be misread."""
     return metric.is_share and change.difference is not None
+
+
+def _is_more(metric: Metric, change: Change) -> bool:
+    """Whether what is told of is more: the better value, or of neither the one that is larger."""
+    is_larger = metric.direction == "neutral" and change.ratio > 1
+    return metric.direction == "higher" or is_larger
 
 
 def _is_endless(change: Change) -> bool:
@@ -156,7 +162,7 @@ def _points_interval(metric: Metric, change: Change) -> Sentence:
     low, high = (found.low, found.high) if value > 0 else (-found.high, -found.low)
     text = f"{number_text(low, decimals)} to {number_text(high, decimals)}"
     source = f"95 % interval of the difference, {change.source}"
-    return say(
+    return aside(
         " ({level} CI {interval})",
         level=Name("95 %"),
         interval=Number((low + high) / 2, text, source),
@@ -199,7 +205,7 @@ def _interval(metric: Metric, change: Change) -> Sentence:
         low, high = sorted((100 * (low - 1), 100 * (high - 1)), key=abs)
         decimals = _decimals(change.ratio)
         text = f"{number_text(abs(low), decimals)} to {number_text(abs(high), decimals)} %"
-    return say(
+    return aside(
         " ({level} CI {interval})",
         level=Name("95 %"),
         interval=Number((low + high) / 2, text, f"95 % interval, {told.source}"),

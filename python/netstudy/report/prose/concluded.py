@@ -39,7 +39,7 @@ from netstudy.report.prose.words import (
     things,
     value_range,
 )
-from netstudy.report.refs import Name, Number, Sentence, join, say
+from netstudy.report.refs import Name, Number, Sentence, aside, join, say
 from netstudy.report.requirement_table import bound_text
 from netstudy.study.not_reported import kind_of
 from netstudy.units import format_rate
@@ -274,7 +274,7 @@ def _interval(one: Loss, source: str) -> Sentence:
         return NOTHING
     low, high = sorted((one.last.interval.low, one.last.interval.high))
     text = f"{number_text(low, 1)} to {number_text(high, 1)} %"
-    return say(
+    return aside(
         " ({level} CI {ci})",
         level=Name("95 %"),
         ci=Number((low + high) / 2, text, f"95 % interval, {source}"),

@@ -12,7 +12,7 @@ from netstudy.report.cellrefs import count, metric_number, plain, treatment_text
 from netstudy.report.numbers import level_text, listed, number_text
 from netstudy.report.prose.change import Change, ahead_of, change_of, is_time, lead
 from netstudy.report.prose.words import NOTHING, held_levels, named, things
-from netstudy.report.refs import Name, Number, Sentence, join, say
+from netstudy.report.refs import Name, Number, Sentence, aside, join, say
 from netstudy.wire import Level, Treatment
 
 _SEVERAL = 2
@@ -50,7 +50,7 @@ def pooled_sentence(pair: PairEffect) -> Iterator[Sentence]:
     if pair.interval is not None:
         low, high = (number_text(end, 2) for end in (pair.interval.low, pair.interval.high))
         ci = Number(pair.change, f"{low} to {high}", f"95 % interval, {source}")
-        interval = say(" ({level} CI {ci})", level=Name("95 %"), ci=ci)
+        interval = aside(" ({level} CI {ci})", level=Name("95 %"), ci=ci)
     yield say(
         "{a} ÷ {b}, {metric}: {ratio}{ci} over {n} (geometric mean).",
         metric=Name(pair.metric.label),

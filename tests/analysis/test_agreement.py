@@ -71,3 +71,8 @@ def test_the_order_of_two_levels_is_compared_where_both_differ_clearly() -> None
     assert found is not None
     assert (found.compared, found.same, found.contradicted) == (3, 1, True)
     assert order_agreement(beside((1, 1)), beside((1, 1), level="b"), margin_pct=2.0) is None
+
+
+def test_a_base_of_percentages_has_no_error_by_the_last_digit_of_a_float() -> None:
+    assert Beside(1, 100.0, exactly(100.0 + 2e-14)).error_pct == 0.0
+    assert Beside(1, 100.0, exactly(100.0 + 1e-9)).error_pct != 0.0

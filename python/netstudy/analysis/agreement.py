@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -42,10 +43,12 @@ class Beside:
 
     @property
     def error(self) -> float | None:
-        """The study's own value minus the published one."""
+        """The study's own value minus the published one. The base of percentages is its own base,
+        which the arithmetic of floats misses by its last digit."""
         if self.published is None or self.own is None:
             return None
-        return self.own - self.published
+        is_equal = math.isclose(self.own, self.published, rel_tol=1e-12)
+        return 0.0 if is_equal else self.own - self.published
 
     @property
     def error_pct(self) -> float | None:

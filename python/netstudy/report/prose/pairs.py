@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from netstudy.analysis.conclusions import Replaced
 from netstudy.analysis.effects import PairEffect
@@ -23,7 +22,7 @@ def pair_sentence(pair: PairEffect, held: Treatment | None = None) -> Sentence:
     """Two levels: which one is ahead, by how much and where; or that they are equal. `held`: levels
     of other factors that were looked at alone."""
     where = held_levels(held or {})
-    measured = [row for row in pair.rows if row.outcome != "missing"]
+    measured = _measured(pair)
     if not measured:
         return say("{a} and {b} were not measured at the same levels.", **_both(pair))
     if all(row.outcome == "same" for row in measured):
@@ -73,9 +72,9 @@ def _in_all(rows: Sequence[Comparison]) -> Sentence:
 
 def _one(pair: PairEffect, row: Comparison) -> Sentence:
     if row.outcome == "undecided" or row.winner is None:
-        words = "differ in" if row.outcome == "different" else "too close to call in"
+        words = " differ in" if row.outcome == "different" else ": too close to call in"
         return say(
-            f"{{a}} and {{b}}: {words} {{metric}}.", metric=Name(pair.metric.label), **_both(pair)
+            f"{{a}} and {{b}}{words} {{metric}}.", metric=Name(pair.metric.label), **_both(pair)
         )
     source = f"{pair.metric.name}, {level_text(pair.level)} ÷ {level_text(pair.base)}"
     change = change_of(row, source)
@@ -147,7 +146,7 @@ def replaced_sentences(one: Replaced) -> Iterator[Sentence]:
     yield _verdict(one)
     for pair in one.losses:
         yield _loss_change(one, pair)
-    if one.throughput is not None and one.throughput.is_shown:
+    if one.throughput is not None and one.throughput.is_shown and not _is_of_one(one):
         yield pair_sentence(one.throughput)
     for found in one.others:
         yield _of_metric(found)
@@ -170,7 +169,7 @@ def _verdict(one: Replaced) -> Sentence:
         "factor": Name(one.factor),
     }
     pair = one.throughput
-    rows = [] if pair is None else [row for row in pair.rows if row.outcome != "missing"]
+    rows = [] if pair is None else _measured(pair)
     if pair is None or not rows:
         return say(
             "{level} in place of {base}: throughput was not measured with both, all else equal.",
@@ -189,7 +188,7 @@ def _verdict(one: Replaced) -> Sentence:
         return say(
             "The {whole} limits {metric}{where}: {level} in its place {gain}.",
             whole=_with_factor(one),
-            gain=_gain(one, pair, rows),
+            gain=_gain(one, pair),
             where=NOTHING
             if gains == len(rows)
             else say(
@@ -208,15 +207,24 @@ def _verdict(one: Replaced) -> Sentence:
     )
 
 
-def _gain(one: Replaced, pair: PairEffect, rows: Sequence[Comparison]) -> Sentence:
+def _is_of_one(one: Replaced) -> bool:
+    """Whether the verdict has how much was gained: in the one setting that there is."""
+    rows = [] if one.throughput is None else _measured(one.throughput)
+    return len(rows) == 1 and rows[0].winner == one.level
+
+
+def _gain(one: Replaced, pair: PairEffect) -> Sentence:
     """What the replacement gains: how much, where there is one setting."""
-    if len(rows) > 1:
+    if not _is_of_one(one):
         return say("raises it")
     source = f"{pair.metric.name}, {level_text(pair.level)} ÷ {level_text(pair.base)}"
-    change = change_of(rows[0], source)
+    change = change_of(_measured(pair)[0], source)
     change = change if pair.level == one.level else change.inverse()
-    alone = replace(change, interval=None, difference_interval=None)
-    return say("gives {ahead}", ahead=lead(pair.metric, alone))
+    return say("gives {ahead}", ahead=lead(pair.metric, change))
+
+
+def _measured(pair: PairEffect) -> list[Comparison]:
+    return [row for row in pair.rows if row.outcome != "missing"]
 
 
 def _with_factor(one: Replaced) -> Name:

@@ -246,6 +246,25 @@ def test_cases_in_which_nothing_differs_are_told_at_once_after_the_others(
         assert box.endswith(last) == (len(slower) == 1)
 
 
+def test_the_key_figure_is_of_a_case_in_which_something_differs(tmp_path: Path) -> None:
+    text = study_text(CONCLUDED, servers='"${servers}"').replace(
+        'count: "${servers}"', 'count: "${servers}", tcp: {congestion_control: "${control}"}'
+    )
+
+    def key_of(name: str, slower: Sequence[int]) -> str:
+        def mean(control: str, servers: int) -> float:
+            return 20.0 if control == "reno" and servers in slower else 10.0
+
+        (tmp_path / name).mkdir()
+        folder = from_text(tmp_path / name, text, records(mean))
+        key = document(folder, analyse(folder)).key_figure
+        assert key is not None
+        return key.name
+
+    assert key_of("all but the last", (8,)).startswith("case3-")
+    assert key_of("none", ()).startswith("case1-")
+
+
 def test_intervals_are_left_out_where_the_cases_do_not_fit_with_them(tmp_path: Path) -> None:
     text = study_text(CONCLUDED, servers='"${servers}"').replace(
         'count: "${servers}"', 'count: "${servers}", tcp: {congestion_control: "${control}"}'

@@ -30,6 +30,7 @@ from netstudy.report.figures import (
 )
 from netstudy.report.methods import methods, samples_of
 from netstudy.report.numbers import level_text
+from netstudy.report.prose.answer import worth_a_figure
 from netstudy.report.prose.conclude import conclusions
 from netstudy.report.prose.concluded import concluded_points
 from netstudy.report.prose.describe import case_description, study_description
@@ -221,7 +222,7 @@ def document(
         summary=tuple(summary(result)),
         concluded=tuple(concluded_points(result)),
         concluded_tables=tuple(conclusion_tables(result)),
-        key_figure=_key_figure(cases),
+        key_figure=_key_figure(result, cases),
         bed=_bed(runs),
         workload=_workload(page, runs),
         cases=cases,
@@ -293,9 +294,13 @@ def _when(environment: Mapping[str, Any]) -> Name:
     return Name(f"{day}, {machine} ({environment.get('cores')} CPUs, {environment.get('kernel')})")
 
 
-def _key_figure(cases: Sequence[CaseSection]) -> Figure | None:
-    """The figure that the summary shows: the first of the first case."""
-    return next((figure for case in cases for figure in case.drawn.figures), None)
+def _key_figure(result: StudyResult, cases: Sequence[CaseSection]) -> Figure | None:
+    """The figure that the summary shows: the first of the first case in which something differs, of
+    those that have one."""
+    worth = [case.name for case in worth_a_figure(result)]
+    by_case = zip((case.name for case in result.cases), cases, strict=True)
+    first = sorted(by_case, key=lambda named: named[0] not in worth)
+    return next((figure for _, section in first for figure in section.drawn.figures), None)
 
 
 def _problems(result: StudyResult) -> Table | None:

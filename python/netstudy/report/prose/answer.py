@@ -87,6 +87,11 @@ def _cases_alike(result: StudyResult) -> list[_CaseAlike]:
     return found if len(found) > 1 else []
 
 
+def worth_a_figure(result: StudyResult) -> list[CaseResult]:
+    """The test cases in which something differs, as far as is seen; all, if it is none."""
+    return [case for case in result.cases if not [*_case_alike(result, case)]] or [*result.cases]
+
+
 def _case_alike(result: StudyResult, case: CaseResult) -> Iterator[_CaseAlike]:
     compared = next((drawn for one in _drawn(result, case) for drawn in one.drawn), None)
     if _deciding(result, case) or not isinstance(compared, LevelsCompared):

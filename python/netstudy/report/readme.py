@@ -32,7 +32,7 @@ README = "README.md"
 
 
 def update_readme(study: Path, results: Path) -> Path:
-    """Write the results into a study's README and its first figure beside it.
+    """Write the results into a study's README and the figure of the summary beside it.
 
     Raises StudyError if the README, its markers or the results are missing.
     """
@@ -42,10 +42,9 @@ def update_readme(study: Path, results: Path) -> Path:
     folder = Results(results).resolve(str(results), done=True)
     path = study / README
     doc = document(folder, analyse(folder))
-    figure = next((f for c in doc.cases for f in c.drawn.figures), None)
-    replace_between(path, BEGIN, END, "\n\n".join(_sections(doc, figure)))
-    if figure is not None:
-        write_atomic(study / _file_of(figure), figure.wide.encode())
+    replace_between(path, BEGIN, END, "\n\n".join(_sections(doc)))
+    if doc.key_figure is not None:
+        write_atomic(study / _file_of(doc.key_figure), doc.key_figure.wide.encode())
     return path
 
 
@@ -54,8 +53,9 @@ def _file_of(figure: Figure) -> str:
     return re.sub(r"[^\w-]+", "-", figure.name) + ".svg"
 
 
-def _sections(doc: Document, figure: Figure | None) -> list[str]:
-    shown = [f"![{text(figure.alt)}]({_file_of(figure)})"] if figure else []
+def _sections(doc: Document) -> list[str]:
+    key = doc.key_figure
+    shown = [f"![{text(key.alt)}]({_file_of(key)})"] if key else []
     return [
         f"**{text(doc.question or doc.title)}**",
         *shown,

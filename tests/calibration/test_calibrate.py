@@ -121,6 +121,25 @@ def test_values_that_are_kept_for_a_blind_check_are_nothing_to_fit_to(
     assert {one.predicted for one in published_targets(shop, make_plan(shop))} == {False, True}
 
 
+@pytest.mark.parametrize(
+    ("option", "role"),
+    [
+        (["--tolerance", "etr_per_sec=1"], "for a tolerance"),
+        (["--tolerance", "etr_per_sec=1%"], "for a tolerance"),
+        (["--without", "etr_per_sec"], "to be left out"),
+    ],
+)
+def test_an_option_for_a_metric_that_has_no_value_is_refused(
+    shop: Study, capsys: pytest.CaptureFixture[str], option: list[str], role: str
+) -> None:
+    command = ["calibrate", str(shop.path), "--profile", "shop", "--fit", "app_cpu"]
+    assert invoke([*command, *option]) == 2
+    assert (
+        f'no value that is looked at is of "etr_per_sec", {role}; did you mean "etr_per_s"?'
+        in capsys.readouterr().err
+    )
+
+
 def test_the_verb_prints_json_and_refuses_a_figure_that_is_not_there(
     shop: Study, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
@@ -18,6 +18,7 @@ from netstudy.calibration.lists import Interval, descend
 from netstudy.calibration.model import FRESH_SEED, SEED, Length, Model, Trial
 from netstudy.calibration.profile import Fitted
 from netstudy.calibration.targets import Target, measured_targets, published_targets
+from netstudy.documents.nearest import did_you_mean
 from netstudy.errors import StudyError
 from netstudy.hardware import HardwareLibrary
 from netstudy.study import Study, level_text
@@ -170,9 +171,11 @@ class _Calibrator:
             found = published_targets(study, planned)
         else:
             found = measured_targets(measured, planned, options.metrics)
+        _refuse_unknown(options.left_out, found, "to be left out")
         targets = tuple(
             one for one in found if one.metric not in options.left_out and _is_in(one, options.only)
         )
+        _refuse_unknown([*options.tolerances, *options.shares], targets, "for a tolerance")
         free = len(options.figures)
         values = sum(not one.predicted for one in targets)
         if values < max(free, 1):
@@ -312,6 +315,15 @@ class _Calibrator:
         if name in self.figures:
             good.sort(key=self.figures[name].read)
         return Interval(good[0], good[-1])
+
+
+def _refuse_unknown(metrics: Iterable[str], targets: Sequence[Target], role: str) -> None:
+    """Raises StudyError for a metric that no target has: the option would have no effect."""
+    known = dict.fromkeys(one.metric for one in targets)
+    for metric in metrics:
+        if metric not in known:
+            hint = did_you_mean(metric, known)
+            raise StudyError(f'no value that is looked at is of "{metric}", {role}{hint}')
 
 
 def _is_in(target: Target, only: Mapping[str, Sequence[Level]]) -> bool:

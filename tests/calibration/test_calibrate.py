@@ -121,6 +121,16 @@ def test_values_that_are_kept_for_a_blind_check_are_nothing_to_fit_to(
     assert {one.predicted for one in published_targets(shop, make_plan(shop))} == {False, True}
 
 
+def test_a_run_that_breaks_a_law_is_told_with_the_law(
+    shop: Study, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["calibrate", str(shop.path), "--profile", "shop", "--fit", "app_cpu"]
+    assert invoke([*command, "--measure", "10 ms"]) != 0
+    message = capsys.readouterr().err
+    assert "the simulated run at users " in message
+    assert "is invalid: users = throughput x (response time + think time): " in message
+
+
 @pytest.mark.parametrize(
     ("option", "role"),
     [

@@ -14,9 +14,11 @@ from typing import Any
 from netstudy import wire
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.named import metric_named
+from netstudy.analysis.reasons import reasons
 from netstudy.analysis.samples import RunSample
 from netstudy.analysis.workloads import RELATIVE, further_of, metrics_of
 from netstudy.calibration.figures import Figure, library_with
+from netstudy.calibration.targets import treatment_text
 from netstudy.errors import StudyError, TestbedError
 from netstudy.hardware import HardwareLibrary
 from netstudy.plan import PlannedStudy, make_plan
@@ -132,7 +134,8 @@ class Model:
         Sim().run(plan, threads=self.threads, on_record=keep)
         for record in found.values():
             if record.status != "ok":
-                raise TestbedError(f"the run {record.treatment} is {record.status}: {record.error}")
+                where = f"the simulated run at {treatment_text(record.treatment)}"
+                raise TestbedError(f"{where} is {record.status}: {reasons(record)}")
         return found
 
     def _short(self, run: wire.Run) -> wire.Run:

@@ -98,7 +98,7 @@ def measured_targets(
             f"{folder.path} holds published values and no measured runs: name the study, which "
             "says which of them are kept for a blind check"
         )
-    by_treatment = {_text(run.treatment): run for run in _first_replicates(planned)}
+    by_treatment = {treatment_text(run.treatment): run for run in _first_replicates(planned)}
     table = cell_table(folder)
     found = []
     for name in metrics:
@@ -106,14 +106,14 @@ def measured_targets(
         if metric is None:
             raise StudyError(f'there is no metric "{name}" in these runs')
         for cell in table.rows:
-            estimate, run = cell.estimate(metric), by_treatment.get(_text(cell.treatment))
+            estimate, run = cell.estimate(metric), by_treatment.get(treatment_text(cell.treatment))
             if estimate is None or run is None:
                 continue
             found.append(
                 Target(
                     run=run.id,
                     treatment=cell.treatment,
-                    row=_text(cell.treatment),
+                    row=treatment_text(cell.treatment),
                     file=str(folder.path),
                     metric=name,
                     value=estimate.value,
@@ -134,7 +134,8 @@ def _spread(estimate: Estimate) -> float:
     return 0.0 if interval is None else (interval.high - interval.low) / 2 / _HALF_WIDTHS
 
 
-def _text(treatment: wire.Treatment) -> str:
+def treatment_text(treatment: wire.Treatment) -> str:
+    """Factors with their levels, in alphabetical order."""
     return ", ".join(f"{name} {level_text(level)}" for name, level in sorted(treatment.items()))
 
 

@@ -35,7 +35,7 @@ replicates: 2
 @pytest.mark.slow
 @pytest.mark.skipif(
     not may_make_namespaces(),
-    reason="needs the right to make namespaces (`netstudy doctor` says what forbids it)",
+    reason="needs root, with the right to make namespaces (CAP_SYS_ADMIN, CAP_NET_ADMIN)",
 )
 def test_the_fitted_model_says_what_a_real_run_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

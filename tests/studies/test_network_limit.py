@@ -21,7 +21,7 @@ USERS = 16
 
 in_namespaces = pytest.mark.skipif(
     not may_make_namespaces(),
-    reason="needs the right to make namespaces (`netstudy doctor` says what forbids it)",
+    reason="needs root, with the right to make namespaces (CAP_SYS_ADMIN, CAP_NET_ADMIN)",
 )
 
 

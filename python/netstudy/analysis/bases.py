@@ -94,8 +94,8 @@ def _by_place(
 def _settling(
     study: Study, case: str, table: Table | None, cells: CellTable
 ) -> Callable[[Sequence[CellRow]], Sequence[CellRow]]:
-    """What a table shows of the cells that stand in a row: of a growing factor that is not in its
-    rows, the last level that gains."""
+    """The function that picks, of the cells in one row of a table, those that the table shows. If a
+    factor grows and is not in the table's rows, that is its last level that gains; else all."""
     growing = next((one.growing for one in study.cases if one.name == case), None)
     if growing is None or growing.growth is None or table is None or growing.name in table.rows:
         return lambda rows: rows

@@ -74,8 +74,8 @@ class Judged:
     simulated: float
     """With other random numbers than those of the fit."""
     left_out: float | None
-    """What it would say, fitted to the rows of all other runs; None: it was not fitted, or the
-    other rows are too few."""
+    """The model's value when the rows of this run are left out of the fit. None: the row was not
+    fitted, or the other rows are too few."""
 
     @property
     def error(self) -> float:

@@ -66,8 +66,8 @@ class Model:
     scale: Fraction = Fraction(1)
     threads: int | None = None
     _known: dict[str, dict[str, float]] = field(default_factory=dict, repr=False)
-    """What carried-out runs showed, by what they are: most figures leave some runs as they were.
-    Their records are not kept, since a search makes thousands."""
+    """Run, as JSON -> metric -> value, so that no run is simulated twice: most figures change only
+    some runs. Whole records are not kept, since a search makes thousands."""
 
     def planned(self) -> PlannedStudy:
         """All runs of the study, with the figures as they are."""

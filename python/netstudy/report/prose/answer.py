@@ -78,11 +78,12 @@ class _CaseAlike:
     case: CaseResult
     metric: Metric
     is_decided: bool
-    """Whether they are equal, or too close to call."""
+    """True: the levels are equal. False: they are too close to call."""
 
 
 def _cases_alike(result: StudyResult) -> list[_CaseAlike]:
-    """Such test cases, if there are several: they are told at once. One has a sentence."""
+    """The test cases in which nothing differs, if there are two or more: one sentence names them
+    all. A single one keeps the sentence of its own conclusion, and the list is empty."""
     found = [one for case in result.cases for one in _case_alike(result, case)]
     return found if len(found) > 1 else []
 
@@ -175,7 +176,7 @@ def _case(result: StudyResult, case: CaseResult) -> Iterator[Sentence]:
     for found in case.panels:
         yield from (in_words(found.panel, one) for one in out_of_order(found, result))
     if tables:
-        # What was replaced tells more of a limit than what was only looked at.
+        # A replaced part is stronger evidence of a limit than an observed load, so it comes first.
         weighed = sorted(
             _drawn(result, case), key=lambda one: not isinstance(one.drawn[0], Replaced)
         )
@@ -183,7 +184,7 @@ def _case(result: StudyResult, case: CaseResult) -> Iterator[Sentence]:
 
 
 def _drawn(result: StudyResult, case: CaseResult) -> list[Concluded]:
-    """What could be concluded of a test case."""
+    """The conclusions of a test case that its records allow."""
     return [one for one in result.concluded if one.case == case.name and one.drawn]
 
 

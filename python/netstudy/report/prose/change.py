@@ -138,7 +138,8 @@ def in_points(metric: Metric, change: Change) -> bool:
 
 
 def _is_more(metric: Metric, change: Change) -> bool:
-    """Whether what is told of is more: the better value, or of neither the one that is larger."""
+    """True if the sentence says "more": higher values are better, or the metric has no better
+    direction and the ratio is above 1."""
     is_larger = metric.direction == "neutral" and change.ratio > 1
     return metric.direction == "higher" or is_larger
 

@@ -208,7 +208,7 @@ def _verdict(one: Replaced) -> Sentence:
 
 
 def _is_of_one(one: Replaced) -> bool:
-    """Whether the verdict has how much was gained: in the one setting that there is."""
+    """True if there is one setting and the replacement wins there: its verdict states the gain."""
     rows = [] if one.throughput is None else _measured(one.throughput)
     return len(rows) == 1 and rows[0].winner == one.level
 

@@ -8,6 +8,7 @@ import pytest
 from netstudy.calibration.least_squares import Floats, fit
 
 X = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
+LAST = np.array([False, False, False, False, True])
 
 
 def test_a_straight_line_is_found_exactly_and_its_interval_is_that_of_regression() -> None:
@@ -32,9 +33,8 @@ def test_leaving_a_row_out_is_a_fit_to_the_others() -> None:
         return np.asarray(wanted - at[0] * X)
 
     found = fit(residuals, (1.0,), (0.1,), rounds=8)
-    last = np.array([False, False, False, False, True])
     # To the other four the slope is exactly 1.
-    assert found.without(last) == pytest.approx([3.0], rel=1e-2)
+    assert found.without(LAST) == pytest.approx([3.0], rel=1e-2)
 
 
 def test_a_row_that_agrees_is_missed_by_no_more_without_it_where_a_fit_has_not_ended() -> None:
@@ -42,8 +42,7 @@ def test_a_row_that_agrees_is_missed_by_no_more_without_it_where_a_fit_has_not_e
         return np.asarray(X - at[0] * X)
 
     early = fit(residuals, (0.5,), (0.1,), rounds=1)
-    last = np.array([False, False, False, False, True])
-    assert early.without(last) == pytest.approx([2.5], rel=1e-2)
+    assert early.without(LAST) == pytest.approx([2.5], rel=1e-2)
 
 
 def test_what_rows_share_is_found_without_the_row_too() -> None:
@@ -54,10 +53,9 @@ def test_what_rows_share_is_found_without_the_row_too() -> None:
         return np.asarray(wanted - line - np.mean(wanted - line))
 
     found = fit(residuals, (0.5,), (0.1,), rounds=8)
-    last = np.array([False, False, False, False, True])
     # To the other four the line is exactly X, with no height of its own.
-    assert found.without(last, -np.ones((5, 1))) == pytest.approx([1.0], rel=1e-2)
-    assert found.without(last)[0] < 0.8
+    assert found.without(LAST, -np.ones((5, 1))) == pytest.approx([1.0], rel=1e-2)
+    assert found.without(LAST)[0] < 0.8
 
 
 def test_no_parameter_falls_below_zero() -> None:

@@ -1,5 +1,6 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
+use std::hint;
 
 use netstudy_units::Time;
 
@@ -87,12 +88,12 @@ const fn fold(word: u64, factor: u64) -> u64 {
 /// Most sources kept in order; a power of two, so that a mask finds a place.
 const NEAR: usize = 32;
 
-/// A few sources in the order of their times, in a ring.
+/// A few sources in the order of their times.
 #[derive(Clone, Debug)]
 struct Near {
+    /// [`Time::NEVER`] in the places without a source.
     times: [Time; NEAR],
     sources: [usize; NEAR],
-    head: usize,
     len: usize,
     /// Seed of the order at equal times.
     salt: u64,
@@ -100,82 +101,108 @@ struct Near {
 
 impl Near {
     const fn new(salt: u64) -> Self {
-        Self { times: [Time::NEVER; NEAR], sources: [0; NEAR], head: 0, len: 0, salt }
-    }
-
-    /// The slot of the source at `place` in the order.
-    #[inline]
-    const fn slot(&self, place: usize) -> usize {
-        self.head.wrapping_add(place) % NEAR
+        Self { times: [Time::NEVER; NEAR], sources: [0; NEAR], len: 0, salt }
     }
 
     #[inline]
-    const fn set(&mut self, slot: usize, source: usize, time: Time) {
-        self.times[slot] = time;
-        self.sources[slot] = source;
+    const fn set(&mut self, place: usize, source: usize, time: Time) {
+        self.times[place % NEAR] = time;
+        self.sources[place % NEAR] = source;
     }
 
     #[inline]
     const fn copy(&mut self, from: usize, to: usize) {
-        self.set(to, self.sources[from], self.times[from]);
+        self.set(to, self.sources[from % NEAR], self.times[from % NEAR]);
     }
 
-    const fn entry(&self, slot: usize) -> Entry {
-        Entry::new(self.times[slot], self.sources[slot], self.salt)
+    const fn entry(&self, place: usize) -> Entry {
+        Entry::new(self.times[place], self.sources[place], self.salt)
     }
 
-    /// Whether the source in `slot` comes before `source` at `time`.
+    /// Whether the source at `place` comes before `source` at `time`.
     #[inline]
-    fn is_before(&self, slot: usize, source: usize, time: Time) -> bool {
-        let here = self.times[slot];
-        here < time || (here == time && self.draws_before(slot, source))
+    fn is_before(&self, place: usize, source: usize, time: Time) -> bool {
+        let here = self.times[place % NEAR];
+        here < time || (here == time && self.draws_before(place, source))
     }
 
     /// The order at equal times.
     #[cold]
-    fn draws_before(&self, slot: usize, source: usize) -> bool {
-        self.entry(slot) > Entry::new(self.times[slot], source, self.salt)
+    fn draws_before(&self, place: usize, source: usize) -> bool {
+        self.entry(place) > Entry::new(self.times[place], source, self.salt)
     }
 
+    /// Sources are put off far more often than they leave, so all may move up here.
     #[inline]
-    const fn drop_first(&mut self) {
-        self.head = self.head.wrapping_add(1);
+    fn drop_first(&mut self) {
+        self.times.copy_within(1..self.len, 0);
+        self.sources.copy_within(1..self.len, 0);
         self.len -= 1;
+        self.times[self.len % NEAR] = Time::NEVER;
     }
 
-    /// Moves the first source to `time`; its place is searched from the front.
+    /// Moves the first source to `time`. Mostly it stays the first or becomes the second, and which is
+    /// hard to predict: so there is no branch between the two.
     #[inline]
     fn put_off_first(&mut self, time: Time) {
-        let last = self.slot(self.len.wrapping_sub(1));
-        let mut slot = self.slot(0);
-        let source = self.sources[slot];
-        while slot != last {
-            let next = (slot + 1) % NEAR;
-            if !self.is_before(next, source, time) {
-                break;
-            }
-            self.copy(next, slot);
-            slot = next;
+        let [_, next, after_next, ..] = self.times;
+        if after_next <= time || next == time {
+            self.put_off_far(time);
+        } else {
+            self.put_at_or_behind(0, self.sources[0], time);
         }
-        self.set(slot, source, time);
+    }
+
+    /// As [`Self::put_off_first`], to any place; it is searched from the front. Among few sources it is
+    /// mostly the third or fourth.
+    #[inline]
+    fn put_off_far(&mut self, time: Time) {
+        let source = self.sources[0];
+        let [_, _, third, fourth, fifth, ..] = self.times;
+        if third < time && fourth != time && fifth > time {
+            self.copy(1, 0);
+            self.copy(2, 1);
+            self.put_at_or_behind(2, source, time);
+            return;
+        }
+        let mut place = 0;
+        while place + 1 < self.len && self.is_before(place + 1, source, time) {
+            self.copy(place + 1, place);
+            place += 1;
+        }
+        self.set(place, source, time);
+    }
+
+    /// Puts a source at `place` or, if the source behind that is earlier, behind it, without a branch.
+    /// The times differ.
+    #[inline(always)]
+    fn put_at_or_behind(&mut self, place: usize, source: usize, time: Time) {
+        let (next, next_source) = (self.times[place + 1], self.sources[place + 1]);
+        let passes = next < time;
+        self.times[place] = hint::select_unpredictable(passes, next, time);
+        self.sources[place] = hint::select_unpredictable(passes, next_source, source);
+        self.times[place + 1] = hint::select_unpredictable(passes, time, next);
+        self.sources[place + 1] = hint::select_unpredictable(passes, source, next_source);
     }
 
     /// Adds a source; there is room for it. Its place is searched from the back.
     #[inline]
     fn insert(&mut self, source: usize, time: Time) {
         let mut place = self.len;
-        while place > 0 && !self.is_before(self.slot(place - 1), source, time) {
-            self.copy(self.slot(place - 1), self.slot(place));
+        while place > 0 && !self.is_before(place - 1, source, time) {
+            self.copy(place - 1, place);
             place -= 1;
         }
-        self.set(self.slot(place), source, time);
+        self.set(place, source, time);
         self.len += 1;
     }
 
     /// Removes the last source.
     const fn pop_last(&mut self) -> Entry {
         self.len -= 1;
-        self.entry(self.slot(self.len))
+        let entry = self.entry(self.len);
+        self.times[self.len] = Time::NEVER;
+        entry
     }
 }
 
@@ -187,12 +214,8 @@ impl EventQueue {
 
     /// The earliest source and its time; the time is [`Time::NEVER`] if there is no source.
     #[inline]
-    pub(crate) fn earliest(&self) -> (usize, Time) {
-        if self.near.len == 0 {
-            return (0, Time::NEVER);
-        }
-        let first = self.near.slot(0);
-        (self.near.sources[first], self.near.times[first])
+    pub(crate) const fn earliest(&self) -> (usize, Time) {
+        (self.near.sources[0], self.near.times[0])
     }
 
     /// Adds a source that was not in the queue.
@@ -224,7 +247,11 @@ impl EventQueue {
     #[cold]
     #[inline(never)]
     fn put_off_among_many(&mut self, time: Time) {
-        let source = self.near.sources[self.near.slot(0)];
+        let (source, last) = (self.near.sources[0], self.near.len - 1);
+        if last > 0 && !self.near.is_before(last, source, time) {
+            self.near.put_off_far(time);
+            return;
+        }
         self.near.drop_first();
         self.add_to_many(source, time);
     }
@@ -233,7 +260,7 @@ impl EventQueue {
     #[cold]
     #[inline(never)]
     fn add_to_many(&mut self, source: usize, time: Time) {
-        let last = self.near.slot(self.near.len.wrapping_sub(1));
+        let last = self.near.len.wrapping_sub(1);
         if self.near.len > 0 && !self.near.is_before(last, source, time) {
             if self.near.len == NEAR {
                 self.far.push(self.near.pop_last());
@@ -309,16 +336,18 @@ mod tests {
 
     proptest! {
         #[test]
-        fn many_sources_come_in_the_order_of_time_and_tie_break_key(
+        fn sources_come_in_the_order_of_time_and_tie_break_key(
+            sources in prop_oneof![1usize..8, 1usize..80],
             steps in prop::collection::vec((0usize..80, 0u64..40, any::<bool>()), 1..400),
         ) {
             let mut queue = EventQueue::new(5);
-            let mut twin: Vec<Option<Time>> = vec![None; 80];
+            let mut twin: Vec<Option<Time>> = vec![None; sources];
             let mut now = 0;
             for (source, ahead, takes) in steps {
+                let source = source % sources;
                 let later = Time::from_ps(now + ahead);
                 if takes {
-                    let earliest = (0..80)
+                    let earliest = (0..sources)
                         .filter_map(|source| {
                             let time = twin[source]?;
                             Some((time, tie_break_key(time, source, 5), source))

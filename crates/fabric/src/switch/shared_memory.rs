@@ -28,6 +28,7 @@ pub struct SharedMemoryConfig {
 #[derive(Clone, Debug)]
 struct Memory {
     cell_bytes: u32,
+    cells: Cells,
     pool_cells: u64,
     reserve_cells: u64,
     /// alpha in 1/1024, so that thresholds are integers.
@@ -44,6 +45,7 @@ impl Memory {
         let cell = u64::from(config.cell_bytes.max(1));
         Self {
             cell_bytes: config.cell_bytes.max(1),
+            cells: Cells::new(config.cell_bytes.max(1)),
             pool_cells: config.pool_bytes / cell,
             reserve_cells: config.port_reserve_bytes / cell,
             alpha_1024: alpha_1024(config.alpha),
@@ -56,11 +58,6 @@ impl Memory {
 
     const fn mark_above(&mut self, bytes: u64) {
         self.marked_above_cells = bytes / self.cell_bytes as u64;
-    }
-
-    #[inline]
-    const fn cells(&self, frame_bytes: u32) -> u32 {
-        frame_bytes.div_ceil(self.cell_bytes)
     }
 
     /// The part of the pool taken by a queue of `occupied` cells.
@@ -103,6 +100,33 @@ impl Memory {
     #[inline]
     const fn shrink(&mut self, before: u64, after: u64) {
         self.pool_used -= self.in_pool(before) - self.in_pool(after);
+    }
+}
+
+/// Whole cells of a frame, by a multiplication: each frame through the switch would wait for a division.
+#[derive(Clone, Copy, Debug)]
+struct Cells {
+    cell_bytes: u32,
+    /// 2^40 divided by the cell, rounded up. Its error is less than the cell, and moves no quotient
+    /// as long as dividend times cell is below 2^40.
+    reciprocal: u64,
+}
+
+impl Cells {
+    const SHIFT: u32 = 40;
+    /// No frame is longer, and none takes two cells of more.
+    const FRAME_BYTES_MAX: u32 = 1 << 19;
+
+    fn new(cell_bytes: u32) -> Self {
+        let cell_bytes = cell_bytes.min(Self::FRAME_BYTES_MAX);
+        Self { cell_bytes, reciprocal: (1_u64 << Self::SHIFT).div_ceil(u64::from(cell_bytes)) }
+    }
+
+    #[inline(always)]
+    const fn of(self, frame_bytes: u32) -> u32 {
+        debug_assert!(frame_bytes <= Self::FRAME_BYTES_MAX, "no network has such frames");
+        let dividend = (frame_bytes + self.cell_bytes - 1) as u64;
+        ((dividend * self.reciprocal) >> Self::SHIFT) as u32
     }
 }
 
@@ -160,7 +184,7 @@ impl<F: Copy> SwitchBuffer<F> for SharedMemory {
     #[inline(always)]
     fn offer(&mut self, arrival: &Arrival, _frame: &F) -> Verdict {
         let egress = arrival.egress as usize;
-        let cells = self.memory.cells(arrival.frame_bytes);
+        let cells = self.memory.cells.of(arrival.frame_bytes);
         self.release(egress, arrival.now);
         let (mut after, mut from_pool) = self.memory.needs(self.ports[egress].occupied(), cells);
         if !self.memory.fits(after, from_pool) {
@@ -226,7 +250,7 @@ impl<F> Architecture<F> for PacketMemory {
     ) -> Admission {
         let egress = arrival.egress as usize;
         let met = self.queued[egress];
-        let cells = self.memory.cells(arrival.frame_bytes);
+        let cells = self.memory.cells.of(arrival.frame_bytes);
         let (after, from_pool) = self.memory.needs(met, cells);
         if !self.memory.fits(after, from_pool) && !self.memory.is_guaranteed(arrival.ingress) {
             return Admission::Dropped;
@@ -239,7 +263,7 @@ impl<F> Architecture<F> for PacketMemory {
     }
 
     fn release(&mut self, room: &Room) {
-        let cells = u64::from(self.memory.cells(room.frame_bytes));
+        let cells = u64::from(self.memory.cells.of(room.frame_bytes));
         let queued = &mut self.queued[room.egress as usize];
         self.memory.shrink(*queued, *queued - cells);
         self.memory.queued_frames[room.ingress as usize] -= 1;
@@ -257,5 +281,32 @@ impl<F> Architecture<F> for PacketMemory {
 
     fn queue_bytes(&self, egress: u32) -> u64 {
         self.queued[egress as usize] * u64::from(self.memory.cell_bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(20_000))]
+
+        #[test]
+        fn a_frame_takes_as_many_cells_as_a_division_gives(
+            frame_bytes in 1..=Cells::FRAME_BYTES_MAX,
+            cell_bytes in prop_oneof![1..=65_536_u32, any::<u32>().prop_map(|bytes| bytes.max(1))],
+        ) {
+            prop_assert_eq!(Cells::new(cell_bytes).of(frame_bytes), frame_bytes.div_ceil(cell_bytes));
+        }
+
+        #[test]
+        fn so_does_one_at_the_edge_of_a_cell(cells in 1..=2_000_u32, cell_bytes in 1..=262_u32) {
+            let frame_bytes = cells * cell_bytes;
+            let found = Cells::new(cell_bytes);
+            prop_assert_eq!(found.of(frame_bytes), cells);
+            prop_assert_eq!(found.of(frame_bytes + 1), cells + 1);
+        }
     }
 }

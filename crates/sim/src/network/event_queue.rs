@@ -119,7 +119,8 @@ impl Near {
         Entry::new(self.times[place], self.sources[place], self.salt)
     }
 
-    /// Whether the source at `place` comes before `source` at `time`.
+    /// Whether the source at `place` has an earlier event than one of `source` at `time` would be. At equal
+    /// times the drawn order decides.
     #[inline]
     fn is_before(&self, place: usize, source: usize, time: Time) -> bool {
         let here = self.times[place % NEAR];

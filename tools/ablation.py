@@ -36,9 +36,6 @@ SWITCHES = ("arista-7124s", "nexus-5010")
 SHOWN = (COMPLETION, DROPS, RETRANSMISSIONS)
 SERVERS = (2, 4, 8, 12, 16, 20, 23)
 
-JUMBO_FRAME_BYTES = 9_018
-"""An MTU of 9000 with header and check sequence."""
-
 Change = Callable[[trial.Run], Mapping[str, Any]]
 """What a run without a mechanism has instead: path in the run -> value; empty: nothing."""
 
@@ -91,15 +88,15 @@ def queue_at_the_egress(run: trial.Run) -> Mapping[str, Any]:
     return {"network.nodes.buffer": {"kind": "output-queued", "port_buffer_bytes": memory}}
 
 
-def one_reserved_frame(run: trial.Run) -> Mapping[str, Any]:
-    """As many jumbo frames at the ingress, by a smaller buffer instead of a larger reserve."""
+def half_of_the_hysteresis(run: trial.Run) -> Mapping[str, Any]:
+    """No hysteresis at the ingress, and a buffer as long as it is then in the middle."""
     own = trial.switch(run)["buffer"]
-    if own["kind"] != "ingress-queued" or own["ingress_reserve_frames"] < 1:
+    if own["kind"] != "ingress-queued":
         return {}
-    less = (own["ingress_reserve_frames"] - 1) * JUMBO_FRAME_BYTES
+    less = own["ingress_hysteresis_bytes"] // 2
     return {
         "network.nodes.buffer.ingress_buffer_bytes": own["ingress_buffer_bytes"] - less,
-        "network.nodes.buffer.ingress_reserve_frames": 1,
+        "network.nodes.buffer.ingress_hysteresis_bytes": 0,
     }
 
 
@@ -124,7 +121,7 @@ def pause_in_memory(run: trial.Run) -> Mapping[str, Any]:
 MECHANISMS = (
     Mechanism("packet memory shared by all ports", "equal private parts", divided_memory),
     Mechanism("dynamic threshold of that memory", "all of it for one port", buffer(alpha=1e6)),
-    Mechanism("guaranteed frame of each ingress port", "none", buffer(ingress_guarantee_frames=0)),
+    Mechanism("guaranteed frames of each ingress port", "none", buffer(ingress_guarantee_frames=0)),
     Mechanism("memory in cells", "memory in bytes", buffer(cell_bytes=1)),
     Mechanism(
         "virtual output queues at the ingress", "one queue at the egress", queue_at_the_egress
@@ -177,10 +174,17 @@ MECHANISMS = (
     Mechanism("ring refilled by batches", "by single frames", nic(receive_refill_frames=1)),
     Mechanism("frames kept by the adapter", "descriptors alone", nic(receive_ring_frames=512)),
     Mechanism("packet rate of the adapter", "none", nic(packet_rate_pps=None)),
+    Mechanism("hysteresis at the ingress", "none", buffer(ingress_hysteresis_bytes=0)),
     Mechanism(
-        "room for full frames kept free at the ingress",
-        "of one frame, as much less of the buffer",
-        one_reserved_frame,
+        "hysteresis at the ingress, once more",
+        "none, half of it less of the buffer",
+        half_of_the_hysteresis,
+    ),
+    Mechanism("ingress buffer in cells", "in bytes", buffer(ingress_cell_bytes=1)),
+    Mechanism(
+        "packets that the adapter cuts",
+        "frames that are segments",
+        host(offload_request_bytes=0),
     ),
     Mechanism(
         "batches of received frames",
@@ -208,7 +212,7 @@ MECHANISMS = (
         "1 MB",
         host(send_buffer_bytes=1_000_000, receive_buffer_bytes=1_000_000),
     ),
-    Mechanism("interrupts after 30 us", "after 100 us", nic(interrupt_delay_ns=100_000)),
+    Mechanism("interrupts of the profile", "after 100 us", nic(interrupt_delay_ns=100_000)),
     Mechanism("no segments merged", "up to 64 KiB", nic(receive_merge_bytes=65_535)),
     Mechanism(
         "reader that does not heed the number of servers",
@@ -216,11 +220,11 @@ MECHANISMS = (
         reader_by_servers,
     ),
     Mechanism(
-        "CPU time of 1 us a frame and 12.5 Gbit/s",
+        "CPU time of the profile, about a microsecond a frame and 12.5 Gbit/s",
         "half of it",
         nic(receive_frame_ns=500, receive_rate_bps=25_000_000_000),
     ),
-    Mechanism("one guaranteed frame", "six", buffer(ingress_guarantee_frames=6)),
+    Mechanism("guaranteed frames of the profile", "six", buffer(ingress_guarantee_frames=6)),
     Mechanism(
         "latencies of 10 us", "of 30 us", nic(send_latency_ns=30_000, receive_latency_ns=30_000)
     ),

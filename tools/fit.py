@@ -106,22 +106,21 @@ def _lists(**profiles: Mapping[str, tuple[float, ...]]) -> dict[Figure, tuple[fl
 
 LISTS = _lists(
     arista_7124s={
-        "alpha": (0.75, 0.8, 0.85, 1.0),
-        "ingress_guarantee": (0, 1, 2),
-        "cell": (512, 1_024, 2_048),
+        "alpha": (0.6, 0.65, 0.7, 0.75, 0.8, 0.9),
+        "ingress_guarantee": (1, 2, 3),
     },
     ucs_c200_rhel54={
-        "tcp.read_at_once": (15, 20, 25, 30),
-        "nic.interrupt_delay": (15_000, 30_000, 60_000),
-        "nic.receive_per_frame": (850, 1_000, 1_150),
-        "nic.packet_rate": (500_000, 540_000, 580_000, 620_000, 700_000),
-        "nic.receive_ring": (640, 704, 768, 832),
+        "tcp.read_at_once": (15, 25, 35, 50),
+        "nic.interrupt_delay": (0, 5_000, 15_000, 30_000),
+        "nic.receive_per_frame": (925, 1_000, 1_075, 1_150),
+        "nic.packet_rate": (500_000, 520_000, 540_000, 560_000, 580_000),
+        "nic.receive_ring": (768, 832, 896, 960),
     },
     nexus_5010={
-        "ingress_buffer": (153_600, 162_816, 172_032),
-        "ingress_reserve": (9, 10, 11),
-        "egress_buffer": (9_216, 18_432, 27_648, 36_864),
-        "random_arbitration": (0, 10, 50),
+        "ingress_buffer": (209_760, 218_880, 228_000),
+        "ingress_hysteresis": (63_840, 68_000, 72_960, 77_520),
+        "egress_buffer": (0, 9_216, 18_432),
+        "random_arbitration": (10, 30, 50, 100),
     },
 )
 """Each figure that is fitted, and what it could be, in ascending order and its smallest unit."""

@@ -187,9 +187,13 @@ def disorder(model: type[BaseModel], values: Mapping[str, Any]) -> Iterator[Diso
 
 
 def without_effect(model: type[BaseModel], values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Settings without an effect, each with the setting that it needs and that has no value."""
+    """Settings without an effect, each with the setting that it needs and that is not so."""
     by_wired = {knob.wired: knob.name for knob in knobs(model).values()}
     pairs: tuple[tuple[str, str], ...] = getattr(model, "NEEDS", ())
     for name, needed in ((by_wired[one], by_wired[other]) for one, other in pairs):
-        if values.get(needed) is None:
+        if values.get(name) and not values.get(needed):
             yield name, needed
+    only: tuple[tuple[str, str, str], ...] = getattr(model, "ONLY_WITH", ())
+    for wired, other, value in only:
+        if values.get(by_wired[wired]) and values.get(by_wired[other]) != value:
+            yield by_wired[wired], f"{by_wired[other]}: {value}"

@@ -209,6 +209,18 @@ def test_a_setting_of_pauses_that_nobody_asks_for_is_refused(setting: str, write
     assert told.endswith(f"topology.server.nic.{name}: has no effect without pause_high")
 
 
+@pytest.mark.parametrize(
+    ("other", "needed"),
+    [("profile: linux-6", "recovery: fack"), ("offload_burst: 0 B", "offload_burst")],
+)
+def test_requests_of_an_adapter_that_nothing_cuts_are_refused(
+    other: str, needed: str, write: Write
+) -> None:
+    base = "profile: linux-2.6.18, " if "profile" not in other else ""
+    told = refused(write, (SERVER, f"{SERVER} tcp: {{{base}{other}, offload_request: 16 KiB}},"))
+    assert told.endswith(f"server.tcp.offload_request: has no effect without {needed}")
+
+
 def test_pauses_are_set_beside_the_threshold_of_a_profile(write: Write) -> None:
     asks = f"{SERVER} nic: {{pause_high: 60, pause_low: 6, pause_quanta: 10}},"
     assert make_plan(load(write((SERVER, asks)))).plan.runs

@@ -191,18 +191,20 @@ def test_the_two_published_switches_on_the_wire() -> None:
     assert buffers["arista-7124s"] == wire.SharedMemory(
         pool_bytes=1_240_000,
         port_reserve_bytes=20_000,
-        cell_bytes=1024,
-        alpha=0.85,
-        ingress_guarantee_frames=1,
+        cell_bytes=512,
+        alpha=0.7,
+        ingress_guarantee_frames=2,
     )
     figures = HardwareLibrary.default().switch("nexus-5010").figures
     assert figures.ingress_buffer
-    assert figures.ingress_reserve
+    assert figures.ingress_cell
+    assert figures.ingress_hysteresis
     assert figures.egress_buffer
     assert figures.random_arbitration
     assert buffers["nexus-5010"] == wire.IngressQueued(
         ingress_buffer_bytes=figures.ingress_buffer.value,
-        ingress_reserve_frames=int(figures.ingress_reserve.value),
+        ingress_cell_bytes=int(figures.ingress_cell.value),
+        ingress_hysteresis_bytes=figures.ingress_hysteresis.value,
         egress_buffer_bytes=figures.egress_buffer.value,
         random_arbitration_pct=int(figures.random_arbitration.value),
     )

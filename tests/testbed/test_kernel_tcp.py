@@ -115,6 +115,7 @@ def test_the_minimum_timeout_goes_into_the_route_in_whole_milliseconds() -> None
         ({"read_at_once_pct": 30}, "30 % is not imposed"),
         ({"offload_rule": "deferral"}, "sizes its bursts by the pacing rate"),
         ({"offload_burst_bytes": 262_144}, "65536 bytes at most"),
+        ({"offload_request_bytes": 16_384}, "requests of 16384 bytes are not imposed"),
         ({"limit_output_bytes": 0}, "holds a connection back while a millisecond of its own data"),
     ],
 )

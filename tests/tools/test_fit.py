@@ -126,7 +126,7 @@ def test_a_run_that_was_carried_out_is_not_carried_out_again(
     monkeypatch.setattr(trial, "simulate", counting)
     known = Simulator()
     first = known(base)
-    other = known(fit.with_chosen(base, {figure("ingress_guarantee"): 2}))
+    other = known(fit.with_chosen(base, {figure("ingress_guarantee"): 1}))
     assert known(base) == first
     assert asked == [2, 1]
     assert [one.treatment for one in other] == [one.treatment for one in first]
@@ -152,10 +152,10 @@ def test_every_list_is_of_a_fitted_figure_and_every_fitted_figure_has_one() -> N
 
 @pytest.fixture
 def truth(monkeypatch: pytest.MonkeyPatch) -> trial.Plan:
-    """A plan whose published values are what it gives with a guarantee of two frames."""
+    """A plan whose published values are what it gives with a guarantee of one frame."""
     base = trial.plan(20, 1, (12, 23), 5, ("4 MB",))
     guarantee = figure("ingress_guarantee")
-    made = trial.simulate(fit.with_chosen(base, {guarantee: 2}))
+    made = trial.simulate(fit.with_chosen(base, {guarantee: 1}))
     monkeypatch.setattr(trial, "published", lambda: tuple(values(pooled(map(means, made)))))
     fitted = (guarantee, figure("read_at_once"))
     monkeypatch.setattr(fit, "LISTS", {one: LISTS[one] for one in fitted})
@@ -173,15 +173,15 @@ def test_a_fit_finds_the_figure_that_a_table_was_made_with(truth: trial.Plan) ->
     simulate = Simulator()
     before = fit.in_profiles(truth)
     found = fit.fit(truth, simulate)
-    assert before[figure("ingress_guarantee")] == 1
-    assert found == {**before, figure("ingress_guarantee"): 2}
+    assert before[figure("ingress_guarantee")] == 2
+    assert found == {**before, figure("ingress_guarantee"): 1}
     assert errors(pooled(simulate(fit.with_chosen(truth, found)))) == pytest.approx([0.0])
 
 
 def test_the_interval_of_a_figure_holds_it_and_not_what_fits_worse(truth: trial.Plan) -> None:
     guarantee = figure("ingress_guarantee")
-    chosen = {**fit.in_profiles(truth), guarantee: 2}
-    assert fit.interval(guarantee, chosen, truth, Simulator()) == Interval(2, 2)
+    chosen = {**fit.in_profiles(truth), guarantee: 1}
+    assert fit.interval(guarantee, chosen, truth, Simulator()) == Interval(1, 2)
 
 
 def test_only_the_value_and_the_interval_of_a_profile_are_written(hardware: Path) -> None:
@@ -208,11 +208,11 @@ def test_what_is_written_can_be_read(hardware: Path) -> None:
     library = HardwareLibrary((hardware,))
     switch, host = library.switch("nexus-5010"), library.host("ucs-c200-rhel54")
     assert switch.figures.random_arbitration is not None
-    assert switch.figures.random_arbitration.interval == (0.0, 50.0)
+    assert switch.figures.random_arbitration.interval == (10.0, 100.0)
     assert host.tcp.read_at_once is not None
     assert host.tcp.read_at_once.value == 15
     assert host.nic.receive_per_frame is not None
-    assert host.nic.receive_per_frame.value == 850
+    assert host.nic.receive_per_frame.value == 925
 
 
 def reads_at_once(plan: trial.Plan) -> list[int]:

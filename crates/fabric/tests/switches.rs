@@ -129,7 +129,7 @@ proptest! {
         random_pct in 0u32..=100,
     ) {
         let config = IngressQueuedConfig {
-            ingress_buffer_bytes: ingress_buffer, reserve_frames: 1, egress_buffer_bytes: egress_buffer, random_pct,
+            ingress_buffer_bytes: ingress_buffer, cell_bytes: 1, hysteresis_bytes: 0, reserve_frames: 1, egress_buffer_bytes: egress_buffer, random_pct,
         };
         let mut switch = IngressQueued::new(&links(), &config);
         let mut chance = Counter(7);
@@ -234,6 +234,8 @@ fn a_full_pool_still_takes_one_frame_of_a_port_that_has_none() {
 const fn in_turn(ingress_buffer_bytes: u64) -> IngressQueuedConfig {
     IngressQueuedConfig {
         ingress_buffer_bytes,
+        cell_bytes: 1,
+        hysteresis_bytes: 0,
         reserve_frames: 1,
         egress_buffer_bytes: 0,
         random_pct: 0,
@@ -302,6 +304,39 @@ fn a_port_that_cuts_through_keeps_room_for_some_full_frames() {
         (1..20).filter(|number| switch.offer(&frame, number) == Verdict::Held).count()
     };
     assert_eq!([0, 1, 2, 4, 11].map(held), [10, 10, 9, 7, 0]);
+}
+
+/// How many of the numbered frames of 1500 bytes one port holds, behind one on the wire.
+fn held(switch: &mut IngressQueued<u32>, numbers: std::ops::Range<u32>) -> Vec<u32> {
+    let frame =
+        Arrival { now: Time::ZERO, ready: Time::ZERO, ingress: 1, egress: 0, frame_bytes: 1500 };
+    numbers.filter(|number| switch.offer(&frame, number) == Verdict::Held).collect()
+}
+
+#[test]
+fn a_port_that_was_full_takes_frames_again_once_the_hysteresis_is_free() {
+    let config = IngressQueuedConfig { hysteresis_bytes: 3000, ..in_turn(4 * 1500) };
+    let mut switch = IngressQueued::new(&links(), &config);
+    assert_eq!(held(&mut switch, 0..7), [1, 2, 3, 4], "the first is on the wire");
+    let mut chance = Counter(1);
+    switch.grant(&mut chance);
+    assert_eq!(held(&mut switch, 10..11), [], "there is room for one");
+    switch.grant(&mut chance);
+    assert_eq!(held(&mut switch, 20..21), []);
+    switch.grant(&mut chance);
+    assert_eq!(held(&mut switch, 30..34), [30, 31, 32], "there is room for one and the hysteresis");
+}
+
+#[test]
+fn frames_take_whole_cells_of_an_ingress_buffer() {
+    // Ten cells of 160 bytes a frame of 1500.
+    for (cells, frames) in [(39, 3), (40, 4), (41, 4)] {
+        let config = IngressQueuedConfig { cell_bytes: 160, ..in_turn(cells * 160) };
+        let mut switch = IngressQueued::new(&links(), &config);
+        assert_eq!(held(&mut switch, 0..7).len(), frames);
+        while switch.grant(&mut Counter(1)).is_some() {}
+        assert_eq!(held(&mut switch, 7..14).len(), frames, "all of it is free again");
+    }
 }
 
 #[test]

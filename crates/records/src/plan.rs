@@ -289,6 +289,9 @@ pub struct Tcp {
     pub offload_burst_bytes: u32,
     /// How bursts are made.
     pub offload_rule: OffloadRule,
+    /// Bytes of a packet that the adapter takes in one request and cuts into segments by itself; 0: it takes
+    /// packets as a whole.
+    pub offload_request_bytes: u32,
     /// Memory that a connection's own packets may take in its host before it holds back; 0 is no limit.
     pub limit_output_bytes: u32,
     /// Most bytes sent and not acknowledged.
@@ -409,6 +412,10 @@ pub enum Buffer {
     IngressQueued {
         /// Room of each ingress port.
         ingress_buffer_bytes: u64,
+        /// A frame takes whole cells of it.
+        ingress_cell_bytes: u32,
+        /// Room beyond that of a frame that a port must have again once it was full.
+        ingress_hysteresis_bytes: u64,
         /// Full frames that a port which cuts through must have room for.
         ingress_reserve_frames: u32,
         /// Bytes that an egress port may have pulled beyond the frame on the wire.

@@ -813,6 +813,7 @@ fn tcp_config(tcp: &records::Tcp) -> Config {
             records::OffloadRule::Deferral => OffloadRule::Deferral,
             records::OffloadRule::Autosizing => OffloadRule::Autosizing,
         },
+        offload_request_bytes: tcp.offload_request_bytes,
         limit_output_bytes: tcp.limit_output_bytes,
         sack: tcp.sack,
         timestamps: tcp.timestamps,

@@ -26,6 +26,18 @@ impl Jiffies {
         span.as_ps().div_ceil(self.tick.as_ps())
     }
 
+    /// The ticks from `earlier` to `later`, as a span.
+    #[must_use]
+    pub fn between(self, earlier: Time, later: Time) -> Duration {
+        self.span(self.at(later) - self.at(earlier))
+    }
+
+    /// The whole ticks in a span.
+    #[must_use]
+    pub fn within(self, span: Duration) -> Duration {
+        self.span(span.as_ps() / self.tick.as_ps())
+    }
+
     /// How long `ticks` are.
     #[must_use]
     pub fn span(self, ticks: u64) -> Duration {

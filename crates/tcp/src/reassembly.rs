@@ -95,6 +95,15 @@ impl Reassembly {
         self.next - before
     }
 
+    /// The part of `range` that is here already, of the first piece that has any.
+    pub(crate) fn held(&self, range: Range) -> Option<Range> {
+        let delivered = Range { start: 0, end: self.next };
+        let piece = core::iter::once(&delivered)
+            .chain(&self.islands)
+            .find(|piece| piece.start < range.end && range.start < piece.end)?;
+        Some(Range { start: range.start.max(piece.start), end: range.end.min(piece.end) })
+    }
+
     /// Takes the next `len` bytes, while there is no island.
     #[inline]
     pub(crate) fn advance(&mut self, len: u32) {

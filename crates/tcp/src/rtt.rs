@@ -1,5 +1,7 @@
 use netstudy_units::Duration;
 
+use crate::Jiffies;
+
 /// The quantity that the minimum timeout bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RtoRule {
@@ -26,6 +28,8 @@ pub struct RttEstimator {
     min_rto: Duration,
     max_rto: Duration,
     granularity: Duration,
+    /// The smoothed round-trip time counts in whole ticks of it.
+    ticks: Option<Jiffies>,
     backoff: u32,
     /// The timeout that follows from all of these; it is read more often than they change.
     rto: Duration,
@@ -52,9 +56,18 @@ impl RttEstimator {
             min_rto,
             max_rto,
             granularity,
+            ticks: None,
             backoff: 0,
             rto: initial_rto.min(max_rto),
         }
+    }
+
+    /// With a smoothed round-trip time that counts in whole ticks of `clock`, if there is one (`__tcp_set_rto`: the
+    /// fixed point of `srtt` is cut off).
+    #[must_use]
+    pub const fn in_ticks(mut self, clock: Option<Jiffies>) -> Self {
+        self.ticks = clock;
+        self
     }
 
     /// The smoothed round-trip time, once there was a sample.
@@ -131,6 +144,7 @@ impl RttEstimator {
             None => self.initial_rto,
             // RFC 6298 (2.3): K = 4; (2.4): not below the minimum.
             Some(srtt) => {
+                let srtt = self.ticks.map_or(srtt, |clock| clock.within(srtt));
                 let variation = (self.rttvar * 4).max(self.granularity);
                 match self.rule {
                     RtoRule::Rfc6298 => (srtt + variation).max(self.min_rto),

@@ -115,6 +115,16 @@ impl SackBlocks {
         self.blocks[0] = (self.blocks[0] & !0xffff_ffff) | (end & 0xffff_ffff);
     }
 
+    /// With `first`, if there is one, in front of them (RFC 2883); an excess block is left out.
+    #[inline]
+    pub(crate) fn behind(mut self, first: Option<Range>) -> Self {
+        if let Some(first) = first {
+            self.blocks.rotate_right(1);
+            self.blocks[0] = pack(first);
+        }
+        self
+    }
+
     /// Adds a block, which is not empty; an excess block is left out.
     pub fn push(&mut self, block: Range) {
         debug_assert!(block.start < block.end, "an empty block is none");

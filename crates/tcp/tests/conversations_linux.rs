@@ -1,6 +1,6 @@
 //! The conversations whose outcome does not depend on the recovery, under the TCP of Linux 2.6.18: the
-//! same files as in `conversations.rs`, only the template of the lab differs. `linux` is about that
-//! TCP alone.
+//! same files as in `conversations.rs`, only the template of the lab differs. `linux` and
+//! `requests` are about that TCP alone.
 
 #[path = "lab/mod.rs"]
 mod fixture;
@@ -25,6 +25,8 @@ mod handshake;
 mod linux;
 #[path = "conversations/loss.rs"]
 mod loss;
+#[path = "conversations/requests.rs"]
+mod requests;
 #[path = "conversations/timeout.rs"]
 mod timeout;
 #[path = "conversations/traffic.rs"]

@@ -42,6 +42,7 @@ struct Flavour {
     congestion: Congestion,
     offload_bytes: u32,
     offload_rule: OffloadRule,
+    offload_request_bytes: u32,
     limit_output_bytes: u32,
     rto_rule: RtoRule,
 }
@@ -89,17 +90,28 @@ fn flavour() -> impl Strategy<Value = Flavour> {
         select(recoveries()),
         select(congestion),
         select(vec![0_u32, 1, 3000, 26_844, 65_536]),
-        select(vec![OffloadRule::Deferral, OffloadRule::Autosizing]),
+        (
+            select(vec![OffloadRule::Deferral, OffloadRule::Autosizing]),
+            select(vec![0_u32, 4096, 16_384]),
+        ),
         select(vec![0_u32, 1, 4_000, 1 << 20]),
         select(vec![RtoRule::Rfc6298, RtoRule::Linux]),
     )
         .prop_map(
-            |(recovery, congestion, offload_bytes, offload_rule, limit_output_bytes, rto_rule)| {
+            |(
+                recovery,
+                congestion,
+                offload_bytes,
+                (offload_rule, requests),
+                limit_output_bytes,
+                rto_rule,
+            )| {
                 Flavour {
                     recovery,
                     congestion,
                     offload_bytes,
                     offload_rule,
+                    offload_request_bytes: requests,
                     limit_output_bytes,
                     rto_rule,
                 }
@@ -207,6 +219,7 @@ fn setup(ends: &Ends, network: &Network) -> Setup {
             c.congestion = flavour.congestion;
             c.offload_bytes = flavour.offload_bytes;
             c.offload_rule = flavour.offload_rule;
+            c.offload_request_bytes = flavour.offload_request_bytes;
             c.limit_output_bytes = flavour.limit_output_bytes;
             c.rto_rule = flavour.rto_rule;
         }

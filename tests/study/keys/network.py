@@ -170,6 +170,7 @@ NETWORK = {
             "restart_after_idle": False,
             "offload_burst": "7 kB",
             "offload_rule": "autosizing",
+            "offload_request": "12 KiB",
             "limit_output": "7 kB",
             "send_buffer": "70 kB",
             "receive_buffer": "70 kB",
@@ -247,6 +248,8 @@ NETWORK = {
             _SWITCH,
             {
                 "ingress_buffer": "70 kB",
+                "ingress_cell": "70 B",
+                "ingress_hysteresis": "7 kB",
                 "ingress_reserve": 7,
                 "egress_buffer": "70 kB",
                 "random_arbitration": "70 %",

@@ -3,6 +3,7 @@ use alloc::vec::Vec;
 use netstudy_ring::Ring;
 use netstudy_units::{Duration, Time};
 
+use super::cells::Cells;
 use super::{Arrival, Chance, Grant, NEVER_MARKED, SwitchBuffer, Verdict};
 use crate::stepped::{Admission, Architecture, Pulled, Room};
 use crate::{Link, Transmitter};
@@ -12,6 +13,10 @@ use crate::{Link, Transmitter};
 pub struct IngressQueuedConfig {
     /// Room of each ingress port.
     pub ingress_buffer_bytes: u64,
+    /// A frame takes whole cells of this size.
+    pub cell_bytes: u32,
+    /// Once a frame has found no room at a port, the next one must find this much more.
+    pub hysteresis_bytes: u64,
     /// Full frames that a port must have room for before it lets one in, where it does not know how long
     /// an arriving frame is ([`IngressBuffers::reserving`]).
     pub reserve_frames: u32,
@@ -146,6 +151,7 @@ impl<F: Copy + Default> SwitchBuffer<F> for IngressQueued<F> {
 #[derive(Clone, Debug)]
 pub struct IngressBuffers<F, W = ()> {
     config: IngressQueuedConfig,
+    cells: Cells,
     marked_above_bytes: u64,
     ingresses: Vec<Ingress>,
     egresses: Vec<Egress<F, W>>,
@@ -153,9 +159,12 @@ pub struct IngressBuffers<F, W = ()> {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Ingress {
+    /// Bytes of its cells that hold frames.
     occupied: u64,
     /// The least room that a frame must find.
-    reserved_bytes: u32,
+    reserved_bytes: u64,
+    /// No room was found last.
+    is_full: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -191,6 +200,7 @@ impl<F: Copy + Default, W> IngressBuffers<F, W> {
         };
         Self {
             config: *config,
+            cells: Cells::new(config.cell_bytes.max(1)),
             marked_above_bytes: NEVER_MARKED,
             ingresses: links.iter().map(|_| Ingress::default()).collect(),
             egresses: links.iter().map(egress).collect(),
@@ -202,7 +212,8 @@ impl<F: Copy + Default, W> IngressBuffers<F, W> {
     #[must_use]
     pub fn reserving(mut self, bytes: impl Fn(u32) -> u32) -> Self {
         for (port, ingress) in (0..).zip(&mut self.ingresses) {
-            ingress.reserved_bytes = bytes(port).saturating_mul(self.config.reserve_frames);
+            ingress.reserved_bytes =
+                self.cells.bytes(bytes(port)) * u64::from(self.config.reserve_frames);
         }
         self
     }
@@ -230,7 +241,7 @@ impl<F: Copy + Default, W> IngressBuffers<F, W> {
     #[inline(always)]
     fn take(&mut self, egress: u32, place: usize) -> u32 {
         let (ingress, frame_bytes) = self.egresses[egress as usize].queues.drop_front(place);
-        self.ingresses[ingress as usize].occupied -= u64::from(frame_bytes);
+        self.ingresses[ingress as usize].occupied -= self.cells.bytes(frame_bytes);
         ingress
     }
 
@@ -250,11 +261,14 @@ impl<F: Copy + Default, W> IngressBuffers<F, W> {
             return Admission::Queued { marked: false };
         }
         let ingress = &mut self.ingresses[arrival.ingress as usize];
-        let room = u64::from(arrival.frame_bytes.max(ingress.reserved_bytes));
-        if ingress.occupied + room > self.config.ingress_buffer_bytes {
+        let taken = self.cells.bytes(arrival.frame_bytes);
+        let spare = if ingress.is_full { self.config.hysteresis_bytes } else { 0 };
+        let needed = taken.max(ingress.reserved_bytes) + spare;
+        ingress.is_full = ingress.occupied + needed > self.config.ingress_buffer_bytes;
+        if ingress.is_full {
             return Admission::Dropped;
         }
-        ingress.occupied += u64::from(arrival.frame_bytes);
+        ingress.occupied += taken;
         egress.queues.push(arrival, frame);
         Admission::Held
     }

@@ -1,5 +1,6 @@
 //! Switches: where frames wait, and which are dropped. One buffer architecture, one file.
 
+mod cells;
 mod ingress_queued;
 mod output_queued;
 mod shared_memory;

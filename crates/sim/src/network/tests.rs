@@ -102,15 +102,19 @@ fn buffers() -> impl Strategy<Value = Buffer> {
                 }
             }
         ),
-        (room(), 0..4_u32, 0..30_000_u32, 0..101_u32).prop_map(
+        (room(), 1..300_u32, 0..9_000_u64, 0..4_u32, 0..30_000_u32, 0..101_u32).prop_map(
             |(
                 ingress_buffer_bytes,
+                ingress_cell_bytes,
+                ingress_hysteresis_bytes,
                 ingress_reserve_frames,
                 egress_buffer_bytes,
                 random_arbitration_pct,
             )| {
                 Buffer::IngressQueued {
                     ingress_buffer_bytes,
+                    ingress_cell_bytes,
+                    ingress_hysteresis_bytes,
                     ingress_reserve_frames,
                     egress_buffer_bytes,
                     random_arbitration_pct,

@@ -21,6 +21,8 @@ pub(crate) const GUARANTEED: Buffer = Buffer::SharedMemory {
 };
 pub(crate) const INGRESS: Buffer = Buffer::IngressQueued {
     ingress_buffer_bytes: 86_000,
+    ingress_cell_bytes: 1,
+    ingress_hysteresis_bytes: 0,
     ingress_reserve_frames: 1,
     egress_buffer_bytes: 7_000,
     random_arbitration_pct: 75,
@@ -156,6 +158,7 @@ fn tcp() -> Tcp {
         rto_rule: RtoRule::Rfc6298,
         offload_burst_bytes: 0,
         offload_rule: OffloadRule::Deferral,
+        offload_request_bytes: 0,
         limit_output_bytes: 0,
         read_at_once_pct: 0,
         sack: true,

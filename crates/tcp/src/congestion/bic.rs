@@ -128,6 +128,11 @@ impl CongestionControl for Bic {
         *self = Self::default();
     }
 
+    /// `bictcp_undo_cwnd`
+    fn undone(&self, cwnd: u32) -> u32 {
+        cwnd.max(self.last_max)
+    }
+
     /// `initial_ssthresh`: 100 in Linux 2.6.18, none in later kernels and in that of Red Hat Enterprise
     /// Linux 5.6. A connection that has ever lost anything has another threshold.
     fn initial_ssthresh(&self) -> u32 {

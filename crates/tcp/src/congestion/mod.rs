@@ -144,6 +144,12 @@ pub trait CongestionControl {
     /// The retransmission timer expired.
     fn on_timeout(&mut self) {}
 
+    /// The window after a reduction that proved needless, with `cwnd` segments after it. Asked by
+    /// recoveries that do not keep the window before it themselves.
+    fn undone(&self, cwnd: u32) -> u32 {
+        cwnd
+    }
+
     /// The slow start threshold of a new connection.
     fn initial_ssthresh(&self) -> u32 {
         u32::MAX
@@ -222,6 +228,10 @@ impl CongestionControl for Congestion {
 
     fn on_timeout(&mut self) {
         each!(self, control => control.on_timeout());
+    }
+
+    fn undone(&self, cwnd: u32) -> u32 {
+        each!(self, control => control.undone(cwnd))
     }
 
     fn initial_ssthresh(&self) -> u32 {

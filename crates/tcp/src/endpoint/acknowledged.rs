@@ -62,7 +62,11 @@ impl Endpoint {
         } else {
             return None;
         };
-        self.rtt.sample(rtt);
+        // Less than a tick counts as one (`tcp_rtt_estimator`).
+        let measured = self.coarse_clock.map_or(rtt, |clock| {
+            clock.between(now.saturating_sub(rtt), now).max(self.config.clock_tick)
+        });
+        self.rtt.sample(measured);
         Some(rtt)
     }
 

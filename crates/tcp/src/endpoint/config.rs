@@ -5,7 +5,8 @@ use alloc::string::String;
 
 use netstudy_units::{Duration, headers};
 
-use crate::{Congestion, Recovery, RtoRule, Segment};
+use super::packets::PAGE_BYTES;
+use crate::{Congestion, Jiffies, Recovery, RtoRule, Segment};
 
 /// Longest duration in a configuration: sums of a few of them are far from the 213 days of a
 /// [`Time`](netstudy_units::Time).
@@ -31,6 +32,10 @@ pub struct Config {
     pub offload_bytes: u32,
     /// The size of bursts, and their deferral.
     pub offload_rule: OffloadRule,
+    /// The adapter takes a packet in requests of so many bytes, in whole pages, and cuts each of them into
+    /// segments by itself. Smaller requests: more frames than TCP counts segments. Zero: it takes a packet
+    /// as a whole. With [`Recovery::Fack`], which counts packets.
+    pub offload_request_bytes: u32,
     /// TCP small queues: before the next packet is held back, this end's packets may take as much
     /// memory in the host as the pacing rate carries in a millisecond, at least two packets, and at
     /// most this (`tcp_limit_output_bytes` of Linux). Larger means a longer queue in the host. Zero: no
@@ -122,7 +127,24 @@ impl Config {
                 return Err(format!("the {what} are 0: at least 1 is needed"));
             }
         }
+        self.check_requests()
+    }
+
+    fn check_requests(&self) -> Result<(), String> {
+        let bytes = self.offload_request_bytes;
+        if !bytes.is_multiple_of(PAGE_BYTES) {
+            return Err(format!(
+                "an adapter takes requests of whole pages of {PAGE_BYTES} B, not of {bytes} B"
+            ));
+        }
         Ok(())
+    }
+
+    /// The clock, where times are kept in its ticks: Linux 2.6.18 measures round trips and gaps so, later kernels in
+    /// microseconds.
+    pub(crate) fn coarse_clock(&self) -> Option<Jiffies> {
+        let is_coarse = self.recovery == Recovery::Fack && self.clock_tick > Duration::ZERO;
+        is_coarse.then(|| Jiffies::new(self.clock_tick, self.clock_phase))
     }
 
     fn check_times(&self) -> Result<(), String> {

@@ -200,12 +200,12 @@ impl Endpoint {
         self.sack &= segment.syn.sack_permitted;
         self.timestamps &= segment.syn.timestamps;
         self.ecn.take_syn(segment.flags);
-        recovery::on_options(self);
         self.ts_recent = segment.ts_value;
         self.mss = self.mss.min(u32::from(segment.syn.mss_bytes));
         if self.timestamps {
             self.mss -= Segment::TIMESTAMPS_BYTES;
         }
+        recovery::on_options(self);
         match segment.syn.window_scale {
             Some(scale) => {
                 self.snd_wnd_scale = scale;

@@ -12,6 +12,7 @@ mod ecn;
 mod fast_path;
 mod idle;
 mod offload;
+mod packets;
 mod quick_acks;
 mod receive;
 mod small_queue;
@@ -93,11 +94,14 @@ pub struct Endpoint {
     pub(crate) dup_acks: u32,
     /// Segments that the burst under way may still send.
     pub(crate) burst_left: u32,
+    packet: packets::Packet,
     /// Most segments in flight since the window was last in full use.
     pub(crate) window_used: u32,
     /// When the window was last in full use, or looked at for an acknowledgment (`snd_cwnd_stamp`).
     pub(crate) window_judged_at: Time,
     pub(crate) rtt: RttEstimator,
+    /// Times are kept in its ticks.
+    coarse_clock: Option<Jiffies>,
     pub(crate) rto_at: Time,
     last_sent_at: Time,
     probe_window: bool,
@@ -117,6 +121,8 @@ pub struct Endpoint {
     ack_at: Time,
     quick_acks: QuickAcks,
     ts_recent: u32,
+    /// What has come again, to be said in the next acknowledgment (D-SACK, RFC 2883).
+    copied: Option<crate::Range>,
     pub(crate) sack: bool,
     pub(crate) timestamps: bool,
     pub(crate) ecn: EcnState,
@@ -156,6 +162,7 @@ impl Endpoint {
             recovery_point: 0,
             dup_acks: 0,
             burst_left: 0,
+            packet: packets::Packet::default(),
             window_used: 0,
             window_judged_at: Time::ZERO,
             rtt: RttEstimator::new(
@@ -164,7 +171,9 @@ impl Endpoint {
                 config.min_rto,
                 config.max_rto,
                 granularity,
-            ),
+            )
+            .in_ticks(config.coarse_clock()),
+            coarse_clock: config.coarse_clock(),
             rto_at: Time::NEVER,
             last_sent_at: Time::ZERO,
             probe_window: false,
@@ -179,6 +188,7 @@ impl Endpoint {
             ack_at: Time::NEVER,
             quick_acks: QuickAcks::new(config.quick_ack_segments, config.ack_pushed),
             ts_recent: 0,
+            copied: None,
             sack: config.sack,
             timestamps: config.timestamps,
             ecn: EcnState::new(config.ecn, config.congestion.needs_ecn()),

@@ -83,9 +83,15 @@ impl Endpoint {
         let most = u64::from(self.config.offload_bytes);
         let room = self.burst_room();
         let waits = self.phase == Phase::Open
-            && self.unsent() > u64::from(self.mss)
+            && self.packet_left() > u64::from(self.mss)
             && self.is_room_small(room, most);
         (!waits).then_some(room.min(most))
+    }
+
+    /// Bytes of the packet that is next, or of all where none is counted.
+    #[inline]
+    fn packet_left(&self) -> u64 {
+        if self.sent.holds_packets() { self.packet_end() - self.snd_nxt } else { self.unsent() }
     }
 
     /// Bytes of the next burst by `tcp_tso_should_defer` of Linux 6: it waits only if, in addition, the

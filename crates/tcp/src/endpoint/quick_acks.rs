@@ -2,6 +2,8 @@
 
 use netstudy_units::{Duration, Time};
 
+use crate::Jiffies;
+
 /// Quick acknowledgments of Linux: at the start of a stream of data, and where it starts again, each
 /// segment is acknowledged at once, since a small window grows with each acknowledgment
 /// (`tcp_event_data_recv`, `tcp_enter_quickack_mode` and `tcp_dec_quickack_mode` of
@@ -36,12 +38,21 @@ impl QuickAcks {
     /// Data has arrived. At the start, and after a gap longer than the timeout, the sender begins with
     /// a small window.
     #[inline]
-    pub(super) fn hear(&mut self, now: Time, rto: impl FnOnce() -> Duration) {
+    pub(super) fn hear(
+        &mut self,
+        now: Time,
+        clock: Option<Jiffies>,
+        rto: impl FnOnce() -> Duration,
+    ) {
         if self.most == 0 && self.pushed.is_none() {
             return;
         }
         let before = self.heard_at.replace(now);
-        if before.is_none_or(|before| now.since(before) > rto()) {
+        let gap = |before| match clock {
+            Some(clock) => clock.between(before, now),
+            None => now.since(before),
+        };
+        if before.is_none_or(|before| gap(before) > rto()) {
             self.left = self.most;
         }
     }
@@ -122,7 +133,7 @@ mod tests {
     fn spent(most: u32) -> QuickAcks {
         let mut quick = QuickAcks::new(most, false);
         for _ in 0..most {
-            quick.hear(at_ms(1), || RTO);
+            quick.hear(at_ms(1), None, || RTO);
             assert!(quick.are_due());
             quick.send_ack();
         }
@@ -133,16 +144,16 @@ mod tests {
     #[test]
     fn a_gap_longer_than_the_timeout_begins_them_again() {
         let mut quick = spent(16);
-        quick.hear(at_ms(201), || RTO);
+        quick.hear(at_ms(201), None, || RTO);
         assert!(!quick.are_due(), "a gap of just the timeout");
-        quick.hear(at_ms(402), || RTO);
+        quick.hear(at_ms(402), None, || RTO);
         assert!(quick.are_due());
     }
 
     #[test]
     fn who_answers_at_once_lets_acknowledgments_wait() {
         let mut quick = QuickAcks::new(16, false);
-        quick.hear(at_ms(1), || RTO);
+        quick.hear(at_ms(1), None, || RTO);
         quick.send_data(at_ms(41), DELAY);
         assert!(quick.are_due(), "the answer of a slow application");
         quick.send_data(at_ms(40), DELAY);
@@ -161,7 +172,7 @@ mod tests {
     #[test]
     fn the_end_of_a_write_is_acknowledged_unless_it_is_to_be_answered() {
         let mut quick = QuickAcks::new(0, true);
-        quick.hear(at_ms(1), || RTO);
+        quick.hear(at_ms(1), None, || RTO);
         assert!(!quick.is_push_due(), "nothing ended");
         quick.hear_push(false);
         assert!(quick.is_push_due());
@@ -172,7 +183,7 @@ mod tests {
     #[test]
     fn who_answers_is_waited_for_until_a_second_write_ends_or_the_wait_was_in_vain() {
         let mut quick = QuickAcks::new(16, true);
-        quick.hear(at_ms(1), || RTO);
+        quick.hear(at_ms(1), None, || RTO);
         quick.send_data(at_ms(2), DELAY);
         quick.hear_push(true);
         quick.gap_filled();
@@ -190,8 +201,8 @@ mod tests {
     #[test]
     fn without_the_mode_none_is_quick() {
         let mut quick = QuickAcks::new(0, false);
-        quick.hear(at_ms(1), || RTO);
-        quick.hear(at_ms(1000), || RTO);
+        quick.hear(at_ms(1), None, || RTO);
+        quick.hear(at_ms(1000), None, || RTO);
         quick.hear_copy();
         assert!(!quick.are_due());
     }

@@ -3,7 +3,7 @@
 use netstudy_units::Time;
 
 use super::{Endpoint, State};
-use crate::{Flags, Range, Segment};
+use crate::{Flags, Range, Recovery, Segment};
 
 impl Endpoint {
     /// Payload bytes received in order so far; the application takes them at once, unless it says what it
@@ -47,7 +47,7 @@ impl Endpoint {
         self.counters.segments_received += 1;
         self.take_timestamp(segment);
         if !FAST {
-            self.quick_acks.hear(now, || self.rtt.rto());
+            self.quick_acks.hear(now, self.coarse_clock, || self.rtt.rto());
         }
         self.received.advance(segment.len);
         self.counters.bytes_received += u64::from(segment.len);
@@ -79,7 +79,10 @@ impl Endpoint {
         // A FIN takes a place in the sequence space, and is taken when the window is full, as in Linux.
         if !FAST {
             range.end += u64::from(segment.flags.contains(Flags::FIN));
-            self.quick_acks.hear(now, || self.rtt.rto());
+            self.quick_acks.hear(now, self.coarse_clock, || self.rtt.rto());
+        }
+        if !FAST && self.config.recovery == Recovery::Fack {
+            self.note_copy(range);
         }
         let had_islands = self.received.has_islands();
         let is_copy = range.end <= self.received.next();
@@ -96,6 +99,12 @@ impl Endpoint {
         if !FAST && self.peer_fin_at.is_some() {
             self.take_fin(now);
         }
+    }
+
+    /// Some of `range` is here already, and Linux 2.6.18 says so at once (`tcp_dsack_set`).
+    fn note_copy(&mut self, range: Range) {
+        self.copied = self.received.held(range);
+        self.ack_now |= self.copied.is_some();
     }
 
     /// The application has read all data: a pending acknowledgment is sent now (`tcp_cleanup_rbuf` of
@@ -179,6 +188,7 @@ pub(super) mod tests {
         recovery: Recovery::Rfc,
         offload_bytes: 0,
         offload_rule: OffloadRule::Deferral,
+        offload_request_bytes: 0,
         limit_output_bytes: 0,
         ecn: false,
         timestamps: true,

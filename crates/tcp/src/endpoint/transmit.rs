@@ -26,6 +26,9 @@ impl Outlet for Vec<Segment> {
 impl Endpoint {
     /// The application writes `bytes` at `now`.
     pub fn write(&mut self, now: Time, bytes: u64) {
+        if self.write_end == self.snd_nxt {
+            self.begin_writing();
+        }
         if self.sent.is_empty() && self.write_end == self.snd_nxt {
             self.congestion.on_restart(now, self.last_sent_at);
             if self.config.restart_after_idle {
@@ -216,15 +219,20 @@ impl Endpoint {
         if self.snd_nxt >= self.write_end {
             return None;
         }
-        if self.is_window_full() && !self.recovery.new_data_at_once {
-            return None;
-        }
-        let len = self.new_data_len()?;
-        if self.gate != Gate::Open && !self.may_pass_gate(now, len) {
-            return None;
-        }
-        let fresh = SentSegment::fresh(self.snd_nxt, len, now);
-        self.send_fresh(&fresh);
+        let fresh = if self.sends_packets() {
+            self.next_in_packets(now)?
+        } else {
+            if self.is_window_full() && !self.recovery.new_data_at_once {
+                return None;
+            }
+            let len = self.new_data_len()?;
+            if self.gate != Gate::Open && !self.may_pass_gate(now, len) {
+                return None;
+            }
+            let fresh = SentSegment::fresh(self.snd_nxt, len, now);
+            self.send_fresh(&fresh);
+            fresh
+        };
         let mut segment = self.build_data(now, &fresh);
         if self.ecn.on {
             self.make_capable(&mut segment);
@@ -234,7 +242,7 @@ impl Endpoint {
 
     /// As much is on the way as the congestion window allows.
     #[inline]
-    fn is_window_full(&self) -> bool {
+    pub(super) fn is_window_full(&self) -> bool {
         self.in_flight() >= self.window.cwnd
     }
 
@@ -251,7 +259,7 @@ impl Endpoint {
     /// Payload bytes of the next new segment: a full one, or all that is left. A remnant of the
     /// window is not used for a short one (sender's silly window avoidance, RFC 9293, 3.8.6.2.1).
     #[inline]
-    fn new_data_len(&self) -> Option<u32> {
+    pub(super) fn new_data_len(&self) -> Option<u32> {
         let wanted = (self.write_end - self.snd_nxt).min(u64::from(self.mss));
         let room = self.send_edge().saturating_sub(self.snd_nxt);
         if room >= wanted {
@@ -262,7 +270,7 @@ impl Endpoint {
 
     /// Where the peer's window and the own buffer end.
     #[inline(always)]
-    fn send_edge(&self) -> u64 {
+    pub(super) fn send_edge(&self) -> u64 {
         self.snd_una + self.snd_wnd.min(u64::from(self.config.send_buffer_bytes))
     }
 
@@ -369,7 +377,7 @@ impl Endpoint {
         mut segment: Segment,
     ) -> Segment {
         if self.sack {
-            segment.sack = self.received.sack_blocks();
+            segment.sack = self.received.sack_blocks().behind(self.copied.take());
         }
         self.ack_now = false;
         self.stamp::<FAST>(now, segment)

@@ -1,13 +1,12 @@
 //! Loss recovery of Linux 2.6.18: forward acknowledgment and rate halving.
 //!
 //! The names are those of `net/ipv4/tcp_input.c` (`tcp_ack`, `tcp_fastretrans_alert` and the functions
-//! they call). Left out: undoing a needless reduction, which takes reordering or spurious timeouts; and
-//! marking segments lost because they are older than the timeout although the timer was restarted
-//! (`tcp_head_timedout`).
+//! they call). What is found on the queue, packets of several segments, is `sent::packets`.
 
 use netstudy_units::Time;
 
-use super::{Algorithm, DUP_THRESH, InUse, Phase};
+use super::sent::{REORDERING, Report, Tagged};
+use super::{Algorithm, InUse, Phase};
 use crate::{Acked, CongestionControl, Endpoint, Segment, SentSegment};
 
 /// Segments that may leave in a burst when something looks lost (`tcp_max_burst`).
@@ -19,9 +18,10 @@ pub(super) struct State {
     /// Something was acknowledged since the timeout that began the phase Loss (`icsk_retransmits` is
     /// zero).
     advanced_in_loss: bool,
-    /// A reduction that the kernel may still undo (`undo_marker`). Nothing is undone here, but the
-    /// phase Disorder lasts until more is acknowledged.
-    reduced: bool,
+    /// Something was retransmitted since the phase Open (`retrans_stamp`).
+    retransmitted: bool,
+    /// The threshold before a reduction that may be undone (`prior_ssthresh`).
+    prior_ssthresh: u32,
 }
 
 /// Forward acknowledgment.
@@ -31,7 +31,9 @@ pub(super) struct Fack;
 impl Algorithm for Fack {
     /// Forward acknowledgment is about SACK: without it, NewReno.
     fn on_options(end: &mut Endpoint) {
-        if !end.sack {
+        if end.sack {
+            end.sent.hold_packets(end.mss);
+        } else {
             end.recovery.in_use = InUse::Rfc;
         }
     }
@@ -56,6 +58,7 @@ impl Algorithm for Fack {
 
     /// Restarts the timer when the oldest segment is retransmitted (`tcp_xmit_retransmit_queue`).
     fn on_retransmitted(end: &mut Endpoint, now: Time, again: &SentSegment) {
+        end.recovery.fack.retransmitted = true;
         if again.start == end.snd_una {
             end.rto_at = now + end.rtt.rto();
         }
@@ -63,7 +66,7 @@ impl Algorithm for Fack {
 
     /// Forward retransmission, at the end of `tcp_xmit_retransmit_queue`.
     fn next_in_case(end: &mut Endpoint, now: Time) -> Option<SentSegment> {
-        end.sent.retransmit_forward(now, end.snd_nxt)
+        end.sent.retransmit_packet_forward(now, end.snd_nxt)
     }
 
     /// A recovery that the timer ends is the same loss event, and a timeout after progress in the phase
@@ -74,8 +77,10 @@ impl Algorithm for Fack {
             Phase::Recovery => true,
             Phase::Loss => !end.recovery.fack.advanced_in_loss,
         };
-        let reduced = !end.sent.any_sent_twice();
-        end.recovery.fack = State { advanced_in_loss: false, reduced };
+        if !is_same_event {
+            end.recovery.fack.prior_ssthresh = threshold_to_keep(end);
+        }
+        end.recovery.fack.advanced_in_loss = false;
         super::lose_all(end, is_same_event);
     }
 }
@@ -83,24 +88,32 @@ impl Algorithm for Fack {
 /// `tcp_ack`
 #[inline]
 fn on_ack(end: &mut Endpoint, now: Time, segment: &Segment, window_changed: bool) {
-    let mut prior_in_flight = end.in_flight();
-    let advanced = segment.ack > end.snd_una;
-    let mut newly_sacked = 0;
+    let mut tagged = Tagged::default();
     if !segment.sack.is_empty() {
-        newly_sacked = end.sent.mark_sacked(segment.ack, &segment.sack);
-        prior_in_flight = end.in_flight();
+        tagged = end.sent.tag(&Report {
+            ack: segment.ack,
+            blocks: &segment.sack,
+            snd_una: end.snd_una,
+            phase: end.phase,
+            phase_end: end.recovery_point,
+        });
     }
+    let prior_in_flight = end.in_flight();
+    let advanced = segment.ack > end.snd_una;
     let mut segments = 0;
     if advanced {
-        let acked = end.sent.acknowledge(segment.ack);
+        let acked = end.sent.acknowledge_packets(segment.ack);
         segments = acked.segments;
         end.snd_una = segment.ack;
-        end.take_delivered(now, segment, &acked);
-        end.restart_retransmission(now);
+        // A part of a segment is no acknowledged data yet (`FLAG_DATA_ACKED`).
+        if segments > 0 {
+            end.take_delivered(now, segment, &acked);
+            end.restart_retransmission(now);
+        }
     }
     let is_duplicate = !advanced && segment.sequence_len() == 0 && !window_changed;
-    if end.phase == Phase::Open && !is_duplicate && newly_sacked == 0 {
-        if advanced {
+    if end.phase == Phase::Open && !is_duplicate && !tagged.is_news {
+        if segments > 0 {
             end.window_judged_at = now;
             raise_window(end, now, segments, prior_in_flight);
         }
@@ -111,14 +124,10 @@ fn on_ack(end: &mut Endpoint, now: Time, segment: &Segment, window_changed: bool
     }
     end.window_judged_at = now;
     end.counters.duplicate_acks_received += u64::from(!advanced);
-    if end.phase == Phase::Recovery && newly_sacked > 0 {
-        let newest = segment.sack.iter(segment.ack).map(|block| block.end).max();
-        end.sent.lose_copies(newest.unwrap_or(0));
-    }
-    if advanced && end.phase != Phase::Recovery {
+    if segments > 0 && end.phase != Phase::Recovery {
         raise_window(end, now, segments, prior_in_flight);
     }
-    alert(end, advanced, is_duplicate);
+    alert(end, now, advanced, is_duplicate, tagged);
 }
 
 /// `tcp_cong_avoid` behind `tcp_is_cwnd_limited`
@@ -136,16 +145,25 @@ fn raise_window(end: &mut Endpoint, now: Time, segments: u32, in_flight: u32) {
 
 /// `tcp_fastretrans_alert`
 #[cold]
-fn alert(end: &mut Endpoint, advanced: bool, is_duplicate: bool) {
-    if end.phase != Phase::Open && end.snd_una >= end.recovery_point {
+fn alert(end: &mut Endpoint, now: Time, advanced: bool, is_duplicate: bool, tagged: Tagged) {
+    let excess = segments_behind_late(end);
+    if tagged.is_beyond_phase
+        && end.phase != Phase::Open
+        && end.snd_una < end.recovery_point
+        && excess > 0
+    {
+        end.sent.lose_oldest_packets(excess, end.recovery_point);
+    }
+    if end.phase == Phase::Open {
+        end.recovery.fack.retransmitted = false;
+    } else if end.snd_una >= end.recovery_point {
         leave_phase(end);
     }
     let mut find_losses = is_duplicate;
     match end.phase {
         Phase::Recovery => {
             if advanced {
-                // `tcp_try_undo_partial`
-                find_losses = end.sent.facked() > DUP_THRESH;
+                find_losses = !undo_partly(end) && segments_behind_late(end) > 0;
             }
         }
         Phase::Loss => {
@@ -154,51 +172,76 @@ fn alert(end: &mut Endpoint, advanced: bool, is_duplicate: bool) {
             return;
         }
         Phase::Open | Phase::Disorder => {
-            if !is_time_to_recover(end) {
+            if end.phase == Phase::Disorder {
+                undo_needless(end);
+            }
+            if !is_time_to_recover(end, now) {
                 try_to_open(end);
                 return;
             }
             start_rate_halving(end);
-            find_losses = true;
         }
     }
-    if find_losses {
-        update_scoreboard(end);
+    if find_losses || is_oldest_late(end, now) {
+        update_scoreboard(end, now);
     }
     lower_window(end);
+}
+
+/// Segments up to the newest SACKed one, beyond those that may be late.
+fn segments_behind_late(end: &Endpoint) -> u32 {
+    end.sent.facked_segments().saturating_sub(end.sent.packets().reordering())
 }
 
 /// All data sent before the phase began is acknowledged.
 fn leave_phase(end: &mut Endpoint) {
     match end.phase {
         Phase::Recovery => {
+            undo_if_none_repeated(end);
             end.window.cwnd = end.window.cwnd.min(end.window.ssthresh);
             end.phase = Phase::Open;
         }
-        Phase::Loss => end.phase = Phase::Open,
-        Phase::Disorder if !end.recovery.fack.reduced || end.snd_una > end.recovery_point => {
-            end.recovery.fack.reduced = false;
+        Phase::Loss => {
+            end.recovery.fack.advanced_in_loss = true;
+            undo_if_none_repeated(end);
             end.phase = Phase::Open;
         }
-        Phase::Disorder | Phase::Open => {}
+        Phase::Disorder => {
+            undo_needless(end);
+            if !end.sent.packets().may_undo() || end.snd_una > end.recovery_point {
+                end.sent.packets_mut().end_undo();
+                end.phase = Phase::Open;
+            }
+        }
+        Phase::Open => {}
     }
 }
 
+/// The oldest segment has been on the way for longer than the timeout (`tcp_head_timedout`).
+fn is_oldest_late(end: &Endpoint, now: Time) -> bool {
+    let rto = end.rtt.rto();
+    end.sent.oldest().is_some_and(|oldest| now.since(oldest.sent_at) > rto)
+}
+
 /// `tcp_time_to_recover`
-fn is_time_to_recover(end: &Endpoint) -> bool {
+fn is_time_to_recover(end: &Endpoint, now: Time) -> bool {
     let out = end.sent.len();
     end.sent.lost() > 0
-        || end.sent.facked() > DUP_THRESH
-        || (out <= DUP_THRESH
+        || segments_behind_late(end) > 0
+        || is_oldest_late(end, now)
+        || (out <= end.sent.packets().reordering()
             && out > 0
-            && end.sent.sacked() >= (out / 2).max(DUP_THRESH)
+            && end.sent.sacked() >= (out / 2).max(REORDERING)
             && end.snd_nxt >= end.write_end)
 }
 
 /// `tcp_try_to_open`
 fn try_to_open(end: &mut Endpoint) {
+    if end.sent.retransmitted() == 0 {
+        end.recovery.fack.retransmitted = false;
+    }
     let is_open =
-        end.sent.sacked() == 0 && end.sent.retransmitted() == 0 && !end.recovery.fack.reduced;
+        end.sent.sacked() == 0 && end.sent.retransmitted() == 0 && !end.sent.packets().may_undo();
     let phase = if is_open { Phase::Open } else { Phase::Disorder };
     if phase != end.phase {
         end.phase = phase;
@@ -208,18 +251,25 @@ fn try_to_open(end: &mut Endpoint) {
 }
 
 fn start_rate_halving(end: &mut Endpoint) {
+    end.recovery.fack.prior_ssthresh = threshold_to_keep(end);
     end.recovery_point = end.snd_nxt;
+    let copies = end.sent.retransmitted();
+    end.sent.packets_mut().begin_undo(end.snd_una, copies);
     end.lower_threshold();
     end.window.credit = 0;
     end.phase = Phase::Recovery;
-    end.recovery.fack.reduced = true;
     end.counters.fast_recoveries += 1;
 }
 
-/// `tcp_update_scoreboard`: all but the last three segments up to the newest SACKed one are lost.
-fn update_scoreboard(end: &mut Endpoint) {
-    let lost = end.sent.facked().saturating_sub(DUP_THRESH).max(1);
-    end.sent.lose_head(lost, end.recovery_point);
+/// `tcp_update_scoreboard`: all but the last few segments up to the newest SACKed one are lost, or without forward
+/// acknowledgment the oldest one.
+fn update_scoreboard(end: &mut Endpoint, now: Time) {
+    let lost = if end.sent.packets().is_forward() { segments_behind_late(end).max(1) } else { 1 };
+    end.sent.lose_oldest_packets(lost, end.recovery_point);
+    if is_oldest_late(end, now) {
+        let rto = end.rtt.rto();
+        end.sent.lose_late_packets(|sent_at| now.since(sent_at) > rto);
+    }
 }
 
 /// `tcp_cwnd_down`: down by one on every second acknowledgment, not below the threshold, and never more
@@ -236,6 +286,60 @@ fn lower_window(end: &mut Endpoint) {
 /// `tcp_moderate_cwnd`
 fn moderate_window(end: &mut Endpoint) {
     end.window.cwnd = end.window.cwnd.min(end.in_flight() + MAX_BURST);
+}
+
+/// The threshold to which a reduction would be undone (`tcp_current_ssthresh`).
+fn threshold_to_keep(end: &Endpoint) -> u32 {
+    if end.phase == Phase::Recovery {
+        end.window.ssthresh
+    } else {
+        end.window.ssthresh.max(end.three_quarters())
+    }
+}
+
+/// Nothing was retransmitted, or all of it needlessly (`tcp_may_undo`). Clocks of whole milliseconds, here and
+/// there, show no segment that came before its copy left.
+fn may_undo(end: &Endpoint) -> bool {
+    let packets = end.sent.packets();
+    packets.is_all_needless() || (packets.may_undo() && !end.recovery.fack.retransmitted)
+}
+
+/// `tcp_try_undo_recovery`
+fn undo_if_none_repeated(end: &mut Endpoint) {
+    if may_undo(end) {
+        undo(end, true);
+        end.sent.packets_mut().end_undo();
+    }
+}
+
+/// `tcp_try_undo_dsack`
+fn undo_needless(end: &mut Endpoint) {
+    if end.sent.packets().is_all_needless() {
+        undo(end, true);
+        end.sent.packets_mut().end_undo();
+    }
+}
+
+/// `tcp_try_undo_partial`
+fn undo_partly(end: &mut Endpoint) -> bool {
+    let may = may_undo(end);
+    if may {
+        let late = end.sent.facked_segments() + 1;
+        end.sent.packets_mut().came_late(late);
+        undo(end, false);
+    }
+    may
+}
+
+/// `tcp_undo_cwr`: the window as before the reduction, and the threshold too if the `whole` phase was needless.
+fn undo(end: &mut Endpoint, whole: bool) {
+    let prior = end.recovery.fack.prior_ssthresh;
+    end.window.cwnd = end.congestion.undone(end.window.cwnd);
+    if whole {
+        end.window.ssthresh = end.window.ssthresh.max(prior);
+    }
+    moderate_window(end);
+    end.counters.undone_reductions += 1;
 }
 
 /// `tcp_cwnd_validate`: a window that was neither used up nor judged by an acknowledgment for a

@@ -1,4 +1,5 @@
 mod by_time;
+mod packets;
 
 use core::iter;
 
@@ -7,6 +8,7 @@ use netstudy_units::Time;
 
 use by_time::ByTime;
 pub(crate) use by_time::Place;
+pub(crate) use packets::{REORDERING, Report, Tagged};
 
 use super::DUP_THRESH;
 use crate::{Range, SackBlocks};
@@ -89,8 +91,6 @@ pub struct SentSegments {
     facked: u64,
     /// No segment below this number waits for a forward retransmission.
     forward_from: u64,
-    /// The least `repeated_at` of the copies on the way.
-    repeated_from: u64,
     /// Segments below this number are decided: SACKed, or lost.
     decided: u64,
     /// SACKed segments from `decided` on.
@@ -104,6 +104,9 @@ pub struct SentSegments {
     /// Times that a segment was taken for lost, copies included (`tp->lost`).
     losses: u64,
     by_time: ByTime,
+    /// Segments of the packets here beyond one each.
+    more: u32,
+    packets: packets::Packets,
 }
 
 impl SentSegments {
@@ -111,7 +114,7 @@ impl SentSegments {
     #[must_use]
     #[inline]
     pub fn len(&self) -> u32 {
-        self.queue.len() as u32
+        self.queue.len() as u32 + self.more
     }
 
     /// Whether everything is acknowledged.
@@ -144,11 +147,6 @@ impl SentSegments {
     /// Behind the oldest segment.
     pub(crate) fn oldest_end(&self) -> u64 {
         self.queue.front().map_or(0, SentSegment::end)
-    }
-
-    /// Whether any segment here was sent more than once.
-    pub(crate) fn any_sent_twice(&self) -> bool {
-        self.queue.iter().any(SentSegment::was_repeated)
     }
 
     /// Segments believed to be in the network (`pipe` of RFC 6675, 4).
@@ -393,6 +391,10 @@ impl SentSegments {
 
     /// The retransmission timer expired: all that is not SACKed is lost, copies on the way as well.
     pub fn lose_all(&mut self) {
+        if self.holds_packets() {
+            self.lose_all_packets();
+            return;
+        }
         for index in 0..self.queue.len() {
             self.lose(index);
             self.queue[index].state &= !RETRANSMITTED;
@@ -415,6 +417,9 @@ impl SentSegments {
     /// Retransmits the oldest lost segment that has not been retransmitted yet (`NextSeg` (1) of RFC
     /// 6675).
     pub fn retransmit_next(&mut self, now: Time, snd_nxt: u64) -> Option<SentSegment> {
+        if self.holds_packets() {
+            return self.retransmit_lost_packet(now, snd_nxt);
+        }
         let from = self.retransmit_from.max(self.first);
         let waits = |segment: &SentSegment| segment.is(LOST) && !segment.is(RETRANSMITTED);
         let ahead = self.queue.iter_from((from - self.first) as usize).position(waits)?;
@@ -425,9 +430,6 @@ impl SentSegments {
     }
 
     fn repeat(&mut self, number: u64, now: Time, snd_nxt: u64) -> SentSegment {
-        if self.retransmitted == 0 {
-            self.repeated_from = snd_nxt;
-        }
         self.retransmitted += 1;
         let segment = &mut self.queue[(number - self.first) as usize];
         segment.state |= RETRANSMITTED | EVER_RETRANSMITTED;
@@ -440,49 +442,6 @@ impl SentSegments {
     #[must_use]
     pub(crate) fn facked(&self) -> u32 {
         if self.sacked == 0 { 0 } else { self.facked.saturating_sub(self.first) as u32 }
-    }
-
-    /// Marks the oldest `count` segments lost unless they are SACKed or retransmitted, as far as they
-    /// end by `limit` (`tcp_mark_head_lost`).
-    pub(crate) fn lose_head(&mut self, count: u32, limit: u64) {
-        let end = self.first + u64::from(count.min(self.len()));
-        while self.decided < end {
-            let index = (self.decided - self.first) as usize;
-            let segment = &self.queue[index];
-            if segment.end() > limit {
-                return;
-            }
-            if segment.is_sacked() {
-                self.sacked_undecided -= 1;
-            } else if !segment.is(RETRANSMITTED) {
-                self.lose(index);
-            }
-            self.decided += 1;
-        }
-    }
-
-    /// Something sent before `sacked_end` arrived: copies that were sent even earlier are lost.
-    /// Whether there were any.
-    pub(crate) fn lose_copies(&mut self, sacked_end: u64) -> bool {
-        if self.retransmitted == 0 || sacked_end <= self.repeated_from {
-            return false;
-        }
-        let mut found = false;
-        let mut oldest = u64::MAX;
-        for index in 0..self.queue.len() {
-            let segment = &self.queue[index];
-            if !segment.is(RETRANSMITTED) {
-                continue;
-            }
-            if segment.repeated_at >= sacked_end {
-                oldest = oldest.min(segment.repeated_at);
-                continue;
-            }
-            found = true;
-            self.lose_copy(index);
-        }
-        self.repeated_from = oldest;
-        found
     }
 
     /// The copy of a segment that is on the way is lost.

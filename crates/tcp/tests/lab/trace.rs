@@ -85,13 +85,18 @@ impl Trace {
 
     pub(crate) fn tally(&self, side: Side) -> Tally {
         let mut tally = Tally::default();
+        // Where packets are cut, a copy may begin within what went out before it.
+        let mut reached = 0;
         for Entry { pick, segment, .. } in self.from(side) {
             if let Kind::Ack(_) = pick.kind {
                 tally.acks += 1;
                 continue;
             }
             tally.segments += 1;
-            if pick.copy > 1 {
+            let end = segment.seq + segment.sequence_len();
+            let is_copy = end <= reached;
+            reached = reached.max(end);
+            if is_copy {
                 tally.copies += 1;
                 tally.copied_bytes += u64::from(segment.len);
             }

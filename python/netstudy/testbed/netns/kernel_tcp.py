@@ -229,6 +229,11 @@ def _offload_departures(tcp: Tcp) -> Iterator[str]:
         yield f"A burst has 65536 bytes at most here, not {tcp.offload_burst_bytes}."
     if tcp.offload_burst_bytes and tcp.offload_rule != "autosizing":
         yield "Linux sizes its bursts by the pacing rate, it does not put them off."
+    if tcp.offload_request_bytes:
+        yield (
+            "No adapter cuts packets here: "
+            f"requests of {tcp.offload_request_bytes} bytes are not imposed."
+        )
 
 
 def _output_departures(tcp: Tcp) -> Iterator[str]:

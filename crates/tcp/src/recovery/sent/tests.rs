@@ -6,7 +6,6 @@
 extern crate std;
 
 mod by_time;
-mod fack;
 
 use std::vec::Vec;
 
@@ -248,7 +247,7 @@ impl Both {
 }
 
 /// A short run unless `PROPTEST_CASES` asks for another.
-fn cases() -> ProptestConfig {
+pub(super) fn cases() -> ProptestConfig {
     let short = ProptestConfig { cases: 2000, ..ProptestConfig::default() };
     if std::env::var_os("PROPTEST_CASES").is_some() { ProptestConfig::default() } else { short }
 }

@@ -1,0 +1,130 @@
+//! Packets of segmentation offload as Linux 2.6.18 fills them, and as an adapter cuts them.
+//!
+//! The application's data is written into packets of as many segments as offload takes. Where they begin depends on
+//! what waits: while nothing does and the window is open, each segment leaves as soon as it is written
+//! (`tcp_push_one` in `tcp_sendmsg`), and packets begin behind those. When the windows let only a part of a packet
+//! go, the rest stays a packet of its own (`tcp_write_xmit`), and the last short segment of all always is one
+//! (`tcp_mss_split_point`).
+//!
+//! The data of a packet lies in pages. An adapter may take no more than a few pages in one request, and cut each
+//! request into segments by itself (`nes_netdev_start_xmit` of drivers/infiniband/hw/nes: four pages). Then the last
+//! segment of a request is as long as what is left of it, the next request begins with a full one, and a packet
+//! is more frames than TCP counts segments. A packet that is no longer than a segment is one frame, wherever
+//! its pages end.
+
+use netstudy_units::Time;
+
+use super::Endpoint;
+use super::offload::Gate;
+use crate::{Range, SentSegment, recovery};
+
+/// Pages hold the stream of a connection one after the other (`tcp_sendmsg`).
+pub(super) const PAGE_BYTES: u32 = 4096;
+
+/// The packet that is being handed over, and where packets begin.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Packet {
+    data: Range,
+    /// Where the present request ends.
+    request_end: u64,
+    /// Packets begin here.
+    origin: u64,
+    /// Segments leave as they are written.
+    leaves_written: bool,
+}
+
+impl Endpoint {
+    /// Whether new data leaves in packets that count as such.
+    #[inline(always)]
+    pub(super) fn sends_packets(&self) -> bool {
+        self.gate != Gate::Open && self.sent.holds_packets()
+    }
+
+    /// The application writes while nothing waits.
+    pub(super) const fn begin_writing(&mut self) {
+        self.packet.origin = self.write_end;
+        self.packet.leaves_written = true;
+    }
+
+    /// The next segment of new data: of the packet under way, or the first of a new one.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn next_in_packets(&mut self, now: Time) -> Option<SentSegment> {
+        if self.snd_nxt >= self.packet.data.end {
+            let segments = self.segments_to_go(now)?;
+            self.begin_packet(now, segments);
+        }
+        Some(self.next_of_packet())
+    }
+
+    /// Segments of the next packet.
+    fn segments_to_go(&mut self, now: Time) -> Option<u32> {
+        let is_full = self.is_window_full() && !self.recovery.new_data_at_once;
+        let Some(len) = self.new_data_len().filter(|_| !is_full) else {
+            if self.packet.leaves_written {
+                self.packet.leaves_written = false;
+                self.packet.origin = self.snd_nxt;
+            }
+            return None;
+        };
+        if self.packet.leaves_written {
+            return Some(self.segments_written());
+        }
+        self.may_pass_gate(now, len).then(|| 1 + core::mem::take(&mut self.burst_left))
+    }
+
+    /// Full segments in the packet that is being written, when the page is that completes the first one.
+    fn segments_written(&self) -> u32 {
+        let mss = u64::from(self.mss);
+        // The first byte of the stream has the offset 1.
+        let at = self.snd_nxt - 1;
+        let written = (at + mss).next_multiple_of(PAGE_BYTES.into()) - at;
+        let room = self.window.cwnd.saturating_sub(self.in_flight());
+        let most = written.min(self.full_packet()) / mss;
+        (most as u32).min(room).max(1)
+    }
+
+    /// Bytes of a packet that is full.
+    fn full_packet(&self) -> u64 {
+        let mss = u64::from(self.mss);
+        (u64::from(self.config.offload_bytes) / mss).max(1) * mss
+    }
+
+    /// Where the packet ends that `snd_nxt` lies in.
+    pub(super) fn packet_end(&self) -> u64 {
+        let full = self.full_packet();
+        let origin = self.packet.origin.min(self.snd_nxt);
+        let written = self.snd_nxt - origin;
+        (self.snd_nxt - written % full + full).min(self.write_end)
+    }
+
+    fn begin_packet(&mut self, now: Time, segments: u32) {
+        let mss = u64::from(self.mss);
+        let start = self.snd_nxt;
+        let most = if self.packet.leaves_written { self.write_end } else { self.packet_end() };
+        let len = most.min(self.send_edge()) - start;
+        // The window may leave room for less than a segment of what is there.
+        let whole = if len > mss { len - len % mss } else { len };
+        let end = start + whole.min(u64::from(segments) * mss);
+        let page = (start - 1) / u64::from(PAGE_BYTES) * u64::from(PAGE_BYTES) + 1;
+        let request = u64::from(self.config.offload_request_bytes);
+        let request_end = if request == 0 { u64::MAX } else { page + request };
+        self.packet.data = Range { start, end };
+        self.packet.request_end = request_end;
+        self.sent.push_packet(SentSegment::fresh(start, (end - start) as u32, now));
+        recovery::on_sent(self, now);
+    }
+
+    fn next_of_packet(&mut self) -> SentSegment {
+        let start = self.snd_nxt;
+        let mss = u64::from(self.mss);
+        let data = self.packet.data;
+        let mut end = (start + mss).min(data.end);
+        if data.end - data.start > mss && end >= self.packet.request_end {
+            end = self.packet.request_end;
+            self.packet.request_end += u64::from(self.config.offload_request_bytes);
+        }
+        self.snd_nxt = end;
+        SentSegment::fresh(start, (end - start) as u32, Time::ZERO)
+    }
+}

@@ -1,0 +1,315 @@
+//! The queue of sent packets as Linux 2.6.18 keeps it (`sk_write_queue`).
+//!
+//! With segmentation offload a packet is several segments. It counts as many as fit into it, rounded up
+//! (`tcp_skb_pcount`), is split where the receiver says that a part of it has arrived and before its first segment
+//! is sent again, and is counted anew then. So counts depend on where packets begin, and on how they were split.
+//!
+//! Left out: the kernel remembers where its walks along the queue ended, and begins the next one there
+//! (`fastpath_skb_hint` and others). What lies before is not looked at, so that a copy that was lost can be overlooked
+//! until the timeout.
+
+mod tagging;
+
+use netstudy_units::Time;
+
+use super::{
+    Acknowledged, EVER_RETRANSMITTED, LOST, RETRANSMITTED, SACKED, SentSegment, SentSegments,
+};
+use crate::{Range, SackBlocks};
+
+pub(crate) use tagging::{Report, Tagged};
+
+/// `sysctl_tcp_reordering`
+pub(crate) const REORDERING: u32 = 3;
+/// `TCP_MAX_REORDERING`
+const REORDERING_MAX: u32 = 127;
+/// What a packet is tagged with (`TCPCB_TAGBITS`).
+const TAGS: u8 = SACKED | LOST | RETRANSMITTED;
+
+/// What Linux 2.6.18 knows of its queue, beside what every queue counts.
+#[derive(Clone, Debug)]
+pub(crate) struct Packets {
+    /// Payload bytes of a full segment; 0: the queue holds segments, not packets.
+    mss_bytes: u32,
+    /// Segments up to the newest SACKed one, as far as the kernel keeps count (`fackets_out`).
+    facked: u32,
+    /// Segments by which something may be late without being lost (`reordering`).
+    reordering: u32,
+    /// Everything before the newest SACKed segment is taken for lost, up to `reordering`: forward
+    /// acknowledgment. Until something comes late on this connection (`sack_ok & 2`).
+    forward: bool,
+    /// Blocks of the last acknowledgment with SACK (`recv_sack_cache`).
+    blocks: [Range; SackBlocks::MAX],
+    /// Where a reduction began that may be undone (`undo_marker`).
+    undo_from: Option<u64>,
+    /// Retransmissions since then, less those that the receiver has called needless (`undo_retrans`).
+    undo_copies: i32,
+}
+
+impl Default for Packets {
+    fn default() -> Self {
+        Self {
+            mss_bytes: 0,
+            facked: 0,
+            reordering: REORDERING,
+            forward: true,
+            blocks: [Range::default(); SackBlocks::MAX],
+            undo_from: None,
+            undo_copies: 0,
+        }
+    }
+}
+
+impl Packets {
+    pub(crate) const fn reordering(&self) -> u32 {
+        self.reordering
+    }
+
+    pub(crate) const fn is_forward(&self) -> bool {
+        self.forward
+    }
+
+    /// `tcp_update_reordering`
+    pub(crate) fn came_late(&mut self, segments: u32) {
+        if segments > self.reordering {
+            self.reordering = segments.min(REORDERING_MAX);
+            self.forward = false;
+        }
+    }
+
+    /// A reduction begins that may be undone, with so many `copies` on the way.
+    pub(crate) const fn begin_undo(&mut self, from: u64, copies: u32) {
+        self.undo_from = Some(from);
+        self.undo_copies = copies.cast_signed();
+    }
+
+    pub(crate) const fn end_undo(&mut self) {
+        self.undo_from = None;
+    }
+
+    pub(crate) const fn may_undo(&self) -> bool {
+        self.undo_from.is_some()
+    }
+
+    /// Every retransmission was needless.
+    pub(crate) const fn is_all_needless(&self) -> bool {
+        self.undo_from.is_some() && self.undo_copies == 0
+    }
+}
+
+impl SentSegments {
+    /// From now on the queue holds packets, with segments of `mss_bytes`.
+    pub(crate) const fn hold_packets(&mut self, mss_bytes: u32) {
+        self.packets.mss_bytes = mss_bytes;
+    }
+
+    pub(crate) const fn holds_packets(&self) -> bool {
+        self.packets.mss_bytes > 0
+    }
+
+    pub(crate) const fn packets(&self) -> &Packets {
+        &self.packets
+    }
+
+    pub(crate) const fn packets_mut(&mut self) -> &mut Packets {
+        &mut self.packets
+    }
+
+    /// Segments up to the newest SACKed one, as far as the kernel keeps count.
+    pub(crate) const fn facked_segments(&self) -> u32 {
+        if self.sacked == 0 { 0 } else { self.packets.facked }
+    }
+
+    /// Segments that so many bytes count as.
+    const fn segments_of(&self, len: u32) -> u32 {
+        len.div_ceil(self.packets.mss_bytes)
+    }
+
+    /// A new packet went out.
+    pub(crate) fn push_packet(&mut self, packet: SentSegment) {
+        self.more += self.segments_of(packet.len) - 1;
+        self.queue.push_back(packet);
+    }
+
+    /// Puts a packet with another length or state in the place of one.
+    fn replace(&mut self, index: usize, packet: SentSegment) {
+        let before = self.queue[index];
+        self.count(&before, u32::wrapping_sub);
+        self.count(&packet, u32::wrapping_add);
+        self.queue[index] = packet;
+    }
+
+    /// Adds a packet to all counts that it belongs to, or takes it away.
+    fn count(&mut self, packet: &SentSegment, change: fn(u32, u32) -> u32) {
+        let segments = self.segments_of(packet.len);
+        let waits = packet.state & TAGS == LOST;
+        for (count, by, counted) in [
+            (&mut self.more, segments - 1, true),
+            (&mut self.sacked, segments, packet.is(SACKED)),
+            (&mut self.lost, segments, packet.is(LOST)),
+            (&mut self.retransmitted, segments, packet.is(RETRANSMITTED)),
+            (&mut self.waiting, 1, waits),
+        ] {
+            if counted {
+                *count = change(*count, by);
+            }
+        }
+    }
+
+    fn set_state(&mut self, index: usize, state: u8) {
+        let packet = SentSegment { state, ..self.queue[index] };
+        self.replace(index, packet);
+    }
+
+    /// Makes two packets of one, the first of `len` bytes (`tcp_fragment`).
+    fn split(&mut self, index: usize, len: u32) {
+        let whole = self.queue[index];
+        let first = SentSegment { len, ..whole };
+        let rest = SentSegment { start: first.end(), len: whole.len - len, ..whole };
+        self.replace(index, first);
+        self.queue.push_back(rest);
+        for place in (index + 2..self.queue.len()).rev() {
+            self.queue[place] = self.queue[place - 1];
+        }
+        self.queue[index + 1] = rest;
+        self.count(&rest, u32::wrapping_add);
+    }
+
+    /// Everything below `ack` has arrived (`tcp_clean_rtx_queue`).
+    pub(crate) fn acknowledge_packets(&mut self, ack: u64) -> Acknowledged {
+        let before = self.len();
+        let mut sent_at = Time::ZERO;
+        let mut is_once = true;
+        let mut gone = 0;
+        while let Some(&packet) = self.queue.get(gone)
+            && packet.end() <= ack
+        {
+            is_once &= !packet.is(EVER_RETRANSMITTED);
+            sent_at = packet.sent_at;
+            self.count(&packet, u32::wrapping_sub);
+            self.forget_facked(self.segments_of(packet.len));
+            gone += 1;
+        }
+        if gone > 0 {
+            self.queue.drop_first(gone);
+            self.first += gone as u64;
+        }
+        if let Some(&oldest) = self.queue.front()
+            && oldest.start < ack
+        {
+            let rest = SentSegment { start: ack, len: (oldest.end() - ack) as u32, ..oldest };
+            let fewer = self.segments_of(oldest.len) - self.segments_of(rest.len);
+            self.replace(0, rest);
+            self.forget_facked(fewer);
+            if fewer > 0 {
+                is_once &= !oldest.is(EVER_RETRANSMITTED);
+                sent_at = oldest.sent_at;
+            }
+        }
+        let segments = before - self.len();
+        Acknowledged { segments, sent_at: (segments > 0 && is_once).then_some(sent_at) }
+    }
+
+    const fn forget_facked(&mut self, segments: u32) {
+        self.packets.facked = self.packets.facked.saturating_sub(segments);
+    }
+
+    /// Marks what is in the oldest `segments` as lost, as far as it ends by `limit`: a packet as a whole, or not at
+    /// all (`tcp_mark_head_lost`).
+    pub(crate) fn lose_oldest_packets(&mut self, segments: u32, limit: u64) {
+        let mut counted = 0;
+        for index in 0..self.queue.len() {
+            let packet = self.queue[index];
+            counted += self.segments_of(packet.len);
+            if counted > segments || packet.end() > limit {
+                return;
+            }
+            if packet.state & TAGS == 0 {
+                self.lose_packet(index);
+            }
+        }
+    }
+
+    /// Marks packets lost that have been on the way for too long (`tcp_update_scoreboard`).
+    pub(crate) fn lose_late_packets(&mut self, is_late: impl Fn(Time) -> bool) {
+        for index in 0..self.queue.len() {
+            let packet = self.queue[index];
+            if !is_late(packet.sent_at) {
+                return;
+            }
+            if packet.state & TAGS == 0 {
+                self.lose_packet(index);
+            }
+        }
+    }
+
+    fn lose_packet(&mut self, index: usize) {
+        self.set_state(index, self.queue[index].state | LOST);
+        self.losses += 1;
+    }
+
+    /// The first segment of the next lost packet goes out again (first pass of `tcp_xmit_retransmit_queue`).
+    pub(super) fn retransmit_lost_packet(
+        &mut self,
+        now: Time,
+        snd_nxt: u64,
+    ) -> Option<SentSegment> {
+        let index = self.queue.iter().position(|packet| packet.state & TAGS == LOST)?;
+        Some(self.repeat_packet(index, now, snd_nxt))
+    }
+
+    /// The first segment of a packet that may be lost as well goes out again (second pass of
+    /// `tcp_xmit_retransmit_queue`). Packets are counted there, but up to a number of segments.
+    pub(crate) fn retransmit_packet_forward(
+        &mut self,
+        now: Time,
+        snd_nxt: u64,
+    ) -> Option<SentSegment> {
+        let within = self.facked_segments() as usize;
+        let untouched = |packet: &SentSegment| packet.state & TAGS == 0;
+        let index = self.queue.iter().take(within).position(untouched)?;
+        Some(self.repeat_packet(index, now, snd_nxt))
+    }
+
+    /// `tcp_retransmit_skb`
+    fn repeat_packet(&mut self, index: usize, now: Time, snd_nxt: u64) -> SentSegment {
+        if self.queue[index].len > self.packets.mss_bytes {
+            self.split(index, self.packets.mss_bytes);
+        }
+        let state = self.queue[index].state | RETRANSMITTED | EVER_RETRANSMITTED;
+        self.set_state(index, state);
+        let packet = &mut self.queue[index];
+        packet.sent_at = now;
+        packet.repeated_at = snd_nxt;
+        self.packets.undo_copies += 1;
+        *packet
+    }
+
+    /// The timer expired: all that is not SACKed is lost (`tcp_enter_loss`). The timeout may be undone unless something
+    /// was retransmitted before.
+    pub(super) fn lose_all_packets(&mut self) {
+        self.packets.facked = 0;
+        self.packets.undo_copies = 0;
+        self.packets.undo_from = self.queue.front().map(|oldest| oldest.start);
+        let mut counted = 0;
+        for index in 0..self.queue.len() {
+            let packet = self.queue[index];
+            counted += self.segments_of(packet.len);
+            if packet.is(EVER_RETRANSMITTED) {
+                self.packets.undo_from = None;
+            }
+            let kept = packet.state & EVER_RETRANSMITTED;
+            if packet.is(SACKED) {
+                self.packets.facked = counted;
+                self.set_state(index, kept | SACKED);
+            } else {
+                self.losses += u64::from(!packet.is(LOST));
+                self.set_state(index, kept | LOST);
+            }
+        }
+        self.packets.reordering = self.packets.reordering.min(REORDERING);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,227 @@
+//! Tagging packets by what the receiver says it has (`tcp_sacktag_write_queue`).
+
+use super::super::{EVER_RETRANSMITTED, LOST, RETRANSMITTED, SACKED, SentSegment, SentSegments};
+use crate::recovery::Phase;
+use crate::{Range, SackBlocks};
+
+/// The news of an acknowledgment with SACK.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Tagged {
+    /// Packets became SACKed, or copies were found lost (`FLAG_DATA_SACKED`).
+    pub(crate) is_news: bool,
+    /// Something sent after the present phase began has arrived (`FLAG_DATA_LOST`).
+    pub(crate) is_beyond_phase: bool,
+}
+
+/// An acknowledgment with SACK, and where the sender stands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Report<'a> {
+    pub(crate) ack: u64,
+    pub(crate) blocks: &'a SackBlocks,
+    /// Acknowledged before it.
+    pub(crate) snd_una: u64,
+    pub(crate) phase: Phase,
+    /// Where the phase ends (`high_seq`).
+    pub(crate) phase_end: u64,
+}
+
+/// What one walk finds.
+#[derive(Debug)]
+struct Walk {
+    /// The first block says that something has come twice (D-SACK, RFC 2883).
+    is_copy: bool,
+    facked_before: u32,
+    /// The least count at which something came late (`reord`).
+    late_at: u32,
+    /// The newest arrival behind a copy that was sent before it (`lost_retrans`).
+    behind_copy: Option<u64>,
+    tagged: Tagged,
+}
+
+impl SentSegments {
+    /// Takes in what the receiver holds.
+    pub(crate) fn tag(&mut self, report: &Report<'_>) -> Tagged {
+        let mut received = [Range::default(); SackBlocks::MAX];
+        let mut count = 0;
+        for block in report.blocks.iter(report.ack) {
+            received[count] = block;
+            count += 1;
+        }
+        if self.sacked == 0 {
+            self.packets.facked = 0;
+        }
+        let mut walk = Walk {
+            is_copy: is_copy(&received[..count], report.ack),
+            facked_before: self.packets.facked,
+            late_at: self.len(),
+            behind_copy: None,
+            tagged: Tagged::default(),
+        };
+        if walk.is_copy && received[0].end <= report.snd_una {
+            self.take_needless(received[0].end);
+        }
+        let order = self.order(&mut received, count);
+        for block in &received[..order] {
+            walk.tagged.is_beyond_phase |= block.end > report.phase_end;
+            self.tag_block(block, report.ack, &mut walk);
+        }
+        if let Some(arrived) = walk.behind_copy
+            && report.phase == Phase::Recovery
+        {
+            self.lose_packet_copies(arrived, report.ack, &mut walk.tagged);
+        }
+        if walk.late_at < self.packets.facked && report.phase != Phase::Loss {
+            self.packets.came_late(self.packets.facked + 1 - walk.late_at);
+        }
+        walk.tagged
+    }
+
+    /// Puts the blocks into the order of the queue, and says how many of them to take.
+    ///
+    /// If only the first one has grown, it alone. Otherwise all, after a sort that
+    /// exchanges them with the blocks as received: three in the wrong order become one of them twice, another once, and
+    /// the third not at all. (Later kernels sort the blocks themselves.)
+    fn order(&mut self, blocks: &mut [Range; SackBlocks::MAX], count: usize) -> usize {
+        let received = *blocks;
+        let known = core::mem::replace(&mut self.packets.blocks, received);
+        self.packets.blocks[count..].copy_from_slice(&known[count..]);
+        if received[0].start == known[0].start && received[1..count] == known[1..count] {
+            return 1;
+        }
+        for end in (1..count).rev() {
+            for place in 0..end {
+                if blocks[place].start > blocks[place + 1].start {
+                    blocks[place] = received[place + 1];
+                    blocks[place + 1] = received[place];
+                }
+            }
+        }
+        count
+    }
+
+    /// Tags what lies in `block`.
+    fn tag_block(&mut self, block: &Range, ack: u64, walk: &mut Walk) {
+        let mut counted = 0;
+        let mut index = 0;
+        while index < self.queue.len() && self.queue[index].start < block.end {
+            let is_inside = self.split_at_edge(index, block);
+            let packet = self.queue[index];
+            counted += self.segments_of(packet.len);
+            self.tag_packet(index, &packet, (is_inside, block.end), (counted, ack), walk);
+            index += 1;
+        }
+    }
+
+    /// Whether a packet lies in `block`, after it was split where the block begins or ends inside of it. A packet of
+    /// a single segment is never split: a part of it does not count.
+    fn split_at_edge(&mut self, index: usize, block: &Range) -> bool {
+        let packet = self.queue[index];
+        if block.start <= packet.start && packet.end() <= block.end {
+            return true;
+        }
+        if self.segments_of(packet.len) == 1 || packet.end() <= block.start {
+            return false;
+        }
+        let is_start = block.start <= packet.start;
+        let edge = if is_start { block.end } else { block.start };
+        self.split(index, (edge - packet.start) as u32);
+        is_start
+    }
+
+    fn tag_packet(
+        &mut self,
+        index: usize,
+        packet: &SentSegment,
+        (is_inside, block_end): (bool, u64),
+        (counted, ack): (u32, u64),
+        walk: &mut Walk,
+    ) {
+        let was_repeated = packet.is(EVER_RETRANSMITTED);
+        let is_copy = walk.is_copy && is_inside;
+        if is_copy && was_repeated {
+            self.take_needless(packet.end());
+        }
+        if packet.end() <= ack {
+            let is_late = if was_repeated {
+                is_copy && packet.is(SACKED)
+            } else {
+                counted < walk.facked_before && !packet.is(SACKED)
+            };
+            if is_late {
+                walk.late_at = walk.late_at.min(counted);
+            }
+            return;
+        }
+        if packet.is(RETRANSMITTED) && block_end > packet.repeated_at {
+            walk.behind_copy = walk.behind_copy.max(Some(block_end));
+        }
+        if !is_inside {
+            return;
+        }
+        let mut state = packet.state;
+        if packet.is(SACKED) {
+            if walk.is_copy && was_repeated {
+                walk.late_at = walk.late_at.min(counted);
+            }
+        } else {
+            if !was_repeated && counted < walk.facked_before {
+                walk.late_at = walk.late_at.min(counted);
+            }
+            if state & LOST != 0 {
+                // A copy of what was never taken for lost still counts as on the way.
+                state &= !(LOST | RETRANSMITTED);
+            }
+            state |= SACKED;
+            walk.tagged.is_news = true;
+            self.packets.facked = self.packets.facked.max(counted);
+        }
+        if walk.is_copy && state & RETRANSMITTED != 0 {
+            state &= !RETRANSMITTED;
+        }
+        self.set_state(index, state);
+    }
+
+    /// The receiver calls a retransmission that ends at `end` needless.
+    const fn take_needless(&mut self, end: u64) {
+        if let Some(from) = self.packets.undo_from
+            && end > from
+        {
+            self.packets.undo_copies -= 1;
+        }
+    }
+
+    /// Something before `arrived` came, and copies that were sent before it did not: they are lost.
+    fn lose_packet_copies(&mut self, arrived: u64, ack: u64, tagged: &mut Tagged) {
+        let slack = if self.packets.forward {
+            1
+        } else {
+            u64::from(self.packets.reordering) * u64::from(self.packets.mss_bytes)
+        };
+        for index in 0..self.queue.len() {
+            let packet = self.queue[index];
+            if packet.start > arrived {
+                return;
+            }
+            let is_lost = packet.is(RETRANSMITTED) && arrived >= packet.repeated_at + slack;
+            if packet.end() <= ack || !is_lost {
+                continue;
+            }
+            if packet.state & (LOST | SACKED) == 0 {
+                tagged.is_news = true;
+            }
+            let lost = if packet.is(SACKED) { 0 } else { LOST };
+            self.losses += u64::from(lost != 0);
+            self.set_state(index, (packet.state & !RETRANSMITTED) | lost);
+        }
+    }
+}
+
+/// Whether the first block is about something that has come twice: it lies below the acknowledgment, or inside of the
+/// second one.
+fn is_copy(blocks: &[Range], ack: u64) -> bool {
+    let first = blocks[0];
+    first.start < ack
+        || blocks
+            .get(1)
+            .is_some_and(|second| second.start <= first.start && first.end <= second.end)
+}

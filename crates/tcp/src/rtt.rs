@@ -62,8 +62,8 @@ impl RttEstimator {
         }
     }
 
-    /// With a smoothed round-trip time that counts in whole ticks of `clock`, if there is one (`__tcp_set_rto`: the
-    /// fixed point of `srtt` is cut off).
+    /// With a smoothed round-trip time that counts in whole ticks of `clock`, if there is one
+    /// (`__tcp_set_rto`: the fixed point of `srtt` is cut off).
     #[must_use]
     pub const fn in_ticks(mut self, clock: Option<Jiffies>) -> Self {
         self.ticks = clock;

@@ -207,8 +207,8 @@ impl<F: Copy + Default, W> IngressBuffers<F, W> {
         }
     }
 
-    /// Admits a frame at an ingress port only where the configured number of frames of `bytes` would have
-    /// room: a cut-through port does not know the length of an arriving frame.
+    /// Admits a frame at an ingress port only where the configured number of frames of `bytes` would
+    /// have room: a cut-through port does not know the length of an arriving frame.
     #[must_use]
     pub fn reserving(mut self, bytes: impl Fn(u32) -> u32) -> Self {
         for (port, ingress) in (0..).zip(&mut self.ingresses) {

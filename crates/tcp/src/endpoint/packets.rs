@@ -1,16 +1,16 @@
 //! Packets of segmentation offload as Linux 2.6.18 fills them, and as an adapter cuts them.
 //!
-//! The application's data is written into packets of as many segments as offload takes. Where they begin depends on
-//! what waits: while nothing does and the window is open, each segment leaves as soon as it is written
-//! (`tcp_push_one` in `tcp_sendmsg`), and packets begin behind those. When the windows let only a part of a packet
-//! go, the rest stays a packet of its own (`tcp_write_xmit`), and the last short segment of all always is one
-//! (`tcp_mss_split_point`).
+//! The application's data is written into packets of as many segments as offload takes. Where they begin
+//! depends on what waits: while nothing does and the window is open, each segment leaves as soon as it
+//! is written (`tcp_push_one` in `tcp_sendmsg`), and packets begin behind those. When the windows let
+//! only a part of a packet go, the rest stays a packet of its own (`tcp_write_xmit`), and the last short
+//! segment of all always is one (`tcp_mss_split_point`).
 //!
-//! The data of a packet lies in pages. An adapter may take no more than a few pages in one request, and cut each
-//! request into segments by itself (`nes_netdev_start_xmit` of drivers/infiniband/hw/nes: four pages). Then the last
-//! segment of a request is as long as what is left of it, the next request begins with a full one, and a packet
-//! is more frames than TCP counts segments. A packet that is no longer than a segment is one frame, wherever
-//! its pages end.
+//! The data of a packet lies in pages. An adapter may take no more than a few pages in one request, and
+//! cut each request into segments by itself (`nes_netdev_start_xmit` of drivers/infiniband/hw/nes: four
+//! pages). Then the last segment of a request is as long as what is left of it, the next request begins
+//! with a full one, and a packet is more frames than TCP counts segments. A packet that is no longer
+//! than a segment is one frame, wherever its pages end.
 
 use netstudy_units::Time;
 

@@ -297,8 +297,8 @@ fn threshold_to_keep(end: &Endpoint) -> u32 {
     }
 }
 
-/// Nothing was retransmitted, or all of it needlessly (`tcp_may_undo`). Clocks of whole milliseconds, here and
-/// there, show no segment that came before its copy left.
+/// Nothing was retransmitted, or all of it needlessly (`tcp_may_undo`). Clocks of whole milliseconds,
+/// here and there, show no segment that came before its copy left.
 fn may_undo(end: &Endpoint) -> bool {
     let packets = end.sent.packets();
     packets.is_all_needless() || (packets.may_undo() && !end.recovery.fack.retransmitted)

@@ -4,7 +4,7 @@
 //! `ack` is its `tcp_ack`, `phases` its state machine, `window` its congestion window. `rack` and
 //! `probe` find losses, `undo` reverts needless reductions, and `timer` is the one timer for all.
 //!
-//! Left out: DSACK (RFC 2883), since receivers here do not send it, and everything that depends on it;
+//! Left out: DSACK (RFC 2883), which only receivers with `fack` send here, and everything that depends on it;
 //! the phase CWR for congestion marks (see the endpoint's `ecn`); receivers that renege on SACKed data.
 
 mod ack;

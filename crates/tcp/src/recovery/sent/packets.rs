@@ -1,12 +1,13 @@
 //! The queue of sent packets as Linux 2.6.18 keeps it (`sk_write_queue`).
 //!
 //! With segmentation offload a packet is several segments. It counts as many as fit into it, rounded up
-//! (`tcp_skb_pcount`), is split where the receiver says that a part of it has arrived and before its first segment
-//! is sent again, and is counted anew then. So counts depend on where packets begin, and on how they were split.
+//! (`tcp_skb_pcount`), is split where the receiver says that a part of it has arrived and before its
+//! first segment is sent again, and is counted anew then. So counts depend on where packets begin, and
+//! on how they were split.
 //!
 //! Left out: the kernel remembers where its walks along the queue ended, and begins the next one there
-//! (`fastpath_skb_hint` and others). What lies before is not looked at, so that a copy that was lost can be overlooked
-//! until the timeout.
+//! (`fastpath_skb_hint` and others). What lies before is not looked at, so that a copy that was lost can
+//! be overlooked until the timeout.
 
 mod tagging;
 
@@ -214,8 +215,8 @@ impl SentSegments {
         self.packets.facked = self.packets.facked.saturating_sub(segments);
     }
 
-    /// Marks what is in the oldest `segments` as lost, as far as it ends by `limit`: a packet as a whole, or not at
-    /// all (`tcp_mark_head_lost`).
+    /// Marks what is in the oldest `segments` as lost, as far as it ends by `limit`: a packet as a
+    /// whole, or not at all (`tcp_mark_head_lost`).
     pub(crate) fn lose_oldest_packets(&mut self, segments: u32, limit: u64) {
         let mut counted = 0;
         for index in 0..self.queue.len() {
@@ -248,7 +249,8 @@ impl SentSegments {
         self.losses += 1;
     }
 
-    /// The first segment of the next lost packet goes out again (first pass of `tcp_xmit_retransmit_queue`).
+    /// The first segment of the next lost packet goes out again (first pass of
+    /// `tcp_xmit_retransmit_queue`).
     pub(super) fn retransmit_lost_packet(
         &mut self,
         now: Time,
@@ -285,8 +287,8 @@ impl SentSegments {
         *packet
     }
 
-    /// The timer expired: all that is not SACKed is lost (`tcp_enter_loss`). The timeout may be undone unless something
-    /// was retransmitted before.
+    /// The timer expired: all that is not SACKed is lost (`tcp_enter_loss`). The timeout may be undone
+    /// unless something was retransmitted before.
     pub(super) fn lose_all_packets(&mut self) {
         self.packets.facked = 0;
         self.packets.undo_copies = 0;

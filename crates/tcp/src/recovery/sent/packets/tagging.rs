@@ -78,9 +78,9 @@ impl SentSegments {
 
     /// Puts the blocks into the order of the queue, and says how many of them to take.
     ///
-    /// If only the first one has grown, it alone. Otherwise all, after a sort that
-    /// exchanges them with the blocks as received: three in the wrong order become one of them twice, another once, and
-    /// the third not at all. (Later kernels sort the blocks themselves.)
+    /// If only the first one has grown, it alone. Otherwise all, after a sort that exchanges them with
+    /// the blocks as received: three in the wrong order become one of them twice, another once, and the
+    /// third not at all. (Later kernels sort the blocks themselves.)
     fn order(&mut self, blocks: &mut [Range; SackBlocks::MAX], count: usize) -> usize {
         let received = *blocks;
         let known = core::mem::replace(&mut self.packets.blocks, received);
@@ -112,8 +112,8 @@ impl SentSegments {
         }
     }
 
-    /// Whether a packet lies in `block`, after it was split where the block begins or ends inside of it. A packet of
-    /// a single segment is never split: a part of it does not count.
+    /// Whether a packet lies in `block`, after it was split where the block begins or ends inside of it.
+    /// A packet of a single segment is never split: a part of it does not count.
     fn split_at_edge(&mut self, index: usize, block: &Range) -> bool {
         let packet = self.queue[index];
         if block.start <= packet.start && packet.end() <= block.end {
@@ -216,8 +216,8 @@ impl SentSegments {
     }
 }
 
-/// Whether the first block is about something that has come twice: it lies below the acknowledgment, or inside of the
-/// second one.
+/// Whether the first block is about something that has come twice: it lies below the acknowledgment, or
+/// inside of the second one.
 fn is_copy(blocks: &[Range], ack: u64) -> bool {
     let first = blocks[0];
     first.start < ack

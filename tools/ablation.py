@@ -88,8 +88,8 @@ def queue_at_the_egress(run: trial.Run) -> Mapping[str, Any]:
     return {"network.nodes.buffer": {"kind": "output-queued", "port_buffer_bytes": memory}}
 
 
-def half_of_the_hysteresis(run: trial.Run) -> Mapping[str, Any]:
-    """No hysteresis at the ingress, and a buffer as long as it is then in the middle."""
+def without_hysteresis(run: trial.Run) -> Mapping[str, Any]:
+    """No hysteresis at the ingress, and a buffer of the mean of its two thresholds."""
     own = trial.switch(run)["buffer"]
     if own["kind"] != "ingress-queued":
         return {}
@@ -176,9 +176,9 @@ MECHANISMS = (
     Mechanism("packet rate of the adapter", "none", nic(packet_rate_pps=None)),
     Mechanism("hysteresis at the ingress", "none", buffer(ingress_hysteresis_bytes=0)),
     Mechanism(
-        "hysteresis at the ingress, once more",
-        "none, half of it less of the buffer",
-        half_of_the_hysteresis,
+        "hysteresis at the ingress, same mean room",
+        "none, and a buffer shorter by half of it",
+        without_hysteresis,
     ),
     Mechanism("ingress buffer in cells", "in bytes", buffer(ingress_cell_bytes=1)),
     Mechanism(

@@ -16,8 +16,8 @@ is the mean absolute log ratio of simulated to published values, none counting m
 the published means of few servers carry a sampling error of their own, and no single row shall
 carry the fit. Packets are compared with two more on either side: a difference of two is none to
 speak of, however few there are. Retransmissions count only where they are a table's own
-observation: with jumbo frames every lost frame is one retransmission, with small ones the host
-loses some that no switch counts.
+observation: with jumbo frames they follow from the drops, with small ones the host loses some
+that no switch counts.
 
 The lists are no finer than runs as long as the published test can tell: two values closer than
 that would be told apart by chance. A fit takes some numbers of servers from the range, since

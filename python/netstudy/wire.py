@@ -136,9 +136,9 @@ class Tcp(Wire):
     """Bursts wait for a third of the window (`deferral`, Linux 2.6.18), or are made by the pacing
     rate (`autosizing`, Linux 6)."""
     offload_request_bytes: int = Field(default=0, ge=0, le=_WINDOW_MAX, multiple_of=4096)
-    """Bytes of a packet, in whole pages of 4 KiB, that the adapter takes in one request and cuts
-    into segments by itself; `0 B`: it takes packets as a whole. Larger: fewer, and longer, frames.
-    With `fack` alone."""
+    """Bytes of one adapter request, in whole pages of 4 KiB: the adapter segments each request of a
+    packet by itself; `0 B`: one request for the whole packet. Larger: fewer short frames. Only with
+    `fack`."""
     limit_output_bytes: int = Field(default=0, ge=0, le=_WINDOW_MAX)
     """TCP small queues (Linux since 3.6): a connection holds back while its own packets take that
     much memory in its host, or as much as a millisecond at its pacing rate, and more than one
@@ -382,10 +382,10 @@ class IngressQueued(Wire):
     ingress_buffer_bytes: int = Field(ge=0)
     """The private buffer of each ingress port."""
     ingress_cell_bytes: int = Field(default=1, ge=1, le=_UINT32_MAX)
-    """The unit that frames are stored in there: a frame occupies whole cells."""
+    """Cell size of the ingress buffer: a frame occupies whole cells."""
     ingress_hysteresis_bytes: int = Field(default=0, ge=0)
-    """Once a frame has found no room at a port, the next one must find this much more. More: losses
-    come in longer rows."""
+    """After a drop, a port admits a frame only with this much room beyond the frame's own. More:
+    more consecutive frames are lost."""
     ingress_reserve_frames: int = Field(default=1, ge=0, le=4096)
     """A port that cuts through lets a frame in only with room for so many full ones. More: less of
     the buffer is used, the less the longer frames are."""

@@ -62,7 +62,7 @@ def test_the_two_switches_of_the_incast_study() -> None:
     assert nexus.architecture == "ingress-queued"
     assert nexus.figures.ingress_buffer is not None
     assert nexus.figures.ingress_cell is not None
-    # So many jumbo frames, in whole cells: what the published drops call for.
+    # The fitted buffer holds 24 jumbo frames, in whole cells.
     cell_bytes = nexus.figures.ingress_cell.value
     assert nexus.figures.ingress_buffer.value // (-(-9018 // cell_bytes) * cell_bytes) == 24
     assert nexus.figures.random_arbitration is not None

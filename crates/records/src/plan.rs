@@ -289,8 +289,8 @@ pub struct Tcp {
     pub offload_burst_bytes: u32,
     /// How bursts are made.
     pub offload_rule: OffloadRule,
-    /// Bytes of a packet that the adapter takes in one request and cuts into segments by itself; 0: it takes
-    /// packets as a whole.
+    /// Bytes of one adapter request: the adapter takes a packet request by request and segments each by
+    /// itself; 0: one request for the whole packet.
     pub offload_request_bytes: u32,
     /// Memory that a connection's own packets may take in its host before it holds back; 0 is no limit.
     pub limit_output_bytes: u32,
@@ -412,9 +412,9 @@ pub enum Buffer {
     IngressQueued {
         /// Room of each ingress port.
         ingress_buffer_bytes: u64,
-        /// A frame takes whole cells of it.
+        /// A frame occupies whole cells of this size in the ingress buffer.
         ingress_cell_bytes: u32,
-        /// Room beyond that of a frame that a port must have again once it was full.
+        /// A port that dropped a frame admits the next one only with this much room beyond the frame's own.
         ingress_hysteresis_bytes: u64,
         /// Full frames that a port which cuts through must have room for.
         ingress_reserve_frames: u32,

@@ -26,13 +26,13 @@ impl Jiffies {
         span.as_ps().div_ceil(self.tick.as_ps())
     }
 
-    /// The ticks from `earlier` to `later`, as a span.
+    /// The time from `earlier` to `later` as the clock counts it: whole ticks.
     #[must_use]
     pub fn between(self, earlier: Time, later: Time) -> Duration {
         self.span(self.at(later) - self.at(earlier))
     }
 
-    /// The whole ticks in a span.
+    /// The span rounded down to whole ticks.
     #[must_use]
     pub fn within(self, span: Duration) -> Duration {
         self.span(span.as_ps() / self.tick.as_ps())

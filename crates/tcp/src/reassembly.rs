@@ -95,7 +95,7 @@ impl Reassembly {
         self.next - before
     }
 
-    /// The part of `range` that is here already, of the first piece that has any.
+    /// The first part of `range` that was received before, if any.
     pub(crate) fn held(&self, range: Range) -> Option<Range> {
         let delivered = Range { start: 0, end: self.next };
         let piece = core::iter::once(&delivered)

@@ -28,7 +28,7 @@ pub struct RttEstimator {
     min_rto: Duration,
     max_rto: Duration,
     granularity: Duration,
-    /// The smoothed round-trip time counts in whole ticks of it.
+    /// The timeout takes the smoothed round-trip time in whole ticks of this clock.
     ticks: Option<Jiffies>,
     backoff: u32,
     /// The timeout that follows from all of these; it is read more often than they change.
@@ -62,8 +62,8 @@ impl RttEstimator {
         }
     }
 
-    /// With a smoothed round-trip time that counts in whole ticks of `clock`, if there is one
-    /// (`__tcp_set_rto`: the fixed point of `srtt` is cut off).
+    /// Rounds the smoothed round-trip time down to whole ticks of `clock` in the timeout, if there is a
+    /// clock (`__tcp_set_rto` drops the fraction of `srtt`).
     #[must_use]
     pub const fn in_ticks(mut self, clock: Option<Jiffies>) -> Self {
         self.ticks = clock;

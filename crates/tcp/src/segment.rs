@@ -115,7 +115,8 @@ impl SackBlocks {
         self.blocks[0] = (self.blocks[0] & !0xffff_ffff) | (end & 0xffff_ffff);
     }
 
-    /// With `first`, if there is one, in front of them (RFC 2883); an excess block is left out.
+    /// These blocks behind the D-SACK block `first`, if there is one (RFC 2883); an excess block is
+    /// left out.
     #[inline]
     pub(crate) fn behind(mut self, first: Option<Range>) -> Self {
         if let Some(first) = first {

@@ -15,7 +15,7 @@ pub struct IngressQueuedConfig {
     pub ingress_buffer_bytes: u64,
     /// A frame takes whole cells of this size.
     pub cell_bytes: u32,
-    /// Once a frame has found no room at a port, the next one must find this much more.
+    /// After a drop, a port admits a frame only with this much room beyond the frame's own.
     pub hysteresis_bytes: u64,
     /// Full frames that a port must have room for before it lets one in, where it does not know how long
     /// an arriving frame is ([`IngressBuffers::reserving`]).
@@ -159,11 +159,11 @@ pub struct IngressBuffers<F, W = ()> {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Ingress {
-    /// Bytes of its cells that hold frames.
+    /// Bytes of the occupied cells.
     occupied: u64,
     /// The least room that a frame must find.
     reserved_bytes: u64,
-    /// No room was found last.
+    /// The port dropped its last frame.
     is_full: bool,
 }
 

@@ -144,8 +144,8 @@ pub trait CongestionControl {
     /// The retransmission timer expired.
     fn on_timeout(&mut self) {}
 
-    /// The window after a reduction that proved needless, with `cwnd` segments after it. Asked by
-    /// recoveries that do not keep the window before it themselves.
+    /// The window that undoes a spurious reduction to `cwnd` segments. For recoveries that do not
+    /// store the window of before themselves.
     fn undone(&self, cwnd: u32) -> u32 {
         cwnd
     }

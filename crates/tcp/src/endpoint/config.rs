@@ -32,9 +32,9 @@ pub struct Config {
     pub offload_bytes: u32,
     /// The size of bursts, and their deferral.
     pub offload_rule: OffloadRule,
-    /// The adapter takes a packet in requests of so many bytes, in whole pages, and cuts each of them
-    /// into segments by itself. Smaller requests: more frames than TCP counts segments. Zero: it takes a
-    /// packet as a whole. With [`Recovery::Fack`], which counts packets.
+    /// Bytes of one adapter request, in whole pages. The adapter segments each request of a packet by
+    /// itself, so a packet leaves as more frames than TCP counts segments. Zero: one request for the
+    /// whole packet. Only with [`Recovery::Fack`], which counts packets.
     pub offload_request_bytes: u32,
     /// TCP small queues: before the next packet is held back, this end's packets may take as much
     /// memory in the host as the pacing rate carries in a millisecond, at least two packets, and at
@@ -140,8 +140,8 @@ impl Config {
         Ok(())
     }
 
-    /// The clock, where times are kept in its ticks: Linux 2.6.18 measures round trips and gaps so,
-    /// later kernels in microseconds.
+    /// The clock in whose ticks round-trip times and idle gaps are measured: Linux 2.6.18 uses jiffies,
+    /// later kernels microseconds.
     pub(crate) fn coarse_clock(&self) -> Option<Jiffies> {
         let is_coarse = self.recovery == Recovery::Fack && self.clock_tick > Duration::ZERO;
         is_coarse.then(|| Jiffies::new(self.clock_tick, self.clock_phase))

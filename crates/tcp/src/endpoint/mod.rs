@@ -100,7 +100,7 @@ pub struct Endpoint {
     /// When the window was last in full use, or looked at for an acknowledgment (`snd_cwnd_stamp`).
     pub(crate) window_judged_at: Time,
     pub(crate) rtt: RttEstimator,
-    /// Times are kept in its ticks.
+    /// The clock in whose ticks this end measures times; none: it measures them exactly.
     coarse_clock: Option<Jiffies>,
     pub(crate) rto_at: Time,
     last_sent_at: Time,
@@ -121,7 +121,7 @@ pub struct Endpoint {
     ack_at: Time,
     quick_acks: QuickAcks,
     ts_recent: u32,
-    /// What has come again, to be said in the next acknowledgment (D-SACK, RFC 2883).
+    /// Duplicate data that the next acknowledgment reports (D-SACK, RFC 2883).
     copied: Option<crate::Range>,
     pub(crate) sack: bool,
     pub(crate) timestamps: bool,

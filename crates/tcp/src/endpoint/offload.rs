@@ -88,7 +88,7 @@ impl Endpoint {
         (!waits).then_some(room.min(most))
     }
 
-    /// Bytes of the packet that is next, or of all where none is counted.
+    /// Unsent bytes of the next packet, or all unsent bytes where the queue holds no packets.
     #[inline]
     fn packet_left(&self) -> u64 {
         if self.sent.holds_packets() { self.packet_end() - self.snd_nxt } else { self.unsent() }

@@ -1,16 +1,15 @@
-//! Packets of segmentation offload as Linux 2.6.18 fills them, and as an adapter cuts them.
+//! Segmentation offload of Linux 2.6.18: how TCP fills packets, and how the adapter segments them.
 //!
-//! The application's data is written into packets of as many segments as offload takes. Where they begin
-//! depends on what waits: while nothing does and the window is open, each segment leaves as soon as it
-//! is written (`tcp_push_one` in `tcp_sendmsg`), and packets begin behind those. When the windows let
-//! only a part of a packet go, the rest stays a packet of its own (`tcp_write_xmit`), and the last short
-//! segment of all always is one (`tcp_mss_split_point`).
+//! TCP copies written data into packets of up to the offload's size. While the send queue is empty and
+//! the window open, it sends each segment as soon as it is written (`tcp_push_one` in `tcp_sendmsg`);
+//! packets begin behind the last of these segments. If the window admits only a part of a packet, the
+//! rest becomes a packet of its own (`tcp_write_xmit`), as does a short last segment
+//! (`tcp_mss_split_point`).
 //!
-//! The data of a packet lies in pages. An adapter may take no more than a few pages in one request, and
-//! cut each request into segments by itself (`nes_netdev_start_xmit` of drivers/infiniband/hw/nes: four
-//! pages). Then the last segment of a request is as long as what is left of it, the next request begins
-//! with a full one, and a packet is more frames than TCP counts segments. A packet that is no longer
-//! than a segment is one frame, wherever its pages end.
+//! The data of a packet lies in pages. Some adapters take only a few pages in one request and segment
+//! each request by itself (`nes_netdev_start_xmit` of drivers/infiniband/hw/nes: four pages). The last
+//! frame of a request is then short, so the packet leaves as more frames than TCP counts segments. A
+//! packet of one segment is always one frame.
 
 use netstudy_units::Time;
 
@@ -18,35 +17,35 @@ use super::Endpoint;
 use super::offload::Gate;
 use crate::{Range, SentSegment, recovery};
 
-/// Pages hold the stream of a connection one after the other (`tcp_sendmsg`).
+/// Size of a page; pages hold consecutive parts of the stream (`tcp_sendmsg`).
 pub(super) const PAGE_BYTES: u32 = 4096;
 
-/// The packet that is being handed over, and where packets begin.
+/// The packet that the adapter is taking, and the layout of the packets to come.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Packet {
     data: Range,
-    /// Where the present request ends.
+    /// End of the current request.
     request_end: u64,
-    /// Packets begin here.
+    /// Start of the first full-size packet; the others follow it without gaps.
     origin: u64,
-    /// Segments leave as they are written.
+    /// TCP sends each segment as soon as it is written.
     leaves_written: bool,
 }
 
 impl Endpoint {
-    /// Whether new data leaves in packets that count as such.
+    /// Whether new data is sent as packets of several segments.
     #[inline(always)]
     pub(super) fn sends_packets(&self) -> bool {
         self.gate != Gate::Open && self.sent.holds_packets()
     }
 
-    /// The application writes while nothing waits.
+    /// The application writes while the send queue is empty.
     pub(super) const fn begin_writing(&mut self) {
         self.packet.origin = self.write_end;
         self.packet.leaves_written = true;
     }
 
-    /// The next segment of new data: of the packet under way, or the first of a new one.
+    /// The next frame of new data: of the current packet, or the first of a new one.
     #[cold]
     #[inline(never)]
     pub(super) fn next_in_packets(&mut self, now: Time) -> Option<SentSegment> {
@@ -57,7 +56,7 @@ impl Endpoint {
         Some(self.next_of_packet())
     }
 
-    /// Segments of the next packet.
+    /// Number of segments of the next packet; none: the window or the deferral holds it back.
     fn segments_to_go(&mut self, now: Time) -> Option<u32> {
         let is_full = self.is_window_full() && !self.recovery.new_data_at_once;
         let Some(len) = self.new_data_len().filter(|_| !is_full) else {
@@ -73,7 +72,7 @@ impl Endpoint {
         self.may_pass_gate(now, len).then(|| 1 + core::mem::take(&mut self.burst_left))
     }
 
-    /// Full segments in the packet that is being written, when the page is that completes the first one.
+    /// Number of full segments written when the page that completes the first one is full.
     fn segments_written(&self) -> u32 {
         let mss = u64::from(self.mss);
         // The first byte of the stream has the offset 1.
@@ -84,13 +83,13 @@ impl Endpoint {
         (most as u32).min(room).max(1)
     }
 
-    /// Bytes of a packet that is full.
+    /// Bytes of a full-size packet.
     fn full_packet(&self) -> u64 {
         let mss = u64::from(self.mss);
         (u64::from(self.config.offload_bytes) / mss).max(1) * mss
     }
 
-    /// Where the packet ends that `snd_nxt` lies in.
+    /// End of the packet that contains `snd_nxt`.
     pub(super) fn packet_end(&self) -> u64 {
         let full = self.full_packet();
         let origin = self.packet.origin.min(self.snd_nxt);
@@ -103,7 +102,7 @@ impl Endpoint {
         let start = self.snd_nxt;
         let most = if self.packet.leaves_written { self.write_end } else { self.packet_end() };
         let len = most.min(self.send_edge()) - start;
-        // The window may leave room for less than a segment of what is there.
+        // A short last segment is a packet of its own.
         let whole = if len > mss { len - len % mss } else { len };
         let end = start + whole.min(u64::from(segments) * mss);
         let page = (start - 1) / u64::from(PAGE_BYTES) * u64::from(PAGE_BYTES) + 1;

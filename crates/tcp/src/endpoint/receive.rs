@@ -101,7 +101,7 @@ impl Endpoint {
         }
     }
 
-    /// Some of `range` is here already, and Linux 2.6.18 says so at once (`tcp_dsack_set`).
+    /// Linux 2.6.18 reports duplicate data at once (`tcp_dsack_set`): the part of `range` received before.
     fn note_copy(&mut self, range: Range) {
         self.copied = self.received.held(range);
         self.ack_now |= self.copied.is_some();

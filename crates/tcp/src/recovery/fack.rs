@@ -1,7 +1,7 @@
 //! Loss recovery of Linux 2.6.18: forward acknowledgment and rate halving.
 //!
 //! The names are those of `net/ipv4/tcp_input.c` (`tcp_ack`, `tcp_fastretrans_alert` and the functions
-//! they call). What is found on the queue, packets of several segments, is `sent::packets`.
+//! they call). The queue of sent packets, with its scoreboard, is `sent::packets`.
 
 use netstudy_units::Time;
 
@@ -18,9 +18,9 @@ pub(super) struct State {
     /// Something was acknowledged since the timeout that began the phase Loss (`icsk_retransmits` is
     /// zero).
     advanced_in_loss: bool,
-    /// Something was retransmitted since the phase Open (`retrans_stamp`).
+    /// A segment was retransmitted after the phase Open ended (`retrans_stamp`).
     retransmitted: bool,
-    /// The threshold before a reduction that may be undone (`prior_ssthresh`).
+    /// Threshold before the last reduction, which an undo restores (`prior_ssthresh`).
     prior_ssthresh: u32,
 }
 
@@ -105,7 +105,7 @@ fn on_ack(end: &mut Endpoint, now: Time, segment: &Segment, window_changed: bool
         let acked = end.sent.acknowledge_packets(segment.ack);
         segments = acked.segments;
         end.snd_una = segment.ack;
-        // A part of a segment is no acknowledged data yet (`FLAG_DATA_ACKED`).
+        // An acknowledged part of a segment does not count (`FLAG_DATA_ACKED`).
         if segments > 0 {
             end.take_delivered(now, segment, &acked);
             end.restart_retransmission(now);
@@ -146,7 +146,7 @@ fn raise_window(end: &mut Endpoint, now: Time, segments: u32, in_flight: u32) {
 /// `tcp_fastretrans_alert`
 #[cold]
 fn alert(end: &mut Endpoint, now: Time, advanced: bool, is_duplicate: bool, tagged: Tagged) {
-    let excess = segments_behind_late(end);
+    let excess = segments_beyond_reordering(end);
     if tagged.is_beyond_phase
         && end.phase != Phase::Open
         && end.snd_una < end.recovery_point
@@ -163,7 +163,7 @@ fn alert(end: &mut Endpoint, now: Time, advanced: bool, is_duplicate: bool, tagg
     match end.phase {
         Phase::Recovery => {
             if advanced {
-                find_losses = !undo_partly(end) && segments_behind_late(end) > 0;
+                find_losses = !undo_partly(end) && segments_beyond_reordering(end) > 0;
             }
         }
         Phase::Loss => {
@@ -182,14 +182,14 @@ fn alert(end: &mut Endpoint, now: Time, advanced: bool, is_duplicate: bool, tagg
             start_rate_halving(end);
         }
     }
-    if find_losses || is_oldest_late(end, now) {
+    if find_losses || is_oldest_timed_out(end, now) {
         update_scoreboard(end, now);
     }
     lower_window(end);
 }
 
-/// Segments up to the newest SACKed one, beyond those that may be late.
-fn segments_behind_late(end: &Endpoint) -> u32 {
+/// By how many segments `fackets_out` exceeds the reordering tolerance.
+fn segments_beyond_reordering(end: &Endpoint) -> u32 {
     end.sent.facked_segments().saturating_sub(end.sent.packets().reordering())
 }
 
@@ -217,8 +217,8 @@ fn leave_phase(end: &mut Endpoint) {
     }
 }
 
-/// The oldest segment has been on the way for longer than the timeout (`tcp_head_timedout`).
-fn is_oldest_late(end: &Endpoint, now: Time) -> bool {
+/// Whether the oldest packet was sent longer than an RTO ago (`tcp_head_timedout`).
+fn is_oldest_timed_out(end: &Endpoint, now: Time) -> bool {
     let rto = end.rtt.rto();
     end.sent.oldest().is_some_and(|oldest| now.since(oldest.sent_at) > rto)
 }
@@ -227,8 +227,8 @@ fn is_oldest_late(end: &Endpoint, now: Time) -> bool {
 fn is_time_to_recover(end: &Endpoint, now: Time) -> bool {
     let out = end.sent.len();
     end.sent.lost() > 0
-        || segments_behind_late(end) > 0
-        || is_oldest_late(end, now)
+        || segments_beyond_reordering(end) > 0
+        || is_oldest_timed_out(end, now)
         || (out <= end.sent.packets().reordering()
             && out > 0
             && end.sent.sacked() >= (out / 2).max(REORDERING)
@@ -261,12 +261,13 @@ fn start_rate_halving(end: &mut Endpoint) {
     end.counters.fast_recoveries += 1;
 }
 
-/// `tcp_update_scoreboard`: all but the last few segments up to the newest SACKed one are lost, or without forward
-/// acknowledgment the oldest one.
+/// `tcp_update_scoreboard`: with forward acknowledgment, all packets before the newest SACKed one are
+/// lost, except for the reordering tolerance; without it, the oldest packet is.
 fn update_scoreboard(end: &mut Endpoint, now: Time) {
-    let lost = if end.sent.packets().is_forward() { segments_behind_late(end).max(1) } else { 1 };
+    let lost =
+        if end.sent.packets().is_forward() { segments_beyond_reordering(end).max(1) } else { 1 };
     end.sent.lose_oldest_packets(lost, end.recovery_point);
-    if is_oldest_late(end, now) {
+    if is_oldest_timed_out(end, now) {
         let rto = end.rtt.rto();
         end.sent.lose_late_packets(|sent_at| now.since(sent_at) > rto);
     }
@@ -288,7 +289,7 @@ fn moderate_window(end: &mut Endpoint) {
     end.window.cwnd = end.window.cwnd.min(end.in_flight() + MAX_BURST);
 }
 
-/// The threshold to which a reduction would be undone (`tcp_current_ssthresh`).
+/// Threshold that an undo would restore (`tcp_current_ssthresh`).
 fn threshold_to_keep(end: &Endpoint) -> u32 {
     if end.phase == Phase::Recovery {
         end.window.ssthresh
@@ -297,8 +298,9 @@ fn threshold_to_keep(end: &Endpoint) -> u32 {
     }
 }
 
-/// Nothing was retransmitted, or all of it needlessly (`tcp_may_undo`). Clocks of whole milliseconds,
-/// here and there, show no segment that came before its copy left.
+/// Whether the reduction was spurious: nothing was retransmitted, or the receiver reported every
+/// retransmission as a duplicate (`tcp_may_undo`). The kernel's third sign, a timestamp from before the
+/// retransmission, needs a round trip of several ticks and is left out.
 fn may_undo(end: &Endpoint) -> bool {
     let packets = end.sent.packets();
     packets.is_all_needless() || (packets.may_undo() && !end.recovery.fack.retransmitted)
@@ -331,7 +333,7 @@ fn undo_partly(end: &mut Endpoint) -> bool {
     may
 }
 
-/// `tcp_undo_cwr`: the window as before the reduction, and the threshold too if the `whole` phase was needless.
+/// `tcp_undo_cwr`: restores the window, and the threshold as well if the `whole` phase was spurious.
 fn undo(end: &mut Endpoint, whole: bool) {
     let prior = end.recovery.fack.prior_ssthresh;
     end.window.cwnd = end.congestion.undone(end.window.cwnd);

@@ -1,13 +1,12 @@
 //! The queue of sent packets as Linux 2.6.18 keeps it (`sk_write_queue`).
 //!
-//! With segmentation offload a packet is several segments. It counts as many as fit into it, rounded up
-//! (`tcp_skb_pcount`), is split where the receiver says that a part of it has arrived and before its
-//! first segment is sent again, and is counted anew then. So counts depend on where packets begin, and
-//! on how they were split.
+//! With segmentation offload a packet holds several segments. Its segment count is its length divided
+//! by the MSS, rounded up (`tcp_skb_pcount`). A packet is split, and its parts counted anew, at the
+//! edges of SACK blocks and before a retransmission. So the counts depend on where packets begin and how
+//! they were split.
 //!
-//! Left out: the kernel remembers where its walks along the queue ended, and begins the next one there
-//! (`fastpath_skb_hint` and others). What lies before is not looked at, so that a copy that was lost can
-//! be overlooked until the timeout.
+//! Left out: the hints `fastpath_skb_hint` and others. With them the kernel starts a scan of the queue
+//! where the last one ended, and may miss a lost retransmission until the RTO.
 
 mod tagging;
 
@@ -24,26 +23,27 @@ pub(crate) use tagging::{Report, Tagged};
 pub(crate) const REORDERING: u32 = 3;
 /// `TCP_MAX_REORDERING`
 const REORDERING_MAX: u32 = 127;
-/// What a packet is tagged with (`TCPCB_TAGBITS`).
+/// State bits of a packet: SACKed, lost, retransmitted (`TCPCB_TAGBITS`).
 const TAGS: u8 = SACKED | LOST | RETRANSMITTED;
 
-/// What Linux 2.6.18 knows of its queue, beside what every queue counts.
+/// The queue's state that only Linux 2.6.18 keeps.
 #[derive(Clone, Debug)]
 pub(crate) struct Packets {
     /// Payload bytes of a full segment; 0: the queue holds segments, not packets.
     mss_bytes: u32,
-    /// Segments up to the newest SACKed one, as far as the kernel keeps count (`fackets_out`).
+    /// Number of segments up to the newest SACKed one, which the kernel keeps approximately
+    /// (`fackets_out`).
     facked: u32,
-    /// Segments by which something may be late without being lost (`reordering`).
+    /// Reordering tolerance, in segments (`reordering`).
     reordering: u32,
-    /// Everything before the newest SACKed segment is taken for lost, up to `reordering`: forward
-    /// acknowledgment. Until something comes late on this connection (`sack_ok & 2`).
+    /// Forward acknowledgment is on: segments before the newest SACKed one count as lost. The first
+    /// reordering turns it off for the connection (`sack_ok & 2`).
     forward: bool,
     /// Blocks of the last acknowledgment with SACK (`recv_sack_cache`).
     blocks: [Range; SackBlocks::MAX],
-    /// Where a reduction began that may be undone (`undo_marker`).
+    /// Offset at which the last undoable reduction began (`undo_marker`).
     undo_from: Option<u64>,
-    /// Retransmissions since then, less those that the receiver has called needless (`undo_retrans`).
+    /// Retransmissions since then, less those reported as duplicates (`undo_retrans`).
     undo_copies: i32,
 }
 
@@ -78,7 +78,7 @@ impl Packets {
         }
     }
 
-    /// A reduction begins that may be undone, with so many `copies` on the way.
+    /// An undoable reduction begins at offset `from`, with `copies` retransmissions in flight.
     pub(crate) const fn begin_undo(&mut self, from: u64, copies: u32) {
         self.undo_from = Some(from);
         self.undo_copies = copies.cast_signed();
@@ -92,14 +92,14 @@ impl Packets {
         self.undo_from.is_some()
     }
 
-    /// Every retransmission was needless.
+    /// Whether the receiver reported every retransmission as a duplicate.
     pub(crate) const fn is_all_needless(&self) -> bool {
         self.undo_from.is_some() && self.undo_copies == 0
     }
 }
 
 impl SentSegments {
-    /// From now on the queue holds packets, with segments of `mss_bytes`.
+    /// Makes this a queue of packets, with segments of `mss_bytes`.
     pub(crate) const fn hold_packets(&mut self, mss_bytes: u32) {
         self.packets.mss_bytes = mss_bytes;
     }
@@ -116,12 +116,12 @@ impl SentSegments {
         &mut self.packets
     }
 
-    /// Segments up to the newest SACKed one, as far as the kernel keeps count.
+    /// `fackets_out`
     pub(crate) const fn facked_segments(&self) -> u32 {
         if self.sacked == 0 { 0 } else { self.packets.facked }
     }
 
-    /// Segments that so many bytes count as.
+    /// Segment count of a packet of `len` bytes.
     const fn segments_of(&self, len: u32) -> u32 {
         len.div_ceil(self.packets.mss_bytes)
     }
@@ -132,7 +132,7 @@ impl SentSegments {
         self.queue.push_back(packet);
     }
 
-    /// Puts a packet with another length or state in the place of one.
+    /// Replaces a packet and corrects the counters.
     fn replace(&mut self, index: usize, packet: SentSegment) {
         let before = self.queue[index];
         self.count(&before, u32::wrapping_sub);
@@ -140,7 +140,7 @@ impl SentSegments {
         self.queue[index] = packet;
     }
 
-    /// Adds a packet to all counts that it belongs to, or takes it away.
+    /// Adds a packet to the counters, or subtracts it.
     fn count(&mut self, packet: &SentSegment, change: fn(u32, u32) -> u32) {
         let segments = self.segments_of(packet.len);
         let waits = packet.state & TAGS == LOST;
@@ -162,7 +162,7 @@ impl SentSegments {
         self.replace(index, packet);
     }
 
-    /// Makes two packets of one, the first of `len` bytes (`tcp_fragment`).
+    /// Splits a packet in two, the first of `len` bytes (`tcp_fragment`).
     fn split(&mut self, index: usize, len: u32) {
         let whole = self.queue[index];
         let first = SentSegment { len, ..whole };
@@ -176,7 +176,7 @@ impl SentSegments {
         self.count(&rest, u32::wrapping_add);
     }
 
-    /// Everything below `ack` has arrived (`tcp_clean_rtx_queue`).
+    /// Removes data below `ack` (`tcp_clean_rtx_queue`).
     pub(crate) fn acknowledge_packets(&mut self, ack: u64) -> Acknowledged {
         let before = self.len();
         let mut sent_at = Time::ZERO;
@@ -215,8 +215,8 @@ impl SentSegments {
         self.packets.facked = self.packets.facked.saturating_sub(segments);
     }
 
-    /// Marks what is in the oldest `segments` as lost, as far as it ends by `limit`: a packet as a
-    /// whole, or not at all (`tcp_mark_head_lost`).
+    /// Marks packets within the oldest `segments` and below `limit` as lost; a packet that exceeds
+    /// either stays as it is (`tcp_mark_head_lost`).
     pub(crate) fn lose_oldest_packets(&mut self, segments: u32, limit: u64) {
         let mut counted = 0;
         for index in 0..self.queue.len() {
@@ -231,7 +231,8 @@ impl SentSegments {
         }
     }
 
-    /// Marks packets lost that have been on the way for too long (`tcp_update_scoreboard`).
+    /// Marks the oldest packets as lost while `is_late` holds for their send times
+    /// (`tcp_update_scoreboard`).
     pub(crate) fn lose_late_packets(&mut self, is_late: impl Fn(Time) -> bool) {
         for index in 0..self.queue.len() {
             let packet = self.queue[index];
@@ -249,7 +250,7 @@ impl SentSegments {
         self.losses += 1;
     }
 
-    /// The first segment of the next lost packet goes out again (first pass of
+    /// Retransmits the first segment of the oldest lost packet (first pass of
     /// `tcp_xmit_retransmit_queue`).
     pub(super) fn retransmit_lost_packet(
         &mut self,
@@ -260,8 +261,9 @@ impl SentSegments {
         Some(self.repeat_packet(index, now, snd_nxt))
     }
 
-    /// The first segment of a packet that may be lost as well goes out again (second pass of
-    /// `tcp_xmit_retransmit_queue`). Packets are counted there, but up to a number of segments.
+    /// Retransmits the first segment of the oldest packet that is neither SACKed nor lost (second pass
+    /// of `tcp_xmit_retransmit_queue`). As in the kernel, the search covers `fackets_out` packets,
+    /// although that counts segments, and so may reach data still in flight.
     pub(crate) fn retransmit_packet_forward(
         &mut self,
         now: Time,
@@ -287,8 +289,8 @@ impl SentSegments {
         *packet
     }
 
-    /// The timer expired: all that is not SACKed is lost (`tcp_enter_loss`). The timeout may be undone
-    /// unless something was retransmitted before.
+    /// Marks all packets but the SACKed ones as lost (`tcp_enter_loss`). The timeout is undoable unless a
+    /// packet was retransmitted before.
     pub(super) fn lose_all_packets(&mut self) {
         self.packets.facked = 0;
         self.packets.undo_copies = 0;

@@ -1,45 +1,45 @@
-//! Tagging packets by what the receiver says it has (`tcp_sacktag_write_queue`).
+//! SACK processing of Linux 2.6.18 (`tcp_sacktag_write_queue`).
 
 use super::super::{EVER_RETRANSMITTED, LOST, RETRANSMITTED, SACKED, SentSegment, SentSegments};
 use crate::recovery::Phase;
 use crate::{Range, SackBlocks};
 
-/// The news of an acknowledgment with SACK.
+/// Result of processing the SACK blocks of one acknowledgment.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tagged {
-    /// Packets became SACKed, or copies were found lost (`FLAG_DATA_SACKED`).
+    /// A packet became SACKed, or a retransmission was found lost (`FLAG_DATA_SACKED`).
     pub(crate) is_news: bool,
-    /// Something sent after the present phase began has arrived (`FLAG_DATA_LOST`).
+    /// Data sent after the current phase began has arrived (`FLAG_DATA_LOST`).
     pub(crate) is_beyond_phase: bool,
 }
 
-/// An acknowledgment with SACK, and where the sender stands.
+/// An acknowledgment with SACK blocks, and the sender's state before it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Report<'a> {
     pub(crate) ack: u64,
     pub(crate) blocks: &'a SackBlocks,
-    /// Acknowledged before it.
+    /// Cumulative acknowledgment before this one.
     pub(crate) snd_una: u64,
     pub(crate) phase: Phase,
-    /// Where the phase ends (`high_seq`).
+    /// End of the current phase (`high_seq`).
     pub(crate) phase_end: u64,
 }
 
-/// What one walk finds.
+/// State while the SACK blocks of one acknowledgment are processed.
 #[derive(Debug)]
 struct Walk {
-    /// The first block says that something has come twice (D-SACK, RFC 2883).
+    /// The first block is a D-SACK block (RFC 2883).
     is_copy: bool,
     facked_before: u32,
-    /// The least count at which something came late (`reord`).
+    /// Position of the first reordered segment (`reord`).
     late_at: u32,
-    /// The newest arrival behind a copy that was sent before it (`lost_retrans`).
+    /// End of the newest block sent after a retransmission that has not arrived (`lost_retrans`).
     behind_copy: Option<u64>,
     tagged: Tagged,
 }
 
 impl SentSegments {
-    /// Takes in what the receiver holds.
+    /// Applies the SACK blocks of an acknowledgment to the queue.
     pub(crate) fn tag(&mut self, report: &Report<'_>) -> Tagged {
         let mut received = [Range::default(); SackBlocks::MAX];
         let mut count = 0;
@@ -76,11 +76,11 @@ impl SentSegments {
         walk.tagged
     }
 
-    /// Puts the blocks into the order of the queue, and says how many of them to take.
+    /// Sorts the blocks by offset and returns how many of them to process: only the first if nothing
+    /// but its end has changed since the last acknowledgment, else all.
     ///
-    /// If only the first one has grown, it alone. Otherwise all, after a sort that exchanges them with
-    /// the blocks as received: three in the wrong order become one of them twice, another once, and the
-    /// third not at all. (Later kernels sort the blocks themselves.)
+    /// The kernel's sort swaps in the blocks as received, not as sorted so far. Three blocks in
+    /// descending order lose one of them and have another twice. Later kernels sort correctly.
     fn order(&mut self, blocks: &mut [Range; SackBlocks::MAX], count: usize) -> usize {
         let received = *blocks;
         let known = core::mem::replace(&mut self.packets.blocks, received);
@@ -99,7 +99,7 @@ impl SentSegments {
         count
     }
 
-    /// Tags what lies in `block`.
+    /// Marks the packets inside of `block` as SACKed.
     fn tag_block(&mut self, block: &Range, ack: u64, walk: &mut Walk) {
         let mut counted = 0;
         let mut index = 0;
@@ -112,8 +112,9 @@ impl SentSegments {
         }
     }
 
-    /// Whether a packet lies in `block`, after it was split where the block begins or ends inside of it.
-    /// A packet of a single segment is never split: a part of it does not count.
+    /// Splits the packet at `index` at the first edge of `block` inside of it. Returns whether the packet
+    /// then at `index` lies in the block. A packet of one segment is not split, so a SACKed part of
+    /// it does not count.
     fn split_at_edge(&mut self, index: usize, block: &Range) -> bool {
         let packet = self.queue[index];
         if block.start <= packet.start && packet.end() <= block.end {
@@ -168,7 +169,7 @@ impl SentSegments {
                 walk.late_at = walk.late_at.min(counted);
             }
             if state & LOST != 0 {
-                // A copy of what was never taken for lost still counts as on the way.
+                // A forward retransmission stays in flight: its original was not marked lost.
                 state &= !(LOST | RETRANSMITTED);
             }
             state |= SACKED;
@@ -181,7 +182,7 @@ impl SentSegments {
         self.set_state(index, state);
     }
 
-    /// The receiver calls a retransmission that ends at `end` needless.
+    /// The receiver reports the retransmission that ends at `end` as a duplicate.
     const fn take_needless(&mut self, end: u64) {
         if let Some(from) = self.packets.undo_from
             && end > from
@@ -190,7 +191,7 @@ impl SentSegments {
         }
     }
 
-    /// Something before `arrived` came, and copies that were sent before it did not: they are lost.
+    /// Marks retransmissions as lost that were sent before data up to `arrived`, which has arrived.
     fn lose_packet_copies(&mut self, arrived: u64, ack: u64, tagged: &mut Tagged) {
         let slack = if self.packets.forward {
             1
@@ -216,8 +217,8 @@ impl SentSegments {
     }
 }
 
-/// Whether the first block is about something that has come twice: it lies below the acknowledgment, or
-/// inside of the second one.
+/// Whether the first block is a D-SACK block: it starts below the acknowledgment, or lies inside of the
+/// second block (RFC 2883, 4).
 fn is_copy(blocks: &[Range], ack: u64) -> bool {
     let first = blocks[0];
     first.start < ack

@@ -39,7 +39,7 @@ impl Algorithm for Rfc {
 
     /// `NextSeg` (3) and (4) of RFC 6675.
     fn next_in_case(end: &mut Endpoint, now: Time) -> Option<SentSegment> {
-        end.sent.retransmit_forward(now, end.snd_nxt).or_else(|| rescue(end, now))
+        end.sent.retransmit_forward(now).or_else(|| rescue(end, now))
     }
 
     /// The threshold falls once for one loss event (RFC 5681, 3.1).

@@ -426,15 +426,14 @@ impl SentSegments {
         let number = from + ahead as u64;
         self.retransmit_from = number + 1;
         self.waiting -= 1;
-        Some(self.repeat(number, now, snd_nxt))
+        Some(self.repeat(number, now))
     }
 
-    fn repeat(&mut self, number: u64, now: Time, snd_nxt: u64) -> SentSegment {
+    fn repeat(&mut self, number: u64, now: Time) -> SentSegment {
         self.retransmitted += 1;
         let segment = &mut self.queue[(number - self.first) as usize];
         segment.state |= RETRANSMITTED | EVER_RETRANSMITTED;
         segment.sent_at = now;
-        segment.repeated_at = snd_nxt;
         *segment
     }
 
@@ -460,7 +459,7 @@ impl SentSegments {
 
     /// Retransmits the oldest segment below the newest SACKed one that is neither SACKed nor lost, in
     /// case that it is lost (`NextSeg` (3) of RFC 6675; forward retransmission of Linux).
-    pub(crate) fn retransmit_forward(&mut self, now: Time, snd_nxt: u64) -> Option<SentSegment> {
+    pub(crate) fn retransmit_forward(&mut self, now: Time) -> Option<SentSegment> {
         let from = self.forward_from.max(self.first);
         let untouched =
             |segment: &SentSegment| segment.state & (SACKED | LOST | RETRANSMITTED) == 0;
@@ -473,7 +472,7 @@ impl SentSegments {
         };
         let number = from + ahead as u64;
         self.forward_from = number + 1;
-        Some(self.repeat(number, now, snd_nxt))
+        Some(self.repeat(number, now))
     }
 
     /// Retransmits the newest segment that is not SACKed, in case that it is lost (`NextSeg` (4) of

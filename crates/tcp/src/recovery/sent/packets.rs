@@ -123,7 +123,9 @@ impl SentSegments {
 
     /// Segment count of a packet of `len` bytes.
     const fn segments_of(&self, len: u32) -> u32 {
-        len.div_ceil(self.packets.mss_bytes)
+        let mss = self.packets.mss_bytes;
+        // Most packets are one segment, and a division is slow.
+        if len <= mss { 1 } else { len.div_ceil(mss) }
     }
 
     /// A new packet went out.

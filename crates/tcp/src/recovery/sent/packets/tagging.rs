@@ -5,7 +5,7 @@ use crate::recovery::Phase;
 use crate::{Range, SackBlocks};
 
 /// Result of processing the SACK blocks of one acknowledgment.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tagged {
     /// A packet became SACKed, or a retransmission was found lost (`FLAG_DATA_SACKED`).
     pub(crate) is_news: bool,
@@ -26,8 +26,9 @@ pub(crate) struct Report<'a> {
 }
 
 /// State while the SACK blocks of one acknowledgment are processed.
-#[derive(Debug)]
-struct Walk {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Walk {
+    ack: u64,
     /// The first block is a D-SACK block (RFC 2883).
     is_copy: bool,
     facked_before: u32,
@@ -36,6 +37,15 @@ struct Walk {
     /// End of the newest block sent after a retransmission that has not arrived (`lost_retrans`).
     behind_copy: Option<u64>,
     tagged: Tagged,
+}
+
+impl Walk {
+    /// Data up to `end` has arrived: was it sent after the retransmission of `packet` in flight?
+    fn note_behind(&mut self, packet: &SentSegment, end: u64) {
+        if packet.is(RETRANSMITTED) && end > packet.repeated_at {
+            self.behind_copy = self.behind_copy.max(Some(end));
+        }
+    }
 }
 
 impl SentSegments {
@@ -50,20 +60,15 @@ impl SentSegments {
         if self.sacked == 0 {
             self.packets.facked = 0;
         }
-        let mut walk = Walk {
-            is_copy: is_copy(&received[..count], report.ack),
-            facked_before: self.packets.facked,
-            late_at: self.len(),
-            behind_copy: None,
-            tagged: Tagged::default(),
-        };
+        let mut walk = self.walk(report.ack, is_copy(&received[..count], report.ack));
         if walk.is_copy && received[0].end <= report.snd_una {
             self.take_needless(received[0].end);
         }
         let order = self.order(&mut received, count);
-        for block in &received[..order] {
-            walk.tagged.is_beyond_phase |= block.end > report.phase_end;
-            self.tag_block(block, report.ack, &mut walk);
+        let blocks = &received[..order];
+        walk.tagged.is_beyond_phase = blocks.iter().any(|block| block.end > report.phase_end);
+        for ascending in blocks.chunk_by(|one, next| one.end <= next.start) {
+            self.tag_blocks(ascending, &mut walk);
         }
         if let Some(arrived) = walk.behind_copy
             && report.phase == Phase::Recovery
@@ -74,6 +79,18 @@ impl SentSegments {
             self.packets.came_late(self.packets.facked + 1 - walk.late_at);
         }
         walk.tagged
+    }
+
+    /// Before the first block of an acknowledgment of data below `ack`.
+    pub(super) fn walk(&self, ack: u64, is_copy: bool) -> Walk {
+        Walk {
+            ack,
+            is_copy,
+            facked_before: self.packets.facked,
+            late_at: self.len(),
+            behind_copy: None,
+            tagged: Tagged::default(),
+        }
     }
 
     /// Sorts the blocks by offset and returns how many of them to process: only the first if nothing
@@ -99,15 +116,21 @@ impl SentSegments {
         count
     }
 
-    /// Marks the packets inside of `block` as SACKed.
-    fn tag_block(&mut self, block: &Range, ack: u64, walk: &mut Walk) {
+    /// Marks the packets inside of `blocks` as SACKed. The kernel goes through the queue once for each block;
+    /// going once for all is the same, as the blocks ascend and do not overlap.
+    pub(super) fn tag_blocks(&mut self, blocks: &[Range], walk: &mut Walk) {
+        let Some(&Range { end: newest, .. }) = blocks.last() else { return };
+        let mut ahead = blocks;
         let mut counted = 0;
         let mut index = 0;
-        while index < self.queue.len() && self.queue[index].start < block.end {
-            let is_inside = self.split_at_edge(index, block);
+        while index < self.queue.len() && self.queue[index].start < newest {
+            while ahead[0].end <= self.queue[index].start {
+                ahead = &ahead[1..];
+            }
+            let inside = self.split_at_edge(index, &ahead[0]).then_some(ahead[0].end);
             let packet = self.queue[index];
             counted += self.segments_of(packet.len);
-            self.tag_packet(index, &packet, (is_inside, block.end), (counted, ack), walk);
+            self.tag_packet(index, &packet, inside, newest, counted, walk);
             index += 1;
         }
     }
@@ -129,20 +152,23 @@ impl SentSegments {
         is_start
     }
 
+    /// Marks a packet as SACKed if it is `inside` a block, which ends there; `newest` is the end of the last
+    /// block.
     fn tag_packet(
         &mut self,
         index: usize,
         packet: &SentSegment,
-        (is_inside, block_end): (bool, u64),
-        (counted, ack): (u32, u64),
+        inside: Option<u64>,
+        newest: u64,
+        counted: u32,
         walk: &mut Walk,
     ) {
         let was_repeated = packet.is(EVER_RETRANSMITTED);
-        let is_copy = walk.is_copy && is_inside;
+        let is_copy = walk.is_copy && inside.is_some();
         if is_copy && was_repeated {
             self.take_needless(packet.end());
         }
-        if packet.end() <= ack {
+        if packet.end() <= walk.ack {
             let is_late = if was_repeated {
                 is_copy && packet.is(SACKED)
             } else {
@@ -153,12 +179,10 @@ impl SentSegments {
             }
             return;
         }
-        if packet.is(RETRANSMITTED) && block_end > packet.repeated_at {
-            walk.behind_copy = walk.behind_copy.max(Some(block_end));
-        }
-        if !is_inside {
+        let Some(end) = inside else {
+            walk.note_behind(packet, newest);
             return;
-        }
+        };
         let mut state = packet.state;
         if packet.is(SACKED) {
             if walk.is_copy && was_repeated {
@@ -176,10 +200,14 @@ impl SentSegments {
             walk.tagged.is_news = true;
             self.packets.facked = self.packets.facked.max(counted);
         }
-        if walk.is_copy && state & RETRANSMITTED != 0 {
+        if walk.is_copy {
             state &= !RETRANSMITTED;
         }
-        self.set_state(index, state);
+        // Later blocks are compared only with a retransmission that is still in flight.
+        walk.note_behind(packet, if state & RETRANSMITTED == 0 { end } else { newest });
+        if state != packet.state {
+            self.set_state(index, state);
+        }
     }
 
     /// The receiver reports the retransmission that ends at `end` as a duplicate.

@@ -9,6 +9,7 @@ use netstudy_units::{Duration, Time};
 use proptest::prelude::*;
 
 use super::super::{LOST, RETRANSMITTED, SACKED, SentSegment, SentSegments};
+use super::tagging::Walk;
 use super::{Report, TAGS};
 use crate::recovery::Phase;
 use crate::{Range, SackBlocks};
@@ -283,6 +284,44 @@ proptest! {
             stream.apply(operation);
             stream.check()?;
         }
+    }
+}
+
+/// A pass for each block, as in the kernel.
+fn tag_one_by_one(sent: &mut SentSegments, blocks: &[Range], walk: &mut Walk) {
+    for block in blocks {
+        sent.tag_blocks(core::slice::from_ref(block), walk);
+    }
+}
+
+proptest! {
+    #![proptest_config(super::super::tests::cases())]
+
+    #[test]
+    fn one_pass_for_all_blocks_marks_what_a_pass_for_each_does(
+        operations in prop::collection::vec(operation(), 1..60),
+        mut edges in prop::collection::btree_set(0..1200_u64, 6),
+        count in 1..4_usize,
+        below in 0..1000_u64,
+        is_copy in any::<bool>(),
+    ) {
+        let mut stream = Stream { sent: queue(&[]), una: 1, next: 1, now: NOW };
+        for operation in operations {
+            stream.apply(operation);
+        }
+        let span = stream.next - stream.una;
+        let mut edge = || stream.una + span * edges.pop_first().unwrap() / 1000;
+        let blocks: Vec<Range> = (0..count)
+            .map(|_| Range { start: edge(), end: edge() })
+            .filter(|block| block.start < block.end)
+            .collect();
+        let ack = stream.una + span * below / 3000;
+        let (mut once, mut each) = (stream.sent.clone(), stream.sent);
+        let (mut walk, mut walks) = (once.walk(ack, is_copy), each.walk(ack, is_copy));
+        once.tag_blocks(&blocks, &mut walk);
+        tag_one_by_one(&mut each, &blocks, &mut walks);
+        prop_assert_eq!(walk, walks);
+        prop_assert_eq!(std::format!("{once:?}"), std::format!("{each:?}"));
     }
 }
 

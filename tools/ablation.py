@@ -88,18 +88,6 @@ def queue_at_the_egress(run: trial.Run) -> Mapping[str, Any]:
     return {"network.nodes.buffer": {"kind": "output-queued", "port_buffer_bytes": memory}}
 
 
-def without_hysteresis(run: trial.Run) -> Mapping[str, Any]:
-    """No hysteresis at the ingress, and a buffer of the mean of its two thresholds."""
-    own = trial.switch(run)["buffer"]
-    if own["kind"] != "ingress-queued":
-        return {}
-    less = own["ingress_hysteresis_bytes"] // 2
-    return {
-        "network.nodes.buffer.ingress_buffer_bytes": own["ingress_buffer_bytes"] - less,
-        "network.nodes.buffer.ingress_hysteresis_bytes": 0,
-    }
-
-
 def reader_by_servers(run: trial.Run) -> Mapping[str, Any]:
     """A reader that is done with each segment the more often the more servers send."""
     servers = run["treatment"]["servers"]
@@ -174,11 +162,8 @@ MECHANISMS = (
     Mechanism("ring refilled by batches", "by single frames", nic(receive_refill_frames=1)),
     Mechanism("frames kept by the adapter", "descriptors alone", nic(receive_ring_frames=512)),
     Mechanism("packet rate of the adapter", "none", nic(packet_rate_pps=None)),
-    Mechanism("hysteresis at the ingress", "none", buffer(ingress_hysteresis_bytes=0)),
     Mechanism(
-        "hysteresis at the ingress, same mean room",
-        "none, and a buffer shorter by half of it",
-        without_hysteresis,
+        "room for several full frames at the ingress", "for one", buffer(ingress_reserve_frames=1)
     ),
     Mechanism("ingress buffer in cells", "in bytes", buffer(ingress_cell_bytes=1)),
     Mechanism(
@@ -205,6 +190,9 @@ MECHANISMS = (
         ),
     ),
     # What was tried and is not in the profiles stands here the other way round.
+    Mechanism(
+        "ports that open again at once", "after 68 kB", buffer(ingress_hysteresis_bytes=68_000)
+    ),
     Mechanism("no link pause", "asked for by the hosts, honoured by one switch", pause_in_memory),
     Mechanism("bursts as long as 64 KiB", "16 KiB", host(offload_burst_bytes=16_384)),
     Mechanism(

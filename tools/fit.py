@@ -117,9 +117,9 @@ LISTS = _lists(
         "nic.receive_ring": (768, 832, 896, 960),
     },
     nexus_5010={
-        "ingress_buffer": (209_760, 218_880, 228_000),
-        "ingress_hysteresis": (63_840, 68_000, 72_960, 77_520),
-        "egress_buffer": (0, 9_216, 18_432),
+        "ingress_buffer": (186_960, 191_520, 196_080, 200_640, 205_200),
+        "ingress_reserve": (7, 8, 9),
+        "egress_buffer": (9_216, 18_432, 27_648, 36_864),
         "random_arbitration": (10, 30, 50, 100),
     },
 )

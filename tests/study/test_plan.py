@@ -198,13 +198,13 @@ def test_the_two_published_switches_on_the_wire() -> None:
     figures = HardwareLibrary.default().switch("nexus-5010").figures
     assert figures.ingress_buffer
     assert figures.ingress_cell
-    assert figures.ingress_hysteresis
+    assert figures.ingress_reserve
     assert figures.egress_buffer
     assert figures.random_arbitration
     assert buffers["nexus-5010"] == wire.IngressQueued(
         ingress_buffer_bytes=figures.ingress_buffer.value,
         ingress_cell_bytes=int(figures.ingress_cell.value),
-        ingress_hysteresis_bytes=figures.ingress_hysteresis.value,
+        ingress_reserve_frames=int(figures.ingress_reserve.value),
         egress_buffer_bytes=figures.egress_buffer.value,
         random_arbitration_pct=int(figures.random_arbitration.value),
     )

@@ -31,7 +31,7 @@ pub struct Bic {
     per_increment: u32,
     updated_for: u32,
     updated_at: Time,
-    /// Segments an acknowledgment covers, averaged, in 1/16.
+    /// Segments or packets that an acknowledgment covers, averaged, in 1/16 (`delayed_ack`).
     ack_ratio: u32,
 }
 
@@ -108,8 +108,10 @@ impl CongestionControl for Bic {
     /// `bictcp_acked`: ratio = (15 x ratio + sample) / 16.
     #[inline]
     fn on_delivered(&mut self, delivered: &Delivered, _window: &mut Window) {
-        let segments = delivered.segments;
-        self.ack_ratio = self.ack_ratio + segments - (self.ack_ratio >> ACK_RATIO_SHIFT);
+        if delivered.entries > 0 {
+            self.ack_ratio =
+                self.ack_ratio + delivered.entries - (self.ack_ratio >> ACK_RATIO_SHIFT);
+        }
     }
 
     /// `bictcp_recalc_ssthresh`
@@ -188,6 +190,27 @@ mod tests {
         bic.ssthresh_after_loss(&window(500), 0);
         // 500 x (1024 + 819) / 2048 = 449.9
         assert_eq!(bic.last_max, 449);
+    }
+
+    #[test]
+    fn the_ratio_counts_packets_acknowledged_in_whole() {
+        let mut bic = Bic::default();
+        let mut ratio_after = |entries| {
+            let delivered = Delivered {
+                now: Time::ZERO,
+                entries,
+                rtt: None,
+                srtt: None,
+                snd_una: 1,
+                snd_nxt: 1,
+                mss_bytes: 1000,
+            };
+            bic.on_delivered(&delivered, &mut window(20));
+            bic.ack_ratio
+        };
+        // 32 + 1 - 32 / 16 = 31, then 31 + 1 - 31 / 16 = 31; without a whole packet it stays.
+        assert_eq!([1, 0, 1, 1].map(&mut ratio_after), [31; 4]);
+        assert_eq!(ratio_after(7), 31 + 7 - 1);
     }
 
     #[test]

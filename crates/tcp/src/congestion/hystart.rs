@@ -99,7 +99,7 @@ mod tests {
     fn ack(at_us: u64, snd_una: u64, snd_nxt: u64) -> Delivered {
         Delivered {
             now: Time::ZERO + Duration::from_us(at_us),
-            segments: 1,
+            entries: 1,
             rtt: Some(RTT),
             srtt: None,
             snd_una,

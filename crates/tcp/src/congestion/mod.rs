@@ -57,8 +57,9 @@ pub struct Acked {
 pub struct Delivered {
     /// When the acknowledgment arrived.
     pub now: Time,
-    /// Segments that it acknowledged.
-    pub segments: u32,
+    /// Segments that it acknowledged; of a queue of packets, packets acknowledged in whole (`pkts_acked` of
+    /// Linux 2.6.18).
+    pub entries: u32,
     /// The round-trip time that it showed.
     pub rtt: Option<Duration>,
     /// The smoothed round-trip time.

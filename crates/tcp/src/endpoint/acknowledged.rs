@@ -39,7 +39,7 @@ impl Endpoint {
         if self.phase == Phase::Open && self.congestion.heeds_deliveries() {
             let delivered = Delivered {
                 now,
-                segments: acked.segments,
+                entries: acked.entries,
                 rtt,
                 srtt: self.rtt.srtt(),
                 snd_una: self.snd_una,

@@ -68,6 +68,8 @@ impl SentSegment {
 pub(crate) struct Acknowledged {
     /// Segments acknowledged in whole.
     pub(crate) segments: u32,
+    /// Entries of the queue acknowledged in whole: packets if it holds packets, else the segments.
+    pub(crate) entries: u32,
     /// When the newest of these segments was sent, if none was retransmitted (Karn's algorithm).
     pub(crate) sent_at: Option<Time>,
 }
@@ -204,7 +206,9 @@ impl SentSegments {
             trim_front(&mut self.queue[0], ack);
         }
         let sent_once = segments > 0 && states & EVER_RETRANSMITTED == 0;
-        Acknowledged { segments: segments as u32, sent_at: sent_once.then_some(sent_at) }
+        let segments = segments as u32;
+        let sent_at = sent_once.then_some(sent_at);
+        Acknowledged { segments, entries: segments, sent_at }
     }
 
     /// Takes the segment at `index`, which has `state`, out of the counts.

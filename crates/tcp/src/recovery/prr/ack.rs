@@ -229,7 +229,7 @@ fn take_round_trip(end: &mut Endpoint, now: Time, segment: &Segment, info: &mut 
         .is_some_and(|rtt| end.sent.oldest().is_some_and(|oldest| rtt > now.since(oldest.sent_at)));
     let delivered = Delivered {
         now,
-        segments: info.segments,
+        entries: info.segments,
         rtt: newest,
         srtt: end.rtt.srtt(),
         snd_una: end.snd_una,

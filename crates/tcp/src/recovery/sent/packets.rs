@@ -210,7 +210,8 @@ impl SentSegments {
             }
         }
         let segments = before - self.len();
-        Acknowledged { segments, sent_at: (segments > 0 && is_once).then_some(sent_at) }
+        let sent_at = (segments > 0 && is_once).then_some(sent_at);
+        Acknowledged { segments, entries: gone as u32, sent_at }
     }
 
     const fn forget_facked(&mut self, segments: u32) {

@@ -65,7 +65,8 @@ impl Twin {
         // Karn's algorithm (RFC 6298, 3).
         let sure = gone.iter().all(|segment| !segment.copied);
         let newest = gone.last().map(|segment| segment.sent_at);
-        Acknowledged { segments: gone.len() as u32, sent_at: newest.filter(|_| sure) }
+        let segments = gone.len() as u32;
+        Acknowledged { segments, entries: segments, sent_at: newest.filter(|_| sure) }
     }
 
     fn sack(&mut self, blocks: &[Range]) {

@@ -62,9 +62,12 @@ def test_the_two_switches_of_the_incast_study() -> None:
     assert nexus.architecture == "ingress-queued"
     assert nexus.figures.ingress_buffer is not None
     assert nexus.figures.ingress_cell is not None
-    # The fitted buffer holds 24 jumbo frames, in whole cells.
+    assert nexus.figures.ingress_reserve is not None
+    # The fitted buffer holds 14 jumbo frames in whole cells: a port keeps room for seven more.
     cell_bytes = nexus.figures.ingress_cell.value
-    assert nexus.figures.ingress_buffer.value // (-(-9018 // cell_bytes) * cell_bytes) == 24
+    frame_bytes = -(-9018 // cell_bytes) * cell_bytes
+    kept_bytes = (int(nexus.figures.ingress_reserve.value) - 1) * frame_bytes
+    assert (nexus.figures.ingress_buffer.value - kept_bytes) // frame_bytes == 14
     assert nexus.figures.random_arbitration is not None
     assert nexus.figures.random_arbitration.source == "fitted"
 

@@ -84,7 +84,10 @@ fn the_victim_of_a_deadlock_is_begun_again() {
     assert_eq!(client.post("/buy", "symbol=s:1&quantity=3").status, 200);
     assert!(other.wait_with_output().expect("psql ends").status.success());
     let counters = brokerage.counters();
-    assert_eq!((counters.retries, counters.database_errors["deadlock"]), (1, 1));
+    // PostgreSQL promises no order: begun again, it may get the account before the other does.
+    let deadlocks = counters.database_errors["deadlock"];
+    assert!(deadlocks >= 1);
+    assert_eq!(counters.retries, deadlocks);
     assert_eq!(counters.operations["buy"], 1);
     brokerage.assert_books_balance();
 }

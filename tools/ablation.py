@@ -190,9 +190,7 @@ MECHANISMS = (
         ),
     ),
     # What was tried and is not in the profiles stands here the other way round.
-    Mechanism(
-        "ports that open again at once", "after 68 kB", buffer(ingress_hysteresis_bytes=68_000)
-    ),
+    Mechanism("no hysteresis at the ingress", "68 kB", buffer(ingress_hysteresis_bytes=68_000)),
     Mechanism("no link pause", "asked for by the hosts, honoured by one switch", pause_in_memory),
     Mechanism("bursts as long as 64 KiB", "16 KiB", host(offload_burst_bytes=16_384)),
     Mechanism(

@@ -57,8 +57,8 @@ pub struct Acked {
 pub struct Delivered {
     /// When the acknowledgment arrived.
     pub now: Time,
-    /// Segments that it acknowledged; of a queue of packets, packets acknowledged in whole (`pkts_acked` of
-    /// Linux 2.6.18).
+    /// Segments that it acknowledged. Where the send queue holds packets: packets acknowledged in whole
+    /// (`pkts_acked` of Linux 2.6.18).
     pub entries: u32,
     /// The round-trip time that it showed.
     pub rtt: Option<Duration>,

@@ -33,7 +33,7 @@ pub(super) struct Packet {
 }
 
 impl Endpoint {
-    /// Whether new data is sent as packets of several segments.
+    /// True if the sender puts several segments of new data into one packet.
     #[inline(always)]
     pub(super) fn sends_packets(&self) -> bool {
         self.gate != Gate::Open && self.sent.holds_packets()

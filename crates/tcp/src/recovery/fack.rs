@@ -217,7 +217,7 @@ fn leave_phase(end: &mut Endpoint) {
     }
 }
 
-/// Whether the oldest packet was sent longer than an RTO ago (`tcp_head_timedout`).
+/// True if the sender sent the oldest packet more than one RTO ago (`tcp_head_timedout`).
 fn is_oldest_timed_out(end: &Endpoint, now: Time) -> bool {
     let rto = end.rtt.rto();
     end.sent.oldest().is_some_and(|oldest| now.since(oldest.sent_at) > rto)
@@ -298,8 +298,8 @@ fn threshold_to_keep(end: &Endpoint) -> u32 {
     }
 }
 
-/// Whether the reduction was spurious: nothing was retransmitted, or the receiver reported every
-/// retransmission as a duplicate (`tcp_may_undo`). The kernel's third sign, a timestamp from before the
+/// True if the window reduction was spurious: the sender retransmitted nothing, or the receiver reported
+/// every retransmission as a duplicate (`tcp_may_undo`). The kernel's third sign, a timestamp from before the
 /// retransmission, needs a round trip of several ticks and is left out.
 fn may_undo(end: &Endpoint) -> bool {
     let packets = end.sent.packets();

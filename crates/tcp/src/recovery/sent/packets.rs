@@ -92,7 +92,7 @@ impl Packets {
         self.undo_from.is_some()
     }
 
-    /// Whether the receiver reported every retransmission as a duplicate.
+    /// True if the receiver reported every retransmission as a duplicate.
     pub(crate) const fn is_all_needless(&self) -> bool {
         self.undo_from.is_some() && self.undo_copies == 0
     }

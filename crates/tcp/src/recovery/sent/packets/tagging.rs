@@ -40,7 +40,7 @@ pub(super) struct Walk {
 }
 
 impl Walk {
-    /// Data up to `end` has arrived: was it sent after the retransmission of `packet` in flight?
+    /// Records that data up to `end` arrived, if the sender sent it after it retransmitted `packet`.
     fn note_behind(&mut self, packet: &SentSegment, end: u64) {
         if packet.is(RETRANSMITTED) && end > packet.repeated_at {
             self.behind_copy = self.behind_copy.max(Some(end));
@@ -81,7 +81,7 @@ impl SentSegments {
         walk.tagged
     }
 
-    /// Before the first block of an acknowledgment of data below `ack`.
+    /// The state before the first SACK block of an acknowledgment of all data below `ack`.
     pub(super) fn walk(&self, ack: u64, is_copy: bool) -> Walk {
         Walk {
             ack,
@@ -152,8 +152,8 @@ impl SentSegments {
         is_start
     }
 
-    /// Marks a packet as SACKed if it is `inside` a block, which ends there; `newest` is the end of the last
-    /// block.
+    /// Marks a packet as SACKed if it lies in a block: `inside` is the end of that block, `newest` the end of
+    /// the last block.
     fn tag_packet(
         &mut self,
         index: usize,
@@ -245,8 +245,8 @@ impl SentSegments {
     }
 }
 
-/// Whether the first block is a D-SACK block: it starts below the acknowledgment, or lies inside of the
-/// second block (RFC 2883, 4).
+/// True if the first block is a D-SACK block: it starts below the cumulative acknowledgment, or lies in
+/// the second block (RFC 2883, 4).
 fn is_copy(blocks: &[Range], ack: u64) -> bool {
     let first = blocks[0];
     first.start < ack

@@ -32,6 +32,13 @@ impl Jiffies {
         self.span(self.at(later) - self.at(earlier))
     }
 
+    /// True if the clock counts more than `span` from `earlier` to `later`.
+    #[inline]
+    pub(crate) fn counts_more(self, earlier: Time, later: Time, span: Duration) -> bool {
+        // It counts less than a tick more than has passed, and mostly much less has: then no division is due.
+        later.since(earlier) + self.tick > span && self.between(earlier, later) > span
+    }
+
     /// The span rounded down to whole ticks.
     #[must_use]
     pub fn within(self, span: Duration) -> Duration {
@@ -62,5 +69,18 @@ mod tests {
         let covering_us = |us| clock.covering(Duration::from_us(us));
         assert_eq!([0, 1, 4000, 4001].map(covering_us), [0, 1, 1, 2]);
         assert_eq!(clock.span(3), Duration::from_ms(12));
+    }
+
+    #[test]
+    fn a_span_is_longer_as_the_clock_counts_it() {
+        let clock = Jiffies::new(Duration::from_ms(4), Duration::from_ms(3));
+        let counts_more = |from_us, to_us, span_ms| {
+            let at = |us| Time::ZERO + Duration::from_us(us);
+            clock.counts_more(at(from_us), at(to_us), Duration::from_ms(span_ms))
+        };
+        assert!(counts_more(2_999, 3_000, 3), "a tick lies between them");
+        assert!(!counts_more(2_999, 3_000, 4), "it is one of 4 ms");
+        assert!(!counts_more(3_000, 6_999, 3), "no tick lies between them");
+        assert!(counts_more(2_999, 11_000, 8), "three ticks, though hardly more than 8 ms");
     }
 }

@@ -62,9 +62,10 @@ impl Endpoint {
         } else {
             return None;
         };
-        // Less than a tick counts as one (`tcp_rtt_estimator`).
         let measured = self.coarse_clock.map_or(rtt, |clock| {
-            clock.between(now.saturating_sub(rtt), now).max(self.config.clock_tick)
+            // Less than a tick counts as one (`tcp_rtt_estimator`).
+            let tick = self.config.clock_tick;
+            if rtt < tick { tick } else { clock.between(now.saturating_sub(rtt), now).max(tick) }
         });
         self.rtt.sample(measured);
         Some(rtt)

@@ -30,9 +30,18 @@ pub(super) struct Packet {
     origin: u64,
     /// TCP sends each segment as soon as it is written.
     leaves_written: bool,
+    /// Bytes of a full-size packet.
+    full_bytes: u64,
 }
 
 impl Endpoint {
+    /// The send queue holds packets from now on.
+    pub(crate) fn hold_packets(&mut self) {
+        let mss = u64::from(self.mss);
+        self.packet.full_bytes = (u64::from(self.config.offload_bytes) / mss).max(1) * mss;
+        self.sent.hold_packets(self.mss);
+    }
+
     /// True if the sender puts several segments of new data into one packet.
     #[inline(always)]
     pub(super) fn sends_packets(&self) -> bool {
@@ -79,19 +88,13 @@ impl Endpoint {
         let at = self.snd_nxt - 1;
         let written = (at + mss).next_multiple_of(PAGE_BYTES.into()) - at;
         let room = self.window.cwnd.saturating_sub(self.in_flight());
-        let most = written.min(self.full_packet()) / mss;
+        let most = written.min(self.packet.full_bytes) / mss;
         (most as u32).min(room).max(1)
-    }
-
-    /// Bytes of a full-size packet.
-    fn full_packet(&self) -> u64 {
-        let mss = u64::from(self.mss);
-        (u64::from(self.config.offload_bytes) / mss).max(1) * mss
     }
 
     /// End of the packet that contains `snd_nxt`.
     pub(super) fn packet_end(&self) -> u64 {
-        let full = self.full_packet();
+        let full = self.packet.full_bytes;
         let origin = self.packet.origin.min(self.snd_nxt);
         let written = self.snd_nxt - origin;
         (self.snd_nxt - written % full + full).min(self.write_end)

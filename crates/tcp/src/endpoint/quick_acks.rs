@@ -48,11 +48,14 @@ impl QuickAcks {
             return;
         }
         let before = self.heard_at.replace(now);
-        let gap = |before| match clock {
-            Some(clock) => clock.between(before, now),
-            None => now.since(before),
+        let is_long = |before| {
+            let rto = rto();
+            match clock {
+                Some(clock) => clock.counts_more(before, now, rto),
+                None => now.since(before) > rto,
+            }
         };
-        if before.is_none_or(|before| gap(before) > rto()) {
+        if before.is_none_or(is_long) {
             self.left = self.most;
         }
     }

@@ -32,7 +32,7 @@ impl Algorithm for Fack {
     /// Forward acknowledgment is about SACK: without it, NewReno.
     fn on_options(end: &mut Endpoint) {
         if end.sack {
-            end.sent.hold_packets(end.mss);
+            end.hold_packets();
         } else {
             end.recovery.in_use = InUse::Rfc;
         }

@@ -26,6 +26,33 @@ const REORDERING_MAX: u32 = 127;
 /// State bits of a packet: SACKed, lost, retransmitted (`TCPCB_TAGBITS`).
 const TAGS: u8 = SACKED | LOST | RETRANSMITTED;
 
+/// The oldest packets of the queue, as many as `packets`, with `segments` together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Prefix {
+    packets: usize,
+    segments: u32,
+}
+
+impl Prefix {
+    /// The packet at `index` was split, and its parts have `more` segments than it had.
+    const fn split(&mut self, index: usize, more: u32) {
+        if index < self.packets {
+            self.packets += 1;
+            self.segments += more;
+        }
+    }
+
+    /// The oldest `packets` left the queue, and with a part of the next one `segments` in all.
+    const fn remove(&mut self, packets: usize, segments: u32) {
+        if packets < self.packets {
+            self.packets -= packets;
+            self.segments -= segments;
+        } else {
+            *self = Self { packets: 0, segments: 0 };
+        }
+    }
+}
+
 /// The queue's state that only Linux 2.6.18 keeps.
 #[derive(Clone, Debug)]
 pub(crate) struct Packets {
@@ -41,6 +68,11 @@ pub(crate) struct Packets {
     forward: bool,
     /// Blocks of the last acknowledgment with SACK (`recv_sack_cache`).
     blocks: [Range; SackBlocks::MAX],
+    /// Blocks that all packets of `compared` were compared with.
+    compared_blocks: [Range; SackBlocks::MAX],
+    compared: Prefix,
+    /// No retransmission in flight was sent before data from here on was.
+    copies_from: u64,
     /// Offset at which the last undoable reduction began (`undo_marker`).
     undo_from: Option<u64>,
     /// Retransmissions since then, less those reported as duplicates (`undo_retrans`).
@@ -55,6 +87,9 @@ impl Default for Packets {
             reordering: REORDERING,
             forward: true,
             blocks: [Range::default(); SackBlocks::MAX],
+            compared_blocks: [Range::default(); SackBlocks::MAX],
+            compared: Prefix::default(),
+            copies_from: 0,
             undo_from: None,
             undo_copies: 0,
         }
@@ -176,6 +211,8 @@ impl SentSegments {
         }
         self.queue[index + 1] = rest;
         self.count(&rest, u32::wrapping_add);
+        let parts = self.segments_of(first.len) + self.segments_of(rest.len);
+        self.packets.compared.split(index, parts - self.segments_of(whole.len));
     }
 
     /// Removes data below `ack` (`tcp_clean_rtx_queue`).
@@ -210,6 +247,7 @@ impl SentSegments {
             }
         }
         let segments = before - self.len();
+        self.packets.compared.remove(gone, segments);
         let sent_at = (segments > 0 && is_once).then_some(sent_at);
         Acknowledged { segments, entries: gone as u32, sent_at }
     }
@@ -282,6 +320,9 @@ impl SentSegments {
     fn repeat_packet(&mut self, index: usize, now: Time, snd_nxt: u64) -> SentSegment {
         if self.queue[index].len > self.packets.mss_bytes {
             self.split(index, self.packets.mss_bytes);
+        }
+        if self.retransmitted == 0 {
+            self.packets.copies_from = snd_nxt;
         }
         let state = self.queue[index].state | RETRANSMITTED | EVER_RETRANSMITTED;
         self.set_state(index, state);

@@ -1,6 +1,7 @@
 //! SACK processing of Linux 2.6.18 (`tcp_sacktag_write_queue`).
 
 use super::super::{EVER_RETRANSMITTED, LOST, RETRANSMITTED, SACKED, SentSegment, SentSegments};
+use super::{Packets, Prefix};
 use crate::recovery::Phase;
 use crate::{Range, SackBlocks};
 
@@ -29,6 +30,7 @@ pub(crate) struct Report<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Walk {
     ack: u64,
+    phase: Phase,
     /// The first block is a D-SACK block (RFC 2883).
     is_copy: bool,
     facked_before: u32,
@@ -48,6 +50,32 @@ impl Walk {
     }
 }
 
+impl Packets {
+    /// True if the packets up to offset `end` were compared with `block`, or it has grown from there.
+    fn knows(&self, block: Range, end: u64) -> bool {
+        let Range { start, end: block_end } = block;
+        let is_known = |known: &Range| {
+            known.start == start
+                && (known.end == block_end || (known.end == end && end < block_end))
+        };
+        self.compared_blocks.iter().any(is_known)
+    }
+
+    /// All packets up to the newest of `blocks` were compared with them. A single block is one of those
+    /// before that has grown, and the others still hold.
+    fn learn(&mut self, blocks: &[Range]) {
+        if let [grown] = blocks
+            && let Some(known) =
+                self.compared_blocks.iter_mut().find(|known| known.start == grown.start)
+        {
+            *known = *grown;
+        } else {
+            self.compared_blocks = [Range::default(); SackBlocks::MAX];
+            self.compared_blocks[..blocks.len()].copy_from_slice(blocks);
+        }
+    }
+}
+
 impl SentSegments {
     /// Applies the SACK blocks of an acknowledgment to the queue.
     pub(crate) fn tag(&mut self, report: &Report<'_>) -> Tagged {
@@ -60,7 +88,8 @@ impl SentSegments {
         if self.sacked == 0 {
             self.packets.facked = 0;
         }
-        let mut walk = self.walk(report.ack, is_copy(&received[..count], report.ack));
+        let is_copy = is_copy(&received[..count], report.ack);
+        let mut walk = self.walk(report.ack, report.phase, is_copy);
         if walk.is_copy && received[0].end <= report.snd_una {
             self.take_needless(received[0].end);
         }
@@ -68,8 +97,10 @@ impl SentSegments {
         let blocks = &received[..order];
         walk.tagged.is_beyond_phase = blocks.iter().any(|block| block.end > report.phase_end);
         for ascending in blocks.chunk_by(|one, next| one.end <= next.start) {
-            self.tag_blocks(ascending, &mut walk);
+            let settled = self.settled(ascending, &walk);
+            self.tag_blocks(ascending, settled, &mut walk);
         }
+        self.packets.learn(blocks);
         if let Some(arrived) = walk.behind_copy
             && report.phase == Phase::Recovery
         {
@@ -82,9 +113,10 @@ impl SentSegments {
     }
 
     /// The state before the first SACK block of an acknowledgment of all data below `ack`.
-    pub(super) fn walk(&self, ack: u64, is_copy: bool) -> Walk {
+    pub(super) fn walk(&self, ack: u64, phase: Phase, is_copy: bool) -> Walk {
         Walk {
             ack,
+            phase,
             is_copy,
             facked_before: self.packets.facked,
             late_at: self.len(),
@@ -116,22 +148,54 @@ impl SentSegments {
         count
     }
 
-    /// Marks the packets inside of `blocks` as SACKed. The kernel goes through the queue once for each block;
-    /// going once for all is the same, as the blocks ascend and do not overlap.
-    pub(super) fn tag_blocks(&mut self, blocks: &[Range], walk: &mut Walk) {
+    /// The oldest packets that tagging `blocks` would not change, as they were compared with the same blocks
+    /// before.
+    fn settled(&self, blocks: &[Range], walk: &Walk) -> Prefix {
+        let Packets { compared, copies_from, .. } = self.packets;
+        let Some(last) = compared.packets.checked_sub(1) else { return compared };
+        let end = self.queue[last].end();
+        let tells_of_copies = walk.phase == Phase::Recovery
+            && self.retransmitted > 0
+            && blocks.last().is_some_and(|newest| newest.end > copies_from);
+        let is_settled = !walk.is_copy
+            && !tells_of_copies
+            && blocks.iter().all(|&block| block.start >= end || self.packets.knows(block, end));
+        if is_settled { compared } else { Prefix::default() }
+    }
+
+    /// Marks the packets inside of `blocks` as SACKed, except for `settled` ones that stay in the queue. The kernel
+    /// goes through the queue once for each block; going once for all is the same, as the blocks ascend and do not
+    /// overlap.
+    pub(super) fn tag_blocks(&mut self, blocks: &[Range], settled: Prefix, walk: &mut Walk) {
         let Some(&Range { end: newest, .. }) = blocks.last() else { return };
         let mut ahead = blocks;
-        let mut counted = 0;
-        let mut index = 0;
+        let Prefix { packets: mut index, segments: mut counted } = Prefix::default();
+        let mut copies = self.retransmitted;
+        let mut copies_from = u64::MAX;
         while index < self.queue.len() && self.queue[index].start < newest {
+            if index < settled.packets && self.queue[index].end() > walk.ack {
+                Prefix { packets: index, segments: counted } = settled;
+                continue;
+            }
             while ahead[0].end <= self.queue[index].start {
                 ahead = &ahead[1..];
             }
             let inside = self.split_at_edge(index, &ahead[0]).then_some(ahead[0].end);
             let packet = self.queue[index];
-            counted += self.segments_of(packet.len);
+            let segments = self.segments_of(packet.len);
+            if packet.is(RETRANSMITTED) {
+                copies = copies.saturating_sub(segments);
+                copies_from = copies_from.min(packet.repeated_at);
+            }
+            counted += segments;
             self.tag_packet(index, &packet, inside, newest, counted, walk);
             index += 1;
+        }
+        if copies == 0 {
+            self.packets.copies_from = copies_from;
+        }
+        if index > self.packets.compared.packets {
+            self.packets.compared = Prefix { packets: index, segments: counted };
         }
     }
 

@@ -34,6 +34,8 @@ pub(super) struct Walk {
     /// The first block is a D-SACK block (RFC 2883).
     is_copy: bool,
     facked_before: u32,
+    /// End of the last block of the present pass.
+    newest: u64,
     /// Position of the first reordered segment (`reord`).
     late_at: u32,
     /// End of the newest block sent after a retransmission that has not arrived (`lost_retrans`).
@@ -119,6 +121,7 @@ impl SentSegments {
             phase,
             is_copy,
             facked_before: self.packets.facked,
+            newest: 0,
             late_at: self.len(),
             behind_copy: None,
             tagged: Tagged::default(),
@@ -168,6 +171,7 @@ impl SentSegments {
     /// overlap.
     pub(super) fn tag_blocks(&mut self, blocks: &[Range], settled: Prefix, walk: &mut Walk) {
         let Some(&Range { end: newest, .. }) = blocks.last() else { return };
+        walk.newest = newest;
         let mut ahead = blocks;
         let Prefix { packets: mut index, segments: mut counted } = Prefix::default();
         let mut copies = self.retransmitted;
@@ -188,7 +192,7 @@ impl SentSegments {
                 copies_from = copies_from.min(packet.repeated_at);
             }
             counted += segments;
-            self.tag_packet(index, &packet, inside, newest, counted, walk);
+            self.tag_packet(index, &packet, inside, counted, walk);
             index += 1;
         }
         if copies == 0 {
@@ -216,14 +220,12 @@ impl SentSegments {
         is_start
     }
 
-    /// Marks a packet as SACKed if it lies in a block: `inside` is the end of that block, `newest` the end of
-    /// the last block.
+    /// Marks a packet as SACKed if it lies in a block: `inside` is the end of that block.
     fn tag_packet(
         &mut self,
         index: usize,
         packet: &SentSegment,
         inside: Option<u64>,
-        newest: u64,
         counted: u32,
         walk: &mut Walk,
     ) {
@@ -244,7 +246,7 @@ impl SentSegments {
             return;
         }
         let Some(end) = inside else {
-            walk.note_behind(packet, newest);
+            walk.note_behind(packet, walk.newest);
             return;
         };
         let mut state = packet.state;
@@ -268,7 +270,7 @@ impl SentSegments {
             state &= !RETRANSMITTED;
         }
         // Later blocks are compared only with a retransmission that is still in flight.
-        walk.note_behind(packet, if state & RETRANSMITTED == 0 { end } else { newest });
+        walk.note_behind(packet, if state & RETRANSMITTED == 0 { end } else { walk.newest });
         if state != packet.state {
             self.set_state(index, state);
         }

@@ -88,13 +88,6 @@ def queue_at_the_egress(run: trial.Run) -> Mapping[str, Any]:
     return {"network.nodes.buffer": {"kind": "output-queued", "port_buffer_bytes": memory}}
 
 
-def reader_by_servers(run: trial.Run) -> Mapping[str, Any]:
-    """A reader that is done with each segment the more often the more servers send."""
-    servers = run["treatment"]["servers"]
-    at_once = 15 if servers <= 8 else 25 if servers <= 16 else 40
-    return {"network.groups.tcp.read_at_once_pct": at_once}
-
-
 def pause_in_memory(run: trial.Run) -> Mapping[str, Any]:
     """Hosts ask for a pause before their ring overflows; the switch with one memory honours it."""
     if trial.switch(run)["buffer"]["kind"] != "shared-memory":
@@ -137,8 +130,13 @@ MECHANISMS = (
     ),
     Mechanism("retransmission clock in jiffies", "exact clock", host(clock_tick_ns=0)),
     Mechanism("bursts of segmentation offload", "single segments", host(offload_burst_bytes=0)),
-    Mechanism("reader that empties the socket at once", "never", host(read_at_once_pct=0)),
-    Mechanism("quick acknowledgments at the start", "none", host(quick_ack_segments=0)),
+    Mechanism(
+        "quick acknowledgments", "none", host(quick_ack_segments=0, quick_ack_disorder=False)
+    ),
+    Mechanism(
+        "quick acknowledgments after data out of order", "none", host(quick_ack_disorder=False)
+    ),
+    Mechanism("read ends of writes acknowledged at once", "delayed", host(ack_pushed=False)),
     Mechanism(
         "start jitter of the servers",
         "none",
@@ -201,9 +199,7 @@ MECHANISMS = (
     Mechanism("interrupts of the profile", "after 100 us", nic(interrupt_delay_ns=100_000)),
     Mechanism("no segments merged", "up to 64 KiB", nic(receive_merge_bytes=65_535)),
     Mechanism(
-        "reader that does not heed the number of servers",
-        "reads at once 15 % with up to 8, 40 % beyond 16",
-        reader_by_servers,
+        "no other data acknowledged when it is read", "all of it", host(read_at_once_pct=100)
     ),
     Mechanism(
         "CPU time of the profile, about a microsecond a frame and 12.5 Gbit/s",

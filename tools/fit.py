@@ -106,11 +106,10 @@ def _lists(**profiles: Mapping[str, tuple[float, ...]]) -> dict[Figure, tuple[fl
 
 LISTS = _lists(
     arista_7124s={
-        "alpha": (0.6, 0.65, 0.7, 0.75, 0.8, 0.9),
+        "alpha": (0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.7),
         "ingress_guarantee": (1, 2, 3),
     },
     ucs_c200_rhel54={
-        "tcp.read_at_once": (15, 25, 35, 50),
         "nic.interrupt_delay": (0, 5_000, 15_000, 30_000),
         "nic.receive_per_frame": (925, 1_000, 1_075, 1_150),
         "nic.packet_rate": (500_000, 520_000, 540_000, 560_000, 580_000),

@@ -67,6 +67,7 @@ class Tcp(Wire):
     """Fields of which the first one's value is at most the second one's."""
     NEEDS: ClassVar[tuple[tuple[str, str], ...]] = (
         ("offload_request_bytes", "offload_burst_bytes"),
+        ("quick_ack_disorder", "quick_ack_segments"),
     )
     """Fields of which the first one has no effect without the second one."""
     ONLY_WITH: ClassVar[tuple[tuple[str, str, str], ...]] = (
@@ -118,6 +119,9 @@ class Tcp(Wire):
     quick_ack_segments: int = Field(default=0, ge=0)
     """Segments acknowledged at once when data starts to come, also after a gap longer than the
     timeout, and after a copy of old data (Linux: 16). More: more acks."""
+    quick_ack_disorder: bool = False
+    """Acknowledge so after data out of order too, and take only a short segment for the end of what
+    was written (Linux before 4.18)."""
     ack_pushed: bool = False
     """Mark the end of what was written (PSH) and acknowledge it as soon as it is read, unless the
     receiver answers what it receives (Linux). Without it a last odd segment waits for

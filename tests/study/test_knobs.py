@@ -221,6 +221,12 @@ def test_requests_of_an_adapter_that_nothing_cuts_are_refused(
     assert told.endswith(f"server.tcp.offload_request: has no effect without {needed}")
 
 
+def test_quick_acknowledgments_after_disorder_that_are_none_are_refused(write: Write) -> None:
+    asks = f"{SERVER} tcp: {{quick_ack: 0, quick_ack_disorder: true}},"
+    told = refused(write, (SERVER, asks))
+    assert told.endswith("server.tcp.quick_ack_disorder: has no effect without quick_ack")
+
+
 def test_pauses_are_set_beside_the_threshold_of_a_profile(write: Write) -> None:
     asks = f"{SERVER} nic: {{pause_high: 60, pause_low: 6, pause_quanta: 10}},"
     assert make_plan(load(write((SERVER, asks)))).plan.runs

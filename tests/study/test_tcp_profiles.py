@@ -19,8 +19,8 @@ PROFILES = ("linux-2.6.18", "linux-6", "rfc")
 PARTS = (
     "congestion_control", "recovery", "sack", "timestamps", "ecn", "rto_rule", "initial_rto",
     "min_rto", "max_rto", "clock_tick", "delayed_ack", "ack_every", "quick_ack",
-    "ack_pushed", "restart_after_idle", "offload_burst", "limit_output", "send_buffer",
-    "receive_buffer",
+    "quick_ack_disorder", "ack_pushed", "restart_after_idle", "offload_burst", "limit_output",
+    "send_buffer", "receive_buffer",
 )  # fmt: skip
 """What a whole TCP says; the initial window has a rule of its own (RFC 3390)."""
 

@@ -110,6 +110,7 @@ def test_the_minimum_timeout_goes_into_the_route_in_whole_milliseconds() -> None
         ({"congestion_control": "reno-ack-counting"}, "has no reno-ack-counting"),
         ({"congestion_control": "cubic"}, "HyStart is on for the whole machine"),
         ({"quick_ack_segments": 0}, "not the first 0"),
+        ({"quick_ack_disorder": True}, "not acknowledge quickly because of data out of order"),
         ({"ack_pushed": False}, "as soon as it is read"),
         ({"ack_every_segments": 1}, "every 2 segments, not every 1"),
         ({"read_at_once_pct": 30}, "30 % is not imposed"),

@@ -11,7 +11,7 @@ from netstudy.wire import Plan, RunRecord
 from tools import ablation, trial
 from tools.ablation import MECHANISMS, SHOWN, SWITCHES, Accuracy, Mechanism, Row, without
 
-READ_AT_ONCE = "network.groups.tcp.read_at_once_pct"
+ON_DISORDER = "network.groups.tcp.quick_ack_disorder"
 
 
 @pytest.fixture(scope="module")
@@ -47,26 +47,15 @@ def test_the_shared_memory_is_cut_into_as_many_parts_as_there_are_ports(base: tr
     assert each * switch["ports"] <= before["pool_bytes"] < (each + 1) * switch["ports"]
 
 
-@pytest.mark.parametrize(("servers", "at_once"), [(8, 15), (9, 25), (16, 25), (17, 40)])
-def test_a_reader_by_servers_reads_at_once_the_more_often_the_more_there_are(
-    servers: int, at_once: int
-) -> None:
-    plan = trial.plan(iterations=2, seed=1, servers=(servers,), configurations=("4 MB",))
-    reader = next(one for one in MECHANISMS if "number of servers" in one.name)
-    changed = without(reader, plan)["runs"]
-    found = {place[key] for run in changed for place, key in trial.places(run, READ_AT_ONCE)}
-    assert found == {at_once}
-
-
 def test_what_no_run_has_cannot_be_taken_away(base: trial.Plan) -> None:
     with pytest.raises(ValueError, match="no run has what luck is made of"):
         without(Mechanism("luck", "none", ablation.host(luck=0)), base)
 
 
 def test_what_the_profiles_do_not_have_leaves_no_run_to_simulate(base: trial.Plan) -> None:
-    changed = trial.changed(base, {READ_AT_ONCE: 0})
-    reader = next(one for one in MECHANISMS if "reader" in one.name)
-    assert without(reader, changed)["runs"] == []
+    changed = trial.changed(base, {ON_DISORDER: False})
+    quick = next(one for one in MECHANISMS if "out of order" in one.name)
+    assert without(quick, changed)["runs"] == []
 
 
 def test_records_of_changed_runs_take_the_place_of_their_own() -> None:

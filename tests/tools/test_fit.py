@@ -157,7 +157,7 @@ def truth(monkeypatch: pytest.MonkeyPatch) -> trial.Plan:
     guarantee = figure("ingress_guarantee")
     made = trial.simulate(fit.with_chosen(base, {guarantee: 1}))
     monkeypatch.setattr(trial, "published", lambda: tuple(values(pooled(map(means, made)))))
-    fitted = (guarantee, figure("read_at_once"))
+    fitted = (guarantee, figure("receive_ring"))
     monkeypatch.setattr(fit, "LISTS", {one: LISTS[one] for one in fitted})
     return base
 
@@ -209,20 +209,18 @@ def test_what_is_written_can_be_read(hardware: Path) -> None:
     switch, host = library.switch("nexus-5010"), library.host("ucs-c200-rhel54")
     assert switch.figures.random_arbitration is not None
     assert switch.figures.random_arbitration.interval == (10.0, 100.0)
-    assert host.tcp.read_at_once is not None
-    assert host.tcp.read_at_once.value == 15
     assert host.nic.receive_per_frame is not None
     assert host.nic.receive_per_frame.value == 925
 
 
-def reads_at_once(plan: trial.Plan) -> list[int]:
+def rings(plan: trial.Plan) -> list[int]:
     groups = [group for run in plan["runs"] for group in run["network"]["groups"]]
-    return [group["tcp"]["read_at_once_pct"] for group in groups]
+    return [group["nic"]["receive_ring_frames"] for group in groups]
 
 
 def test_a_changed_plan_leaves_the_first_as_it_was() -> None:
     base = trial.plan(1, 1, (2,), configurations=("4 MB",))
-    other = trial.changed(base, {"network.groups.tcp.read_at_once_pct": 7, "network.x.y": 1})
-    assert reads_at_once(other) == [7] * 4
-    assert 7 not in reads_at_once(base)
+    other = trial.changed(base, {"network.groups.nic.receive_ring_frames": 7, "network.x.y": 1})
+    assert rings(other) == [7] * 4
+    assert 7 not in rings(base)
     assert "x" not in other["runs"][0]["network"]

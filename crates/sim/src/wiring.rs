@@ -831,6 +831,7 @@ fn tcp_config(tcp: &records::Tcp) -> Config {
         delayed_ack: Duration::from_ns(tcp.delayed_ack_ns),
         ack_every_segments: tcp.ack_every_segments,
         quick_ack_segments: tcp.quick_ack_segments,
+        quick_ack_disorder: tcp.quick_ack_disorder,
         ack_pushed: tcp.ack_pushed,
         restart_after_idle: tcp.restart_after_idle,
         send_buffer_bytes: tcp.send_buffer_bytes,

@@ -26,6 +26,7 @@ struct Ends {
     initial_window_segments: Option<u32>,
     ack_every_segments: u32,
     quick_ack_segments: u32,
+    quick_ack_disorder: bool,
     ack_pushed: bool,
     restart_after_idle: bool,
     min_rto_ms: u64,
@@ -132,7 +133,7 @@ fn ends() -> impl Strategy<Value = Ends> {
         options,
         windows,
         timers,
-        [any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()],
+        [any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()],
         phases,
         flavours,
     )
@@ -141,7 +142,7 @@ fn ends() -> impl Strategy<Value = Ends> {
                 options,
                 windows,
                 timers,
-                [restart_after_idle, client_ecn, server_ecn, ack_pushed],
+                [restart_after_idle, client_ecn, server_ecn, ack_pushed, quick_ack_disorder],
                 clock_phase_us,
                 flavours,
             )| Ends {
@@ -154,6 +155,7 @@ fn ends() -> impl Strategy<Value = Ends> {
                 initial_window_segments: windows.0,
                 ack_every_segments: windows.1,
                 quick_ack_segments: windows.2,
+                quick_ack_disorder,
                 ack_pushed,
                 restart_after_idle,
                 min_rto_ms: timers.0,
@@ -200,6 +202,7 @@ fn setup(ends: &Ends, network: &Network) -> Setup {
         c.initial_window_segments = ends.initial_window_segments;
         c.ack_every_segments = ends.ack_every_segments;
         c.quick_ack_segments = ends.quick_ack_segments;
+        c.quick_ack_disorder = ends.quick_ack_disorder;
         c.ack_pushed = ends.ack_pushed;
         c.restart_after_idle = ends.restart_after_idle;
         c.min_rto = ms(ends.min_rto_ms);

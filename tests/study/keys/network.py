@@ -165,6 +165,7 @@ NETWORK = {
             "delayed_ack": "7 ms",
             "ack_every": 7,
             "quick_ack": 7,
+            "quick_ack_disorder": True,
             "ack_pushed": True,
             "read_at_once": "7 %",
             "restart_after_idle": False,

@@ -82,6 +82,7 @@ pub(crate) fn scenario(buffers: impl Strategy<Value = Buffer>) -> impl Strategy<
                 group.tcp.offload_burst_bytes = 65_536;
                 group.tcp.clock_tick_ns = 1_000_000;
                 group.tcp.quick_ack_segments = 16;
+                group.tcp.quick_ack_disorder = seed % 3 == 0;
                 group.tcp.ack_pushed = seed % 2 == 0;
                 group.tcp.read_at_once_pct = 30;
             }

@@ -172,6 +172,7 @@ fn tcp() -> Tcp {
         delayed_ack_ns: 40_000_000,
         ack_every_segments: 2,
         quick_ack_segments: 0,
+        quick_ack_disorder: false,
         ack_pushed: false,
         restart_after_idle: true,
         send_buffer_bytes: 4_194_304,

@@ -69,9 +69,11 @@ pub struct Config {
     /// timeout, and after duplicate data (`TCP_MAX_QUICKACKS` of Linux). More means a faster start of
     /// small windows. Zero: none.
     pub quick_ack_segments: u32,
+    /// They begin with data out of order as well, and only a short segment ends a write, as in Linux before
+    /// 4.18 (`tcp_data_queue`, `tcp_measure_rcv_mss`).
+    pub quick_ack_disorder: bool,
     /// The end of a write is marked (PSH), and acknowledged as soon as the application has read it,
-    /// unless the application is interactive (`ICSK_ACK_PUSHED` of Linux 6, with its rules for
-    /// interactive connections).
+    /// unless the application is interactive (`ICSK_ACK_PUSHED` of Linux).
     pub ack_pushed: bool,
     /// Shrink the window after an idle time (RFC 2861, as Linux does).
     pub restart_after_idle: bool,

@@ -186,7 +186,7 @@ impl Endpoint {
             peer_fin_at: None,
             ack_now: false,
             ack_at: Time::NEVER,
-            quick_acks: QuickAcks::new(config.quick_ack_segments, config.ack_pushed),
+            quick_acks: QuickAcks::new(&config),
             ts_recent: 0,
             copied: None,
             sack: config.sack,

@@ -2,7 +2,7 @@
 
 use netstudy_units::{Duration, Time};
 
-use crate::Jiffies;
+use crate::{Config, Jiffies};
 
 /// Quick acknowledgments of Linux: at the start of a stream of data, and where it starts again, each
 /// segment is acknowledged at once, since a small window grows with each acknowledgment
@@ -13,11 +13,14 @@ pub(super) struct QuickAcks {
     /// Acknowledgments at a start; zero: none is quick.
     most: u32,
     left: u32,
+    /// Data out of order begins them as well, as in Linux before 4.18; such a kernel also takes no full
+    /// segment for the end of a write.
+    on_disorder: bool,
     /// The application answers received data, so acknowledgments may wait for its answer (`pingpong`).
     interactive: bool,
     /// When data arrived last.
     heard_at: Option<Time>,
-    /// The rules of Linux 6: the end of a write is acknowledged once it is read. None: not applied.
+    /// The end of a write is acknowledged once it is read. None: it is not.
     pushed: Option<Pushed>,
 }
 
@@ -30,9 +33,15 @@ enum Pushed {
 }
 
 impl QuickAcks {
-    pub(super) fn new(most: u32, acks_pushed: bool) -> Self {
-        let pushed = acks_pushed.then_some(Pushed::No);
-        Self { most, left: 0, interactive: false, heard_at: None, pushed }
+    pub(super) fn new(config: &Config) -> Self {
+        Self {
+            most: config.quick_ack_segments,
+            left: 0,
+            on_disorder: config.quick_ack_disorder,
+            interactive: false,
+            heard_at: None,
+            pushed: config.ack_pushed.then_some(Pushed::No),
+        }
     }
 
     /// Data has arrived. At the start, and after a gap longer than the timeout, the sender begins with
@@ -66,14 +75,25 @@ impl QuickAcks {
         self.interactive = false;
     }
 
+    /// Data has arrived that is not the next (`tcp_data_queue`).
+    pub(super) const fn hear_disorder(&mut self) {
+        if self.on_disorder {
+            self.hear_copy();
+        }
+    }
+
     /// A gap in the data has been filled. Linux 2.6.18 concludes that the application answers no more
     /// (`tcp_data_queue`); Linux 6 does not.
     pub(super) const fn gap_filled(&mut self) {
-        self.interactive &= self.pushed.is_some();
+        self.interactive &= !self.on_disorder;
     }
 
-    /// Data has arrived that ends a write (`tcp_measure_rcv_mss`); only short segments count twice.
+    /// Data has arrived that ends a write (`tcp_measure_rcv_mss`): a short segment, or a full one that is
+    /// marked so. Only short segments count twice.
     pub(super) fn hear_push(&mut self, is_short: bool) {
+        if self.on_disorder && !is_short {
+            return;
+        }
         self.pushed = self.pushed.map(|before| match before {
             Pushed::No => Pushed::Once,
             Pushed::Once if is_short => Pushed::Twice,
@@ -93,7 +113,7 @@ impl QuickAcks {
 
     /// An acknowledgment waited for an answer that did not come (`tcp_delack_timer_handler`).
     pub(super) const fn waited_in_vain(&mut self) {
-        self.interactive &= self.pushed.is_none();
+        self.interactive = false;
     }
 
     /// Data is sent at `now`: soon after some was received, it looks like an answer.
@@ -125,6 +145,7 @@ impl QuickAcks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::endpoint::receive::tests::CONFIG;
 
     const RTO: Duration = Duration::from_ms(200);
     const DELAY: Duration = Duration::from_ms(40);
@@ -133,9 +154,15 @@ mod tests {
         Time::ZERO + Duration::from_ms(ms)
     }
 
-    fn spent(most: u32) -> QuickAcks {
-        let mut quick = QuickAcks::new(most, false);
-        for _ in 0..most {
+    /// So many, and nothing else.
+    fn only(most: u32) -> Config {
+        Config { quick_ack_segments: most, quick_ack_disorder: false, ack_pushed: false, ..CONFIG }
+    }
+
+    /// The quick acknowledgments of the start are sent.
+    fn spent(config: &Config) -> QuickAcks {
+        let mut quick = QuickAcks::new(config);
+        for _ in 0..config.quick_ack_segments {
             quick.hear(at_ms(1), None, || RTO);
             assert!(quick.are_due());
             quick.send_ack();
@@ -146,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_gap_longer_than_the_timeout_begins_them_again() {
-        let mut quick = spent(16);
+        let mut quick = spent(&only(16));
         quick.hear(at_ms(201), None, || RTO);
         assert!(!quick.are_due(), "a gap of just the timeout");
         quick.hear(at_ms(402), None, || RTO);
@@ -155,26 +182,45 @@ mod tests {
 
     #[test]
     fn who_answers_at_once_lets_acknowledgments_wait() {
-        let mut quick = QuickAcks::new(16, false);
+        let mut quick = QuickAcks::new(&only(16));
         quick.hear(at_ms(1), None, || RTO);
         quick.send_data(at_ms(41), DELAY);
         assert!(quick.are_due(), "the answer of a slow application");
         quick.send_data(at_ms(40), DELAY);
         assert!(!quick.are_due());
         quick.gap_filled();
+        assert!(!quick.are_due(), "Linux 6 has no such rule");
+    }
+
+    #[test]
+    fn before_linux_4_18_a_filled_gap_ends_the_wait_for_answers() {
+        let mut quick = QuickAcks::new(&Config { quick_ack_disorder: true, ..only(16) });
+        quick.hear(at_ms(1), None, || RTO);
+        quick.send_data(at_ms(2), DELAY);
+        quick.gap_filled();
         assert!(quick.are_due());
     }
 
     #[test]
+    fn before_linux_4_18_data_out_of_order_asks_for_acknowledgments() {
+        for is_old in [false, true] {
+            let mut quick = spent(&Config { quick_ack_disorder: is_old, ..only(16) });
+            quick.send_data(at_ms(2), DELAY);
+            quick.hear_disorder();
+            assert_eq!(quick.are_due(), is_old);
+        }
+    }
+
+    #[test]
     fn a_copy_asks_for_acknowledgments() {
-        let mut quick = spent(16);
+        let mut quick = spent(&only(16));
         quick.hear_copy();
         assert!(quick.are_due());
     }
 
     #[test]
     fn the_end_of_a_write_is_acknowledged_unless_it_is_to_be_answered() {
-        let mut quick = QuickAcks::new(0, true);
+        let mut quick = QuickAcks::new(&Config { ack_pushed: true, ..only(0) });
         quick.hear(at_ms(1), None, || RTO);
         assert!(!quick.is_push_due(), "nothing ended");
         quick.hear_push(false);
@@ -185,7 +231,7 @@ mod tests {
 
     #[test]
     fn who_answers_is_waited_for_until_a_second_write_ends_or_the_wait_was_in_vain() {
-        let mut quick = QuickAcks::new(16, true);
+        let mut quick = QuickAcks::new(&Config { ack_pushed: true, ..only(16) });
         quick.hear(at_ms(1), None, || RTO);
         quick.send_data(at_ms(2), DELAY);
         quick.hear_push(true);
@@ -202,8 +248,18 @@ mod tests {
     }
 
     #[test]
+    fn before_linux_4_18_only_a_short_segment_ends_a_write() {
+        let config = Config { ack_pushed: true, quick_ack_disorder: true, ..only(16) };
+        let mut quick = QuickAcks::new(&config);
+        quick.hear_push(false);
+        assert!(!quick.is_push_due());
+        quick.hear_push(true);
+        assert!(quick.is_push_due());
+    }
+
+    #[test]
     fn without_the_mode_none_is_quick() {
-        let mut quick = QuickAcks::new(0, false);
+        let mut quick = QuickAcks::new(&only(0));
         quick.hear(at_ms(1), None, || RTO);
         quick.hear(at_ms(1000), None, || RTO);
         quick.hear_copy();

@@ -21,7 +21,7 @@ impl Endpoint {
         (FAST || self.may_predict())
             && segment.len > 0
             && segment.seq == self.received.next()
-            && segment.flags == Flags::ACK
+            && segment.flags | Flags::PSH == Flags::ACK | Flags::PSH
             && !self.received.has_islands()
             && segment.ack == self.write_end
             && self.snd_una == self.write_end
@@ -52,6 +52,9 @@ impl Endpoint {
         self.received.advance(segment.len);
         self.counters.bytes_received += u64::from(segment.len);
         self.delay_ack::<FAST>(now);
+        if !FAST && self.config.ack_pushed {
+            self.take_push(segment);
+        }
     }
 
     /// RFC 7323 (4.3): echo the timestamp of the segment that the next acknowledgment is about.
@@ -84,6 +87,9 @@ impl Endpoint {
         if !FAST && self.config.recovery == Recovery::Fack {
             self.note_copy(range);
         }
+        if !FAST && range.start != self.received.next() {
+            self.quick_acks.hear_disorder();
+        }
         let had_islands = self.received.has_islands();
         let is_copy = range.end <= self.received.next();
         let advanced = self.received.insert(range);
@@ -93,7 +99,7 @@ impl Endpoint {
         } else {
             self.delay_ack::<FAST>(now);
         }
-        if !FAST && self.config.ack_pushed {
+        if !FAST && self.config.ack_pushed && advanced > 0 {
             self.take_push(segment);
         }
         if !FAST && self.peer_fin_at.is_some() {
@@ -202,6 +208,7 @@ pub(super) mod tests {
         delayed_ack: Duration::from_ms(40),
         ack_every_segments: 2,
         quick_ack_segments: 3,
+        quick_ack_disorder: false,
         ack_pushed: false,
         restart_after_idle: true,
         send_buffer_bytes: 100_000,

@@ -1,6 +1,6 @@
 //! When a receiver acknowledges (RFC 1122, 4.2.3.2; RFC 5681, 4.2).
 
-use netstudy_tcp::Segment;
+use netstudy_tcp::{Config, Segment};
 use netstudy_units::Duration;
 
 use crate::lab::solo::{Solo, data, sack};
@@ -71,6 +71,31 @@ fn who_answers_lets_the_end_of_a_write_wait_until_that_was_in_vain() {
     lab.run_to_completion();
     // The second write waits for an answer, which does not come; the third does not.
     assert_eq!(lab.acks(Client), [(ms(5), 501), (ms(65), 1001), (ms(105), 1501)]);
+}
+
+/// What the client acknowledges of six segments, of which it gets the second one last, and of six more.
+fn acks_behind_a_gap(change: impl Fn(&mut Config)) -> Vec<Vec<u64>> {
+    let change = |c: &mut Config| {
+        c.quick_ack_segments = 3;
+        c.sack = true;
+        change(c);
+    };
+    let mut solo = Solo::open(lab().both(change).client_config());
+    let order = [0, 2, 3, 4, 5, 1, 6, 7, 8, 9, 10, 11];
+    let mut hears = |place: u64| {
+        let said = solo.hears(ms(1 + place), &data(1 + place * 1000, 1000));
+        said.iter().map(|segment| segment.ack).collect()
+    };
+    order.map(&mut hears).to_vec()
+}
+
+#[test]
+fn before_linux_4_18_segments_behind_a_gap_are_acknowledged_one_by_one() {
+    let quick = acks_behind_a_gap(|c| c.quick_ack_disorder = true);
+    // The reports of the last segment above the gap and of the filled gap are two of the three.
+    assert_eq!(quick[5..], [vec![6001], vec![7001], vec![], vec![9001], vec![], vec![11_001], vec![]]);
+    let usual = acks_behind_a_gap(|_| ());
+    assert_eq!(usual[5..], [vec![6001], vec![], vec![8001], vec![], vec![10_001], vec![], vec![12_001]]);
 }
 
 #[test]

@@ -64,6 +64,7 @@ const TEMPLATE: Config = Config {
     delayed_ack: ms(40),
     ack_every_segments: 2,
     quick_ack_segments: 0,
+    quick_ack_disorder: false,
     ack_pushed: false,
     restart_after_idle: false,
     send_buffer_bytes: 1_000_000_000,

@@ -215,6 +215,8 @@ def _ack_departures(tcp: Tcp) -> Iterator[str]:
             "Linux acknowledges the first 16 segments at once, "
             f"not the first {tcp.quick_ack_segments}."
         )
+    if tcp.quick_ack_disorder:
+        yield "Linux since 4.18 does not acknowledge quickly because of data out of order."
     if not tcp.ack_pushed:
         yield "Linux acknowledges the end of what was written as soon as it is read."
     if tcp.read_at_once_pct:

@@ -58,7 +58,7 @@ def test_the_two_switches_of_the_incast_study() -> None:
     assert arista.figures.pool is not None
     assert (arista.figures.pool.value, arista.figures.pool.source) == (1_240_000, "documented")
     assert arista.figures.alpha is not None
-    assert (arista.figures.alpha.value, arista.figures.alpha.source) == (0.7, "fitted")
+    assert (arista.figures.alpha.value, arista.figures.alpha.source) == (0.4, "fitted")
     assert nexus.architecture == "ingress-queued"
     assert nexus.figures.ingress_buffer is not None
     assert nexus.figures.ingress_cell is not None

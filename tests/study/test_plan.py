@@ -192,7 +192,7 @@ def test_the_two_published_switches_on_the_wire() -> None:
         pool_bytes=1_240_000,
         port_reserve_bytes=20_000,
         cell_bytes=512,
-        alpha=0.7,
+        alpha=0.4,
         ingress_guarantee_frames=2,
     )
     figures = HardwareLibrary.default().switch("nexus-5010").figures

@@ -69,8 +69,9 @@ def test_nothing_is_left_of_the_tcp_that_another_replaces(small: Small) -> None:
 def test_what_is_special_about_a_host_stays_where_another_tcp_says_nothing(small: Small) -> None:
     (own,) = server_tcps(small(with_tcp("{}", "ucs-c200-rhel54")))
     (other,) = server_tcps(small(with_tcp("linux-6", "ucs-c200-rhel54")))
-    assert (own.profile, own.read_at_once_pct, own.offload_rule) == ("linux-2.6.18", 35, "deferral")
-    assert (other.profile, other.read_at_once_pct) == ("linux-6", 35)
+    assert (own.profile, own.offload_request_bytes) == ("linux-2.6.18", 16_384)
+    assert own.offload_rule == "deferral"
+    assert (other.profile, other.offload_request_bytes) == ("linux-6", 16_384)
     assert (other.offload_burst_bytes, other.offload_rule) == (65_536, "autosizing")
 
 

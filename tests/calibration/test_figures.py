@@ -21,7 +21,7 @@ def library() -> HardwareLibrary:
     [
         ("arista-7124s:alpha", 0.85, 0.85),
         ("nexus-5010:egress_buffer", "27 KiB", 27_648.0),
-        ("ucs-c200-rhel54:nic.interrupt_delay", "30 us", 30_000.0),
+        ("ucs-c200-rhel54:nic.receive_per_frame", "1.15 us", 1_150.0),
         ("nt-client-450:cpu.receive_per_byte", "5 ns/B", 5_000.0),
         ("osa-express2-1g:packet_rate", "63000 packets/s", 63_000.0),
         ("trade-z9:app_cpu_growth", "0.43 %", 4_300.0),

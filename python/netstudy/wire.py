@@ -120,8 +120,8 @@ class Tcp(Wire):
     """Segments acknowledged at once when data starts to come, also after a gap longer than the
     timeout, and after a copy of old data (Linux: 16). More: more acks."""
     quick_ack_disorder: bool = False
-    """Acknowledge so after data out of order too, and take only a short segment for the end of what
-    was written (Linux before 4.18)."""
+    """Data out of order begins quick acks as well, and only a short segment ends what was written
+    (Linux before 4.18). True: windows grow faster behind a loss."""
     ack_pushed: bool = False
     """Mark the end of what was written (PSH) and acknowledge it as soon as it is read, unless the
     receiver answers what it receives (Linux). Without it a last odd segment waits for

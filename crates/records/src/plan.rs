@@ -278,7 +278,7 @@ pub struct Tcp {
     /// Segments acknowledged at once when data starts to come, also after a gap longer than the timeout,
     /// and after a copy of old data.
     pub quick_ack_segments: u32,
-    /// They begin with data out of order as well, as in Linux before 4.18.
+    /// Data out of order begins quick acknowledgments as well, as in Linux before 4.18.
     pub quick_ack_disorder: bool,
     /// Acknowledge the end of a write as soon as it is read.
     pub ack_pushed: bool,

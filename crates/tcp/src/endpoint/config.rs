@@ -69,8 +69,8 @@ pub struct Config {
     /// timeout, and after duplicate data (`TCP_MAX_QUICKACKS` of Linux). More means a faster start of
     /// small windows. Zero: none.
     pub quick_ack_segments: u32,
-    /// They begin with data out of order as well, and only a short segment ends a write, as in Linux before
-    /// 4.18 (`tcp_data_queue`, `tcp_measure_rcv_mss`).
+    /// Data out of order begins quick acknowledgments as well, and only a short segment ends a write, as in
+    /// Linux before 4.18 (`tcp_data_queue`, `tcp_measure_rcv_mss`).
     pub quick_ack_disorder: bool,
     /// The end of a write is marked (PSH), and acknowledged as soon as the application has read it,
     /// unless the application is interactive (`ICSK_ACK_PUSHED` of Linux).

@@ -8,6 +8,13 @@ from contextlib import contextmanager
 import pytest
 
 from netstudy.errors import TestbedError
+from netstudy.testbed.netns.sandbox import may_make_namespaces
+
+in_namespaces = pytest.mark.skipif(
+    not may_make_namespaces(),
+    reason="needs root, with the right to make namespaces (CAP_SYS_ADMIN, CAP_NET_ADMIN)",
+)
+"""A test that makes namespaces."""
 
 
 @contextmanager

@@ -13,17 +13,12 @@ from playwright.sync_api import Browser, Locator, Page, ViewportSize, sync_playw
 
 from netstudy.analysis.study_result import analyse
 from netstudy.report.pages import write_report
-from tests.browser.test_report_in_browser import ARGUMENTS, CHROMIUM
+from tests.browser.test_report_in_browser import ARGUMENTS, CHROMIUM, in_browser
 from tests.report import test_distributions as humps
 from tests.report.results import from_text
 from tests.report.test_answer import RTO, planted, records
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(
-        not CHROMIUM.exists(), reason="needs Chromium; install it: apt-get install chromium"
-    ),
-]
+pytestmark = in_browser
 FIGURE = "#figure-completion"
 Open = Callable[..., Page]
 

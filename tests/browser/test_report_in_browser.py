@@ -34,12 +34,14 @@ POINTS = """(figure) => [...figure.querySelectorAll(".mark-symbol.role-mark :is(
 SHAPES = POINTS.replace(".mark-symbol.role-mark", ".role-mark")
 """Lines and bars too."""
 
-pytestmark = [
+in_browser = [
     pytest.mark.browser,
     pytest.mark.skipif(
         not CHROMIUM.exists(), reason="needs Chromium; install it: apt-get install chromium"
     ),
 ]
+"""Marks of a test that opens a page."""
+pytestmark = in_browser
 
 
 @dataclass

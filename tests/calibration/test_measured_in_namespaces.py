@@ -9,7 +9,7 @@ import pytest
 from netstudy.calibration import Length, Options, calibrate
 from netstudy.cli import invoke
 from netstudy.store import Folder
-from netstudy.testbed.netns.sandbox import may_make_namespaces
+from tests.skips import in_namespaces
 
 STUDY = """\
 study: real
@@ -33,10 +33,7 @@ replicates: 2
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(
-    not may_make_namespaces(),
-    reason="needs root, with the right to make namespaces (CAP_SYS_ADMIN, CAP_NET_ADMIN)",
-)
+@in_namespaces
 def test_the_fitted_model_says_what_a_real_run_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from netstudy.testbed.netns.sandbox import may_make_namespaces
+from tests.skips import in_namespaces
 
 EXAMPLES = Path(__file__).parents[2] / "studies" / "examples"
 NETSTUDY = Path(sys.executable).parent / "netstudy"
@@ -40,9 +40,8 @@ def test_an_example_answers_its_question(name: str, said: list[str], tmp_path: P
     assert all(part in text for part in said), text
 
 
+@in_namespaces
 def test_the_study_to_start_from_with_this_kernel_decides(tmp_path: Path) -> None:
-    if not may_make_namespaces():
-        pytest.skip("needs the right to make namespaces")
     call(tmp_path, "init", "mine", "--like", "real", "--json")
     told = call(tmp_path, "run", "mine", "--testbed", "netns", "--json")
     (expected,) = told["expectations"]

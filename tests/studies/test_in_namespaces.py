@@ -7,17 +7,14 @@ from pathlib import Path
 import pytest
 
 from netstudy.cli import invoke
-from netstudy.testbed.netns.sandbox import may_make_namespaces
+from tests.skips import in_namespaces
 
 STUDIES = Path(__file__).parents[2] / "studies"
 WITH_NAMESPACES = sorted(
     path.parent for path in STUDIES.rglob("study.yaml") if "\n  netns:" in path.read_text()
 )
 
-pytestmark = pytest.mark.skipif(
-    not may_make_namespaces(),
-    reason="needs root, with the right to make namespaces (CAP_SYS_ADMIN, CAP_NET_ADMIN)",
-)
+pytestmark = in_namespaces
 
 
 @pytest.mark.parametrize(

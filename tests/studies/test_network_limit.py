@@ -12,17 +12,12 @@ from netstudy.analysis.named import metric_named
 from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.cli import invoke
 from netstudy.store import Results
-from netstudy.testbed.netns.sandbox import may_make_namespaces
+from tests.skips import in_namespaces
 
 STUDY = Path(__file__).parents[2] / "studies/examples/web-application"
 SLOW, FAST = "10 Mbit/s", "100 Mbit/s"
 LINK = "link from app to client"
 USERS = 16
-
-in_namespaces = pytest.mark.skipif(
-    not may_make_namespaces(),
-    reason="needs root, with the right to make namespaces (CAP_SYS_ADMIN, CAP_NET_ADMIN)",
-)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,9 @@ use super::{Arrival, NEVER_MARKED, SwitchBuffer, Verdict};
 use crate::stepped::{Admission, Architecture, Room};
 use crate::{Link, Transmitter};
 
+/// Ports in a word of the busy ports.
+const WORD_BITS: usize = u64::BITS as usize;
+
 /// How a shared packet memory is divided.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SharedMemoryConfig {
@@ -97,6 +100,17 @@ impl Memory {
         self.queued_frames[ingress as usize] += 1;
     }
 
+    /// The frames that `port` has sent by `now` leave the memory.
+    #[inline(always)]
+    fn release(&mut self, port: &mut Transmitter, now: Time) {
+        let queued = &mut self.queued_frames;
+        let before = port.occupied();
+        port.release(now, |frame| queued[frame.ingress as usize] -= 1);
+        if port.occupied() < before {
+            self.shrink(before, port.occupied());
+        }
+    }
+
     /// A queue shrinks from `before` to `after` cells.
     #[inline]
     const fn shrink(&mut self, before: u64, after: u64) {
@@ -113,6 +127,9 @@ impl Memory {
 #[derive(Clone, Debug)]
 pub struct SharedMemory {
     ports: Vec<Transmitter>,
+    /// Which ports have frames in their queues: a bit each, so that a full pool is brought up to date
+    /// without a look at every port.
+    busy: Vec<u64>,
     memory: Memory,
 }
 
@@ -122,6 +139,7 @@ impl SharedMemory {
     pub fn new(links: &[Link], config: &SharedMemoryConfig) -> Self {
         Self {
             ports: links.iter().map(|&link| Transmitter::new(link)).collect(),
+            busy: vec![0; links.len().div_ceil(WORD_BITS)],
             memory: Memory::new(links.len(), config),
         }
     }
@@ -133,18 +151,23 @@ impl SharedMemory {
         self
     }
 
-    fn release(&mut self, port: usize, now: Time) {
-        let transmitter = &mut self.ports[port];
-        let queued = &mut self.memory.queued_frames;
-        let before = transmitter.occupied();
-        transmitter.release(now, |frame| queued[frame.ingress as usize] -= 1);
-        self.memory.shrink(before, transmitter.occupied());
+    fn release_all(&mut self, now: Time) {
+        for word in 0..self.busy.len() {
+            let mut left = self.busy[word];
+            while left != 0 {
+                let bit = left.trailing_zeros() as usize;
+                left &= left - 1;
+                let port = &mut self.ports[word * WORD_BITS + bit];
+                self.memory.release(port, now);
+                if port.frames() == 0 {
+                    self.busy[word] &= !(1 << bit);
+                }
+            }
+        }
     }
 
-    fn release_all(&mut self, now: Time) {
-        for port in 0..self.ports.len() {
-            self.release(port, now);
-        }
+    fn set_busy(&mut self, port: usize) {
+        self.busy[port / WORD_BITS] |= 1 << (port % WORD_BITS);
     }
 }
 
@@ -159,19 +182,21 @@ impl<F: Copy> SwitchBuffer<F> for SharedMemory {
     fn offer(&mut self, arrival: &Arrival, _frame: &F) -> Verdict {
         let egress = arrival.egress as usize;
         let cells = self.memory.cells.of(arrival.frame_bytes);
-        self.release(egress, arrival.now);
-        let (mut after, mut from_pool) = self.memory.needs(self.ports[egress].occupied(), cells);
+        let mut port = &mut self.ports[egress];
+        self.memory.release(port, arrival.now);
+        let (mut after, mut from_pool) = self.memory.needs(port.occupied(), cells);
         if !self.memory.fits(after, from_pool) {
             self.release_all(arrival.now);
-            (after, from_pool) = self.memory.needs(self.ports[egress].occupied(), cells);
+            port = &mut self.ports[egress];
+            (after, from_pool) = self.memory.needs(port.occupied(), cells);
             if !self.memory.fits(after, from_pool) && !self.memory.is_guaranteed(arrival.ingress) {
                 return Verdict::Dropped;
             }
         }
         self.memory.take(from_pool, arrival.ingress);
-        let port = &mut self.ports[egress];
         let marked = port.occupied() > self.memory.marked_above_cells;
         let departs = port.send(arrival.ready, arrival.frame_bytes, cells, arrival.ingress);
+        self.set_busy(egress);
         Verdict::departs(departs, marked)
     }
 

@@ -47,6 +47,9 @@ impl Limits for Unlimited {
     fn ends(&mut self, _at: Time) {}
 }
 
+/// A ring with fewer descriptors in use than this is not searched for handled frames.
+const LOOK_AT_MIN: usize = 16;
+
 /// The limits of a [`ReceiveKind`].
 #[derive(Clone, Debug)]
 pub(crate) struct Limited {
@@ -56,10 +59,13 @@ pub(crate) struct Limited {
     next_start: Time,
     /// When the interface has taken in all frames so far.
     taken_in_at: Time,
-    /// When the CPU will have handled each frame in the ring.
+    /// When the CPU will have handled each frame in the ring, with frames that it handled since the ring was
+    /// last looked at.
     ring: Ring<Time>,
     /// Descriptors of handled frames that are not yet given back.
     spent: usize,
+    /// The ring is looked at when as many descriptors seem to be in use.
+    look_at: usize,
 }
 
 impl Limits for Limited {
@@ -72,6 +78,7 @@ impl Limits for Limited {
             taken_in_at: Time::ZERO,
             ring: Ring::new(),
             spent: 0,
+            look_at: kind.ring_frames.min(LOOK_AT_MIN),
         }
     }
 
@@ -82,15 +89,7 @@ impl Limits for Limited {
     }
 
     fn take_in(&mut self, arrives: Time) -> Option<Time> {
-        // A descriptor that becomes free as a frame arrives is free for it.
-        while self.ring.front().is_some_and(|&ends| ends <= arrives) {
-            self.ring.drop_front();
-            self.spent += 1;
-            if self.spent >= self.refill_frames {
-                self.spent = 0;
-            }
-        }
-        if self.ring.len() + self.spent >= self.ring_frames {
+        if self.in_use() >= self.look_at && self.is_ring_full(arrives) {
             return None;
         }
         self.taken_in_at = arrives.max(self.taken_in_at) + self.frame_interval;
@@ -99,6 +98,27 @@ impl Limits for Limited {
 
     fn ends(&mut self, at: Time) {
         self.ring.push_back(at);
+    }
+}
+
+impl Limited {
+    /// Descriptors that hold a frame or are not yet given back; at most, before the ring is looked at.
+    const fn in_use(&self) -> usize {
+        self.ring.len() + self.spent
+    }
+
+    /// Looks which frames the CPU has handled before `arrives`, and whether there is a descriptor then. One that
+    /// becomes free as a frame arrives is free for it.
+    #[cold]
+    #[inline(never)]
+    fn is_ring_full(&mut self, arrives: Time) -> bool {
+        let handled = self.ring.partition_point(|&ends| ends <= arrives);
+        self.ring.drop_first(handled);
+        // They are given back as soon as there are enough of them.
+        self.spent = (self.spent + handled) % self.refill_frames.max(1);
+        // Twice as many, so that each frame is looked at about once.
+        self.look_at = (2 * self.in_use()).max(LOOK_AT_MIN).min(self.ring_frames);
+        self.in_use() >= self.ring_frames
     }
 }
 

@@ -83,8 +83,8 @@ impl Endpoint {
         let most = u64::from(self.config.offload_bytes);
         let room = self.burst_room();
         let waits = self.phase == Phase::Open
-            && self.packet_left() > u64::from(self.mss)
-            && self.is_room_small(room, most);
+            && self.is_room_small(room, most)
+            && self.packet_left() > u64::from(self.mss);
         (!waits).then_some(room.min(most))
     }
 
@@ -137,7 +137,10 @@ impl Endpoint {
     #[inline]
     fn burst_segments(&self, bytes: u64) -> u32 {
         let mss = u64::from(self.mss);
-        (bytes / mss).min(self.unsent().div_ceil(mss)) as u32
+        // Mostly it is one segment, or more is unsent: a division is slow.
+        let whole = if bytes < 2 * mss { u64::from(bytes >= mss) } else { bytes / mss };
+        let unsent = self.unsent();
+        if unsent >= bytes { whole as u32 } else { whole.min(unsent.div_ceil(mss)) as u32 }
     }
 
     #[inline]

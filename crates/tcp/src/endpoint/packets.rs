@@ -32,6 +32,8 @@ pub(super) struct Packet {
     leaves_written: bool,
     /// Bytes of a full-size packet.
     full_bytes: u64,
+    /// End of the full-size packet that contains the start of `data`. Zero: not known.
+    full_end: u64,
 }
 
 impl Endpoint {
@@ -51,6 +53,7 @@ impl Endpoint {
     /// The application writes while the send queue is empty.
     pub(super) const fn begin_writing(&mut self) {
         self.packet.origin = self.write_end;
+        self.packet.full_end = 0;
         self.packet.leaves_written = true;
     }
 
@@ -68,10 +71,11 @@ impl Endpoint {
     /// Number of segments of the next packet; none: the window or the deferral holds it back.
     fn segments_to_go(&mut self, now: Time) -> Option<u32> {
         let is_full = self.is_window_full() && !self.recovery.new_data_at_once;
-        let Some(len) = self.new_data_len().filter(|_| !is_full) else {
+        let Some(len) = (if is_full { None } else { self.new_data_len() }) else {
             if self.packet.leaves_written {
                 self.packet.leaves_written = false;
                 self.packet.origin = self.snd_nxt;
+                self.packet.full_end = 0;
             }
             return None;
         };
@@ -94,26 +98,48 @@ impl Endpoint {
 
     /// End of the packet that contains `snd_nxt`.
     pub(super) fn packet_end(&self) -> u64 {
-        let full = self.packet.full_bytes;
-        let origin = self.packet.origin.min(self.snd_nxt);
-        let written = self.snd_nxt - origin;
-        (self.snd_nxt - written % full + full).min(self.write_end)
+        self.full_packet_end().min(self.write_end)
+    }
+
+    /// End of the full-size packet that contains `snd_nxt`. Mostly that is the packet of last time or the next
+    /// one, and a division is slow.
+    fn full_packet_end(&self) -> u64 {
+        let Packet { origin, full_bytes: full, full_end: known, .. } = self.packet;
+        let start = self.snd_nxt;
+        if start < known && start + full >= known {
+            known
+        } else if start == known {
+            known + full
+        } else {
+            start - (start - origin.min(start)) % full + full
+        }
     }
 
     fn begin_packet(&mut self, now: Time, segments: u32) {
         let mss = u64::from(self.mss);
         let start = self.snd_nxt;
-        let most = if self.packet.leaves_written { self.write_end } else { self.packet_end() };
-        let len = most.min(self.send_edge()) - start;
+        let mut most = self.write_end;
+        if !self.packet.leaves_written {
+            self.packet.full_end = self.full_packet_end();
+            most = most.min(self.packet.full_end);
+        }
+        let room = most.min(self.send_edge()) - start;
+        let wanted = u64::from(segments) * mss;
         // A short last segment is a packet of its own.
-        let whole = if len > mss { len - len % mss } else { len };
-        let end = start + whole.min(u64::from(segments) * mss);
+        let len = if room >= wanted {
+            wanted
+        } else if room > mss {
+            room - room % mss
+        } else {
+            room
+        };
+        let end = start + len;
         let page = (start - 1) / u64::from(PAGE_BYTES) * u64::from(PAGE_BYTES) + 1;
         let request = u64::from(self.config.offload_request_bytes);
         let request_end = if request == 0 { u64::MAX } else { page + request };
         self.packet.data = Range { start, end };
         self.packet.request_end = request_end;
-        self.sent.push_packet(SentSegment::fresh(start, (end - start) as u32, now));
+        self.sent.push_packet(SentSegment::fresh(start, len as u32, now));
         recovery::on_sent(self, now);
     }
 

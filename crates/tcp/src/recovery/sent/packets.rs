@@ -169,24 +169,16 @@ impl SentSegments {
         self.queue.push_back(packet);
     }
 
-    /// Replaces a packet and corrects the counters.
-    fn replace(&mut self, index: usize, packet: SentSegment) {
-        let before = self.queue[index];
-        self.count(&before, u32::wrapping_sub);
-        self.count(&packet, u32::wrapping_add);
-        self.queue[index] = packet;
-    }
-
-    /// Adds a packet to the counters, or subtracts it.
-    fn count(&mut self, packet: &SentSegment, change: fn(u32, u32) -> u32) {
-        let segments = self.segments_of(packet.len);
-        let waits = packet.state & TAGS == LOST;
+    /// Adds a packet of `segments` segments in `state` to the counters of states, or subtracts it.
+    fn count(&mut self, segments: u32, state: u8, change: fn(u32, u32) -> u32) {
+        if state & TAGS == 0 {
+            return;
+        }
         for (count, by, counted) in [
-            (&mut self.more, segments - 1, true),
-            (&mut self.sacked, segments, packet.is(SACKED)),
-            (&mut self.lost, segments, packet.is(LOST)),
-            (&mut self.retransmitted, segments, packet.is(RETRANSMITTED)),
-            (&mut self.waiting, 1, waits),
+            (&mut self.sacked, segments, state & SACKED != 0),
+            (&mut self.lost, segments, state & LOST != 0),
+            (&mut self.retransmitted, segments, state & RETRANSMITTED != 0),
+            (&mut self.waiting, 1, state & TAGS == LOST),
         ] {
             if counted {
                 *count = change(*count, by);
@@ -194,9 +186,19 @@ impl SentSegments {
         }
     }
 
+    /// A packet in `state` of `before` segments has `after` now.
+    fn recount(&mut self, state: u8, before: u32, after: u32) {
+        self.more = self.more + after - before;
+        self.count(before, state, u32::wrapping_sub);
+        self.count(after, state, u32::wrapping_add);
+    }
+
     fn set_state(&mut self, index: usize, state: u8) {
-        let packet = SentSegment { state, ..self.queue[index] };
-        self.replace(index, packet);
+        let SentSegment { len, state: before, .. } = self.queue[index];
+        self.queue[index].state = state;
+        let segments = self.segments_of(len);
+        self.count(segments, before, u32::wrapping_sub);
+        self.count(segments, state, u32::wrapping_add);
     }
 
     /// Splits a packet in two, the first of `len` bytes (`tcp_fragment`).
@@ -204,20 +206,22 @@ impl SentSegments {
         let whole = self.queue[index];
         let first = SentSegment { len, ..whole };
         let rest = SentSegment { start: first.end(), len: whole.len - len, ..whole };
-        self.replace(index, first);
+        self.queue[index] = first;
         self.queue.push_back(rest);
         for place in (index + 2..self.queue.len()).rev() {
             self.queue[place] = self.queue[place - 1];
         }
         self.queue[index + 1] = rest;
-        self.count(&rest, u32::wrapping_add);
-        let parts = self.segments_of(first.len) + self.segments_of(rest.len);
-        self.packets.compared.split(index, parts - self.segments_of(whole.len));
+        let [before, after, behind] = [whole, first, rest].map(|part| self.segments_of(part.len));
+        self.recount(whole.state, before, after);
+        self.more += behind - 1;
+        self.count(behind, whole.state, u32::wrapping_add);
+        self.packets.compared.split(index, after + behind - before);
     }
 
     /// Removes data below `ack` (`tcp_clean_rtx_queue`).
     pub(crate) fn acknowledge_packets(&mut self, ack: u64) -> Acknowledged {
-        let before = self.len();
+        let mut segments = 0;
         let mut sent_at = Time::ZERO;
         let mut is_once = true;
         let mut gone = 0;
@@ -226,34 +230,33 @@ impl SentSegments {
         {
             is_once &= !packet.is(EVER_RETRANSMITTED);
             sent_at = packet.sent_at;
-            self.count(&packet, u32::wrapping_sub);
-            self.forget_facked(self.segments_of(packet.len));
+            let count = self.segments_of(packet.len);
+            self.count(count, packet.state, u32::wrapping_sub);
+            segments += count;
             gone += 1;
         }
         if gone > 0 {
             self.queue.drop_first(gone);
             self.first += gone as u64;
+            self.more -= segments - gone as u32;
         }
         if let Some(&oldest) = self.queue.front()
             && oldest.start < ack
         {
             let rest = SentSegment { start: ack, len: (oldest.end() - ack) as u32, ..oldest };
-            let fewer = self.segments_of(oldest.len) - self.segments_of(rest.len);
-            self.replace(0, rest);
-            self.forget_facked(fewer);
-            if fewer > 0 {
+            let [before, after] = [oldest, rest].map(|part| self.segments_of(part.len));
+            self.queue[0] = rest;
+            if after < before {
+                self.recount(rest.state, before, after);
+                segments += before - after;
                 is_once &= !oldest.is(EVER_RETRANSMITTED);
                 sent_at = oldest.sent_at;
             }
         }
-        let segments = before - self.len();
+        self.packets.facked = self.packets.facked.saturating_sub(segments);
         self.packets.compared.remove(gone, segments);
         let sent_at = (segments > 0 && is_once).then_some(sent_at);
         Acknowledged { segments, entries: gone as u32, sent_at }
-    }
-
-    const fn forget_facked(&mut self, segments: u32) {
-        self.packets.facked = self.packets.facked.saturating_sub(segments);
     }
 
     /// Marks packets within the oldest `segments` and below `limit` as lost; a packet that exceeds

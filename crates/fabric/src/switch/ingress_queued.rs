@@ -38,8 +38,12 @@ pub struct IngressQueued<F> {
     buffers: IngressBuffers<F, Transmitter>,
     /// Egress ports that have something to pull.
     waiting: Vec<u32>,
-    next_grant: Time,
+    /// The egress that pulls next, and when; of several at the same time the lowest port.
+    next_grant: (Time, u32),
 }
+
+/// No egress has anything to pull.
+const NO_GRANT: (Time, u32) = (Time::NEVER, 0);
 
 impl<F: Copy + Default> IngressQueued<F> {
     /// A switch with a port for each of `links`.
@@ -48,7 +52,7 @@ impl<F: Copy + Default> IngressQueued<F> {
         Self {
             buffers: IngressBuffers::with_wires(links, config, Transmitter::new),
             waiting: Vec::new(),
-            next_grant: Time::NEVER,
+            next_grant: NO_GRANT,
         }
     }
 
@@ -66,22 +70,15 @@ impl<F: Copy + Default> IngressQueued<F> {
         self
     }
 
-    /// When an egress pulls that has something to pull.
+    /// The next grant of a port that has something to pull.
     #[inline(always)]
-    fn grant_at(&self, egress: u32) -> Time {
-        let egress = &self.buffers.egresses[egress as usize];
-        egress.pull_at(egress.wire.free_at())
+    fn grant_of(&self, port: u32) -> (Time, u32) {
+        let egress = &self.buffers.egresses[port as usize];
+        (egress.pull_at(egress.wire.free_at()), port)
     }
 
-    fn find_next_grant(&self) -> Time {
-        let times = self.waiting.iter().map(|&egress| self.grant_at(egress));
-        times.min().unwrap_or(Time::NEVER)
-    }
-
-    /// The egress whose choice is due; the lowest port of several.
-    fn due(&self) -> Option<u32> {
-        let is_due = |&&egress: &&u32| self.grant_at(egress) == self.next_grant;
-        self.waiting.iter().filter(is_due).min().copied()
+    fn find_next_grant(&self) -> (Time, u32) {
+        self.waiting.iter().map(|&port| self.grant_of(port)).min().unwrap_or(NO_GRANT)
     }
 }
 
@@ -99,7 +96,7 @@ impl<F: Copy + Default> SwitchBuffer<F> for IngressQueued<F> {
             Admission::Held => {
                 if holds_nothing {
                     self.waiting.push(arrival.egress);
-                    self.next_grant = self.next_grant.min(self.grant_at(arrival.egress));
+                    self.next_grant = self.next_grant.min(self.grant_of(arrival.egress));
                 }
                 Verdict::Held
             }
@@ -108,16 +105,19 @@ impl<F: Copy + Default> SwitchBuffer<F> for IngressQueued<F> {
 
     #[inline]
     fn next_grant(&self) -> Time {
-        self.next_grant
+        self.next_grant.0
     }
 
     #[inline(always)]
     fn grant(&mut self, chance: &mut impl Chance) -> Option<Grant<F>> {
-        let egress = self.due()?;
+        let (due, egress) = self.next_grant;
+        if due == Time::NEVER {
+            return None;
+        }
         let place = self.buffers.choose(egress, chance);
         let Egress { wire, queues, .. } = &mut self.buffers.egresses[egress as usize];
         let &Waiting { ready, frame_bytes, ref frame } = queues.front(place);
-        let departs = wire.transmit(ready.max(self.next_grant), frame_bytes);
+        let departs = wire.transmit(ready.max(due), frame_bytes);
         let mut grant = Grant { frame: *frame, egress, departs, marked: false };
         self.buffers.take(egress, place);
         grant.marked = self.buffers.marks(egress);

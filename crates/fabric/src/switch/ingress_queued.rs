@@ -83,6 +83,12 @@ impl<F: Copy + Default> IngressQueued<F> {
 }
 
 impl<F: Copy + Default> SwitchBuffer<F> for IngressQueued<F> {
+    /// It passes by the ingress buffer.
+    #[inline(always)]
+    fn is_private(&self, arrival: &Arrival) -> bool {
+        self.buffers.passes_by(arrival, Transmitter::free_at)
+    }
+
     #[inline(always)]
     fn offer(&mut self, arrival: &Arrival, frame: &F) -> Verdict {
         let holds_nothing = self.buffers.holds_nothing_for(arrival.egress);
@@ -245,6 +251,13 @@ impl<F: Copy + Default, W> IngressBuffers<F, W> {
         ingress
     }
 
+    /// Whether the egress pulls a frame as soon as it arrives, so that it takes no room.
+    #[inline(always)]
+    fn passes_by(&self, arrival: &Arrival, drained_at: impl FnOnce(&W) -> Time) -> bool {
+        let egress = &self.egresses[arrival.egress as usize];
+        egress.queues.nonempty.is_empty() && egress.pull_at(drained_at(&egress.wire)) <= arrival.now
+    }
+
     /// As [`Architecture::admit`], by the wire of the egress.
     #[inline(always)]
     fn judge(
@@ -253,10 +266,9 @@ impl<F: Copy + Default, W> IngressBuffers<F, W> {
         frame: &F,
         drained_at: impl FnOnce(&W) -> Time,
     ) -> Admission {
+        let passes_by = self.passes_by(arrival, drained_at);
         let egress = &mut self.egresses[arrival.egress as usize];
-        if egress.queues.nonempty.is_empty()
-            && egress.pull_at(drained_at(&egress.wire)) <= arrival.now
-        {
+        if passes_by {
             egress.queues.passed_by(arrival.ingress);
             return Admission::Queued { marked: false };
         }

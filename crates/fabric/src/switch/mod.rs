@@ -98,9 +98,13 @@ const NEVER_MARKED: u64 = u64::MAX;
 /// A buffer architecture. Calls come in the order of time; grants due by [`Self::next_grant`] are made
 /// before a later frame is offered.
 pub trait SwitchBuffer<F: Copy> {
-    /// Whether only frames for the same egress decide if a frame is kept, dropped or marked. Frames for an
-    /// egress with a single sending ingress may then be offered as soon as their arrival times are known.
-    const PRIVATE_EGRESS: bool = false;
+    /// Whether only frames for the same egress decide what becomes of this one, and it decides about no
+    /// others. If its ingress is the only one that sends there, it may then be offered as soon as its
+    /// arrival time is known, unless a frame from there has yet to be offered.
+    #[inline]
+    fn is_private(&self, _arrival: &Arrival) -> bool {
+        false
+    }
 
     /// Judges a frame.
     fn offer(&mut self, arrival: &Arrival, frame: &F) -> Verdict;

@@ -46,7 +46,10 @@ impl OutputQueued {
 }
 
 impl<F: Copy> SwitchBuffer<F> for OutputQueued {
-    const PRIVATE_EGRESS: bool = true;
+    #[inline(always)]
+    fn is_private(&self, _arrival: &Arrival) -> bool {
+        true
+    }
 
     #[inline(always)]
     fn offer(&mut self, arrival: &Arrival, _frame: &F) -> Verdict {

@@ -178,6 +178,14 @@ fn alpha_1024(alpha: f64) -> u64 {
 }
 
 impl<F: Copy> SwitchBuffer<F> for SharedMemory {
+    /// The reserve of its port has room for it and for all that was sent there before.
+    #[inline(always)]
+    fn is_private(&self, arrival: &Arrival) -> bool {
+        let cells = self.memory.cells.of(arrival.frame_bytes);
+        let queued = self.ports[arrival.egress as usize].occupied();
+        queued + u64::from(cells) <= self.memory.reserve_cells
+    }
+
     #[inline(always)]
     fn offer(&mut self, arrival: &Arrival, _frame: &F) -> Verdict {
         let egress = arrival.egress as usize;

@@ -29,7 +29,7 @@ pub(crate) struct Nic<L = Unlimited> {
     cpu_free_at: Time,
     delay: Duration,
     cuts_through: bool,
-    /// Arrival times at the switch and sizes of frames sent by [`Self::send_ahead`] since none was on its
+    /// Arrival times at the switch and sizes of frames noted by [`Self::note_ahead`] since none was on its
     /// way; frames that have arrived are dropped when there are `look_at` of them.
     ahead: Ring<(Time, u32)>,
     look_at: usize,
@@ -161,14 +161,15 @@ impl<L: Limits> Nic<L> {
         segment: Segment,
         on_the_way: &Ring<Frame>,
     ) -> Option<Frame> {
-        if on_the_way.len() >= self.queue_frames && self.is_queue_full(now, on_the_way) {
+        let sent = on_the_way.len() + self.ahead.len();
+        if sent >= self.queue_frames && self.is_queue_full(now, on_the_way) {
             self.queue_drops += 1;
             return None;
         }
         Some(self.transmit(now, to, segment))
     }
 
-    /// As [`Self::send`], for frames that are judged at once and are on no one's way.
+    /// As [`Self::send`], while only frames that were judged at once are on the way.
     #[inline(always)]
     pub(crate) fn send_ahead(
         &mut self,
@@ -176,23 +177,41 @@ impl<L: Limits> Nic<L> {
         to: EndIndex,
         segment: Segment,
     ) -> Option<Frame> {
-        let frame_bytes = ethernet::frame_bytes(segment.ip_bytes());
-        let arrival = self.send_bytes_ahead(now, frame_bytes)?;
-        Some(Frame { arrival, to, frame_bytes, segment })
+        if self.is_full_ahead(now) {
+            return None;
+        }
+        Some(self.transmit(now, to, segment))
     }
 
-    /// As [`Self::send_ahead`], for a frame that is kept elsewhere: when the switch can judge it.
+    /// As [`Self::send_ahead`] and [`Self::note_ahead`], for a frame that is kept elsewhere: when the switch
+    /// can judge it.
     #[inline(always)]
     pub(crate) fn send_bytes_ahead(&mut self, now: Time, frame_bytes: u32) -> Option<Time> {
-        if self.transmitter.free_at() + self.delay <= now {
-            self.ahead.clear();
-        } else if self.ahead.len() >= self.look_at && self.is_queue_ahead_full(now) {
-            self.queue_drops += 1;
+        if self.is_full_ahead(now) {
             return None;
         }
         let arrival = self.transmit_bytes(now, frame_bytes);
         self.ahead.push_back((arrival, frame_bytes));
         Some(arrival)
+    }
+
+    /// The frame is judged at once.
+    #[inline(always)]
+    pub(crate) fn note_ahead(&mut self, frame: &Frame) {
+        self.ahead.push_back((frame.arrival, frame.frame_bytes));
+    }
+
+    /// Whether the transmit queue, with frames that were judged at once, has no room for another one; then
+    /// that is dropped.
+    #[inline(always)]
+    fn is_full_ahead(&mut self, now: Time) -> bool {
+        if self.transmitter.free_at() + self.delay <= now {
+            self.ahead.clear();
+            return false;
+        }
+        let is_full = self.ahead.len() >= self.look_at && self.is_queue_ahead_full(now);
+        self.queue_drops += u64::from(is_full);
+        is_full
     }
 
     #[inline(always)]
@@ -215,8 +234,8 @@ impl<L: Limits> Nic<L> {
     #[cold]
     fn is_queue_full(&self, now: Time, on_the_way: &Ring<Frame>) -> bool {
         let left = now + self.delay;
-        on_the_way.iter().rev().take_while(|frame| frame.arrival > left).count()
-            >= self.queue_frames
+        let behind = on_the_way.iter().rev().take_while(|frame| frame.arrival > left).count();
+        behind + self.ahead_of(left).count() >= self.queue_frames
     }
 
     /// As [`Self::is_queue_full`], for the frames that were judged at once.

@@ -2,8 +2,8 @@
 //! events.
 //!
 //! Frames for an egress that only one host sends to may be judged as soon as they are sent, if the
-//! buffer allows it ([`SwitchBuffer::PRIVATE_EGRESS`]). A host sends all of its frames ahead or none,
-//! and a host that receives frames sent ahead sends none ahead: so the recursion ends.
+//! buffer allows it ([`SwitchBuffer::is_private`]) and no earlier frame of the host is on its way. A host
+//! that receives frames sent ahead sends none ahead: so the recursion ends.
 
 use core::marker::PhantomData;
 
@@ -31,7 +31,7 @@ pub(crate) struct Line<L> {
     nic: Nic<L>,
     /// Frames on the way to the switch.
     to_switch: Ring<Frame>,
-    /// Whether its frames are judged as soon as they are sent.
+    /// Whether its frames may be judged as soon as they are sent.
     sends_ahead: bool,
     /// Where all of its frames go, if it has one connection.
     only: Option<Destination>,
@@ -72,6 +72,18 @@ pub(crate) struct Star<B, L, O> {
 struct Behind<'a, B, L, O>(&'a mut Star<B, L, O>);
 
 impl<B: SwitchBuffer<Frame>, O: Tracer> Switch<B, O> {
+    /// A frame as the buffer sees it.
+    #[inline(always)]
+    fn arrival(&self, ingress: usize, egress: usize, frame: &Frame) -> Arrival {
+        Arrival {
+            now: frame.arrival,
+            ready: frame.arrival + self.latency,
+            ingress: ingress as u32,
+            egress: egress as u32,
+            frame_bytes: frame.frame_bytes,
+        }
+    }
+
     /// The switch judges a frame that has arrived, or whose arrival nothing else can influence, for the
     /// port `egress`, which `line` is behind. Returns when the host's TCP gets the frame; none:
     /// dropped, or not known yet.
@@ -84,13 +96,7 @@ impl<B: SwitchBuffer<Frame>, O: Tracer> Switch<B, O> {
         egress: usize,
         frame: &mut Frame,
     ) -> Option<Time> {
-        let arrival = Arrival {
-            now: frame.arrival,
-            ready: frame.arrival + self.latency,
-            ingress: ingress as u32,
-            egress: egress as u32,
-            frame_bytes: frame.frame_bytes,
-        };
+        let arrival = self.arrival(ingress, egress, frame);
         self.tracer.note(TracePoint::Arrived(ingress), frame.arrival, frame);
         let verdict = self.buffer.offer(&arrival, frame);
         if verdict == Verdict::Dropped {
@@ -250,12 +256,17 @@ impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Tracer> Network<T> for St
         segment: Segment,
     ) -> Option<Time> {
         let line = hosts.line(host);
-        if !(B::PRIVATE_EGRESS && line.sends_ahead) {
+        if !(line.sends_ahead && line.to_switch.is_empty()) {
             return self.outlet_behind(line, now, host, from).send(segment);
         }
         let mut frame = line.nic.send_ahead(now, from.peer(), segment)?;
         let left_at = Some(line.nic.free_at());
         let egress = self.host_of[frame.to.index()] as usize;
+        if !self.switch.buffer.is_private(&self.switch.arrival(host, egress, &frame)) {
+            self.outlet_behind(line, now, host, from).put(frame);
+            return left_at;
+        }
+        line.nic.note_ahead(&frame);
         let (line, measure) = hosts.line_and_measure(egress);
         if let Some(now) = self.switch.judge(line, measure, host, egress, &mut frame) {
             hosts.receive(&mut Behind(self), now, egress, frame.to, &frame.segment);
@@ -271,7 +282,7 @@ impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Tracer> Network<T> for St
         host: usize,
         from: EndIndex,
     ) -> Option<impl Outlet + 'a> {
-        if B::PRIVATE_EGRESS && line.sends_ahead {
+        if line.sends_ahead {
             return None;
         }
         Some(self.outlet_behind(line, now, host, from))
@@ -393,16 +404,25 @@ struct LineOutlet<'a, L> {
     now: Time,
 }
 
+impl<L> LineOutlet<'_, L> {
+    /// The frame is on its way to the switch.
+    #[inline(always)]
+    fn put(&mut self, frame: Frame) {
+        if self.line.to_switch.is_empty() {
+            self.arrivals.add(self.host, frame.arrival);
+        }
+        self.line.to_switch.push_back(frame);
+    }
+}
+
 impl<L: Limits> Outlet for LineOutlet<'_, L> {
     #[inline(always)]
     fn send(&mut self, segment: Segment) -> Option<Time> {
         let Line { nic, to_switch, .. } = &mut *self.line;
         let frame = nic.send(self.now, self.to, segment, to_switch)?;
-        if to_switch.is_empty() {
-            self.arrivals.add(self.host, frame.arrival);
-        }
-        to_switch.push_back(frame);
-        Some(nic.free_at())
+        let left_at = nic.free_at();
+        self.put(frame);
+        Some(left_at)
     }
 }
 

@@ -86,44 +86,6 @@ fn comparable(record: Result<RunRecord, String>) -> Result<RunRecord, String> {
     })
 }
 
-fn buffers() -> impl Strategy<Value = Buffer> {
-    let room = || prop_oneof![9_018..40_000_u64, 40_000..400_000_u64];
-    prop_oneof![
-        room().prop_map(|port_buffer_bytes| Buffer::OutputQueued { port_buffer_bytes }),
-        (room(), 0..40_000_u64, prop_oneof![Just(1_u32), Just(512)], 0..3_u32).prop_map(
-            |(pool_bytes, port_reserve_bytes, cell_bytes, ingress_guarantee_frames)| {
-                let alpha = if pool_bytes % 2 == 0 { 0.5 } else { 8.0 };
-                Buffer::SharedMemory {
-                    pool_bytes,
-                    port_reserve_bytes,
-                    cell_bytes,
-                    alpha,
-                    ingress_guarantee_frames,
-                }
-            }
-        ),
-        (room(), 1..300_u32, 0..9_000_u64, 0..4_u32, 0..30_000_u32, 0..101_u32).prop_map(
-            |(
-                ingress_buffer_bytes,
-                ingress_cell_bytes,
-                ingress_hysteresis_bytes,
-                ingress_reserve_frames,
-                egress_buffer_bytes,
-                random_arbitration_pct,
-            )| {
-                Buffer::IngressQueued {
-                    ingress_buffer_bytes,
-                    ingress_cell_bytes,
-                    ingress_hysteresis_bytes,
-                    ingress_reserve_frames,
-                    egress_buffer_bytes,
-                    random_arbitration_pct,
-                }
-            }
-        ),
-    ]
-}
-
 /// Limits of an interface: packets a second, descriptors, interrupt delay, CPU rate.
 type Limits = (Option<u64>, Option<u32>, u64, Option<u64>);
 
@@ -157,7 +119,7 @@ fn scenarios() -> impl Strategy<Value = Run> {
     ];
     let tcp = (whole_tcp, control, any::<bool>());
     let hosts = (limits(), limits());
-    (scenario(buffers()), tcp, 0..60_000_u64, hosts).prop_map(
+    (scenario(), tcp, 0..60_000_u64, hosts).prop_map(
         |(mut run, (whole_tcp, control, ecn), threshold, hosts)| {
             limit(&mut run.network.groups[0].nic, hosts.0);
             limit(&mut run.network.groups[1].nic, hosts.1);
@@ -217,13 +179,15 @@ struct Seen<'a> {
 }
 
 impl Seen<'_> {
-    /// Frames at this trace point until `after` the edge, and their bytes.
-    fn carried(&self, point: TracePoint, after: Duration) -> Carried {
-        let until = self.record.edges[self.edge].at_ns + after.as_ns();
-        // Edges stand in whole nanoseconds, of which the clock had passed a part.
-        let frames = self.trace.0.get(&point).into_iter().flatten();
-        let frames = frames.filter(|(at, ..)| at.as_ns() <= until);
-        Carried::of(frames.map(|(.., segment)| ethernet::frame_bytes(segment.ip_bytes())))
+    /// Frames at this trace point until `after` the edge, and their bytes: without and with a frame in the
+    /// edge's nanosecond. Edges stand in whole nanoseconds, of which the clock had passed a part.
+    fn carried(&self, point: TracePoint, after: Duration) -> [Carried; 2] {
+        let edge_ns = self.record.edges[self.edge].at_ns + after.as_ns();
+        [edge_ns, edge_ns + 1].map(|before_ns| {
+            let frames = self.trace.0.get(&point).into_iter().flatten();
+            let frames = frames.filter(|(at, ..)| at.as_ns() < before_ns);
+            Carried::of(frames.map(|(.., segment)| ethernet::frame_bytes(segment.ip_bytes())))
+        })
     }
 
     fn counted(&self, node: &str, port: &str, names: [&str; 2]) -> [u64; 2] {
@@ -245,14 +209,17 @@ fn assert_counted(run: &Run, record: &RunRecord, trace: &Trace, edge: &str) {
             let names = [format!("interface_packets_{way}"), format!("interface_bytes_{way}")];
             seen.counted(host, &link.a.name, [&names[0], &names[1]])
         };
-        let left = packets(seen.carried(TracePoint::Arrived(number), delay));
-        assert_eq!(interface("sent"), left, "{host}, seed {}", run.seed);
+        let assert_one_of = |counted: [u64; 2], traced: [[u64; 2]; 2]| {
+            assert!(traced.contains(&counted), "{counted:?}, not {traced:?}: {host}, {}", run.seed);
+        };
+        let left = seen.carried(TracePoint::Arrived(number), delay);
+        assert_one_of(interface("sent"), left.map(packets));
         let judged = seen.carried(TracePoint::Arrived(number), Duration::ZERO);
         let port = seen.counted("switch", &link.b.name, ["frames_received", "bytes_received"]);
-        assert_eq!(port, [judged.frames, judged.bytes], "port of {host}, seed {}", run.seed);
+        assert_one_of(port, judged.map(|judged| [judged.frames, judged.bytes]));
         let delivered = seen.carried(TracePoint::Delivered(number), Duration::ZERO);
         if at_rest {
-            assert_eq!(interface("received"), packets(delivered), "{host}, seed {}", run.seed);
+            assert_one_of(interface("received"), delivered.map(packets));
         }
     }
 }

@@ -1,5 +1,5 @@
 //! Frames for a private egress are judged as soon as they are sent
-//! ([`netstudy_fabric::SwitchBuffer::PRIVATE_EGRESS`]), which must not change results.
+//! ([`netstudy_fabric::SwitchBuffer::is_private`]), which must not change results.
 
 #[path = "../../tests/lab/mod.rs"]
 pub(crate) mod lab;
@@ -32,16 +32,49 @@ fn jitter() -> impl Strategy<Value = Jitter> {
 }
 
 /// Drop-tail buffers a port, some of them small.
-fn port_buffers() -> impl Strategy<Value = Buffer> {
-    prop_oneof![9_018..40_000_u64, 40_000..400_000_u64]
-        .prop_map(|port_buffer_bytes| Buffer::OutputQueued { port_buffer_bytes })
+fn buffers() -> impl Strategy<Value = Buffer> {
+    let room = || prop_oneof![9_018..40_000_u64, 40_000..400_000_u64];
+    prop_oneof![
+        room().prop_map(|port_buffer_bytes| Buffer::OutputQueued { port_buffer_bytes }),
+        (room(), 0..40_000_u64, prop_oneof![Just(1_u32), Just(512)], 0..3_u32).prop_map(
+            |(pool_bytes, port_reserve_bytes, cell_bytes, ingress_guarantee_frames)| {
+                let alpha = if pool_bytes % 2 == 0 { 0.5 } else { 8.0 };
+                Buffer::SharedMemory {
+                    pool_bytes,
+                    port_reserve_bytes,
+                    cell_bytes,
+                    alpha,
+                    ingress_guarantee_frames,
+                }
+            }
+        ),
+        (room(), 1..300_u32, 0..9_000_u64, 0..4_u32, 0..30_000_u32, 0..101_u32).prop_map(
+            |(
+                ingress_buffer_bytes,
+                ingress_cell_bytes,
+                ingress_hysteresis_bytes,
+                ingress_reserve_frames,
+                egress_buffer_bytes,
+                random_arbitration_pct,
+            )| {
+                Buffer::IngressQueued {
+                    ingress_buffer_bytes,
+                    ingress_cell_bytes,
+                    ingress_hysteresis_bytes,
+                    ingress_reserve_frames,
+                    egress_buffer_bytes,
+                    random_arbitration_pct,
+                }
+            }
+        ),
+    ]
 }
 
-/// A small incast over a switch with one of the `buffers`.
-pub(crate) fn scenario(buffers: impl Strategy<Value = Buffer>) -> impl Strategy<Value = Run> {
+/// A small incast over one switch.
+pub(crate) fn scenario() -> impl Strategy<Value = Run> {
     let workload = (1..8_u32, 1..400_000_u64, 1..6_u32, 0..3_u32, 0..20_000_u64, jitter());
     let network = (
-        buffers,
+        buffers(),
         prop_oneof![Just(1500_u32), Just(9000)],
         any::<bool>(),
         0..5_000_u64,
@@ -132,7 +165,7 @@ proptest! {
     #![proptest_config(cases())]
 
     #[test]
-    fn judging_private_frames_at_once_gives_the_same_record(run in scenario(port_buffers())) {
+    fn judging_private_frames_at_once_gives_the_same_record(run in scenario()) {
         let made = |sends_ahead| {
             let mode = Some(Mode::ClosedForm);
             let manner = Manner { mode, all_steps: false, sends_ahead, tracer: () };

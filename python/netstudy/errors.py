@@ -26,6 +26,10 @@ class StudyError(NetstudyError):
         super().__init__(f"{where}: {message}" if where else message)
 
 
+class ChangedFolderError(StudyError):
+    """A results folder is not what it was when it was done: to continue it would not mend that."""
+
+
 class TestbedError(NetstudyError):
     """The testbed failed: the engine ended early, a host went away."""
 

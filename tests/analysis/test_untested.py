@@ -101,6 +101,32 @@ def test_a_switch_that_is_told_to_mark_needs_senders_with_ecn(tmp_path: Path) ->
     assert not planned(tmp_path, by_profile), "its profile marks for whoever listens"
 
 
+@pytest.mark.parametrize(
+    ("profile", "longest"),
+    [
+        # One port's buffer; the reserve and two thirds of the pool; 24 ingress buffers.
+        ("profile: generic-shallow, port_buffer: 512 kB", 512_000),
+        (
+            "profile: generic-shared, pool: 900 kB, port_reserve: 20 kB, alpha: 2, cell: 1 B",
+            620_000,
+        ),
+        ("profile: nexus-5010, ports: 24, ingress_buffer: 50 kB", 1_200_000),
+    ],
+    ids=["output-queued", "shared memory", "ingress-queued"],
+)
+def test_a_threshold_that_no_queue_exceeds_marks_nothing(
+    tmp_path: Path, profile: str, longest: int
+) -> None:
+    def found(threshold_bytes: int) -> tuple[Untested, ...]:
+        text = text_of(client=DCTCP, server=DCTCP, switch=f", ecn_threshold: {threshold_bytes} B")
+        return planned(tmp_path, text.replace("profile: generic-shallow", profile))
+
+    (one,) = found(longest)
+    assert (one.kind, one.nodes) == ("never marks", ("switch",))
+    assert "switch can mark nothing: no queue there can become longer" in told(one)
+    assert not found(longest - 1)
+
+
 def test_levels_that_set_the_same_values_are_named(tmp_path: Path) -> None:
     who = "who: [{name: a, rto: 200 ms}, {name: b, rto: 0.2 s}, {name: c, rto: 10 ms}]"
     (found,) = planned(tmp_path, text_of(who, server='min_rto: "${rto}"'))

@@ -205,7 +205,7 @@ class TestChangedFiles:
             record.write_bytes(was[:40] if how == "cut short" else was.replace(b"1", b"2"))
         outcome = netstudy("run", done.path, "--resume")
         assert outcome.code == 0
-        assert f"1 record was damaged or changed, and set aside: {run}" in outcome.err
+        assert f"1 record was damaged, changed or missing, and is made again: {run}" in outcome.err
         assert record.read_bytes() == was
         assert done.is_done()
         assert done.changed_since_sealed() == []
@@ -239,6 +239,26 @@ class TestChangedFiles:
         assert "study.yaml changed" in outcome.err
         assert "restore the files from a copy" in outcome.err
         assert (done.path / "DONE").read_bytes() == sealed
+        assert "continue with" not in outcome.err, "that would be refused again"
+
+    def test_a_study_file_that_is_gone_is_named_where_the_newest_folder_is_sought(
+        self, done: Folder, study: Path, netstudy: Netstudy
+    ) -> None:
+        (done.path / "study.yaml").unlink()
+        outcome = netstudy("run", study, "--resume")
+        assert outcome.code == 2
+        assert f"{done.path} cannot be continued: its study.yaml is gone" in outcome.err
+
+    def test_records_that_are_all_gone_with_their_folder_are_made_again(
+        self, done: Folder, netstudy: Netstudy
+    ) -> None:
+        runs = done.path / "runs"
+        was = {path.name: path.read_bytes() for path in runs.iterdir()}
+        shutil.rmtree(runs)
+        outcome = netstudy("run", done.path, "--resume")
+        assert outcome.code == 0
+        assert f"{len(was)} records were damaged, changed or missing" in outcome.err
+        assert {path.name: path.read_bytes() for path in runs.iterdir()} == was
 
 
 class TestPlanIsMissing:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from zlib import crc32
 
@@ -160,12 +160,18 @@ compare: {factor: control, base: reno, noise: 3 %}
 """
 
 
-def of_three(folder: Path, **times: float) -> str:
-    """The box of three congestion controls with these times a server."""
+def of_three(folder: Path, **times: float | Mapping[int, float]) -> str:
+    """The box of three congestion controls with these times a server, at all numbers of servers
+    or at each."""
     text = study_text(THREE, servers='"${servers}"').replace(
         'count: "${servers}"', 'count: "${servers}", tcp: {congestion_control: "${control}"}'
     )
-    return answered(folder, text, lambda control, servers: times[control] * servers)
+
+    def mean(control: str, servers: int) -> float:
+        found = times[control]
+        return servers * (found[servers] if isinstance(found, Mapping) else found)
+
+    return answered(folder, text, mean)
 
 
 def test_the_best_of_three_is_held_against_each_other_one(tmp_path: Path) -> None:
@@ -181,6 +187,17 @@ def test_those_that_none_of_three_beats_share_the_lead(tmp_path: Path) -> None:
     assert "dctcp and reno share the lead in completion time. " in box
     assert "times faster than cubic (95 % CI " in box
     assert "No level" not in box
+
+
+def test_those_that_none_beats_and_that_differ_are_not_said_to_be_equal(tmp_path: Path) -> None:
+    """One is ahead at 8 servers, the other at 16, by as much."""
+    box = of_three(tmp_path, reno=20.0, cubic=90.0, dctcp={8: 12.5, 16: 32.0})
+    assert "share the lead" not in box
+    assert (
+        "No level is shown to beat dctcp or reno in completion time, and which of them is best is "
+        "undecided. "
+    ) in box
+    assert "times faster than cubic (95 % CI " in box
 
 
 CASES = """
@@ -326,6 +343,21 @@ def test_the_interval_is_that_of_the_number_that_is_told() -> None:
     change = Change(0.68, Interval(0.6, 0.78), "a ÷ b")
     text = str(lead(COMPLETION, change)).replace("\u00a0", " ")
     assert text == "32 % less time (95 % CI 22 to 40 %)"
+
+
+@pytest.mark.parametrize(
+    ("ratio", "interval", "text"),
+    [
+        (0.849, Interval(0.531, 1.581), "15 % less time (95 % CI 47 % less to 58 % more)"),
+        (0.75, Interval(0.53, 1.204), "25 % less time (95 % CI 47 % less to 20 % more)"),
+        (0.97, Interval(0.94, 0.99), "3.0 % less time (95 % CI 1.0 to 6.0 %)"),
+    ],
+)
+def test_an_interval_on_both_sides_of_no_difference_says_which_end_is_which(
+    ratio: float, interval: Interval, text: str
+) -> None:
+    told = lead(COMPLETION, Change(ratio, interval, "a ÷ b"))
+    assert str(told).replace("\u00a0", " ") == text
 
 
 @pytest.mark.parametrize(

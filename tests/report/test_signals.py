@@ -189,7 +189,20 @@ def test_probes_that_repaired_losses_are_counted(tmp_path: Path) -> None:
     result = made_of(
         tmp_path, lambda planned: quiet(planned, loss_probes=4, loss_probe_recoveries=3)
     )
-    assert "60 of 80 on arista-7124s and 60 of 80 on nexus-5010" in why(result)[0]
+    told = why(result)[0]
+    assert "60 of 80 on arista-7124s and 60 of 80 on nexus-5010" in told
+    assert "neither switches nor receive rings dropped anything there" in told
+
+
+def test_probes_where_packets_were_lost_are_not_said_to_be_needless(tmp_path: Path) -> None:
+    result = made_of(
+        tmp_path,
+        lambda planned: quiet(
+            planned, loss_probes=4, loss_probe_recoveries=3, ring_drops=3, pauses_sent=0
+        ),
+    )
+    (told,) = [one for one in why(result) if "Tail loss probes" in one]
+    assert "only late" not in told
 
 
 def test_names_along_x_are_told_apart_where_nothing_is_compared(tmp_path: Path) -> None:

@@ -43,6 +43,7 @@ Kind = Literal[
     "same program differs",
     "nothing marks",
     "nobody listens",
+    "never marks",
     "cannot fill",
     "never filled",
     "no timeout",
@@ -222,6 +223,9 @@ def _marking(design: _Design) -> Iterator[Untested]:
     hosts = dict.fromkeys(name for names in of_hosts.values() for name in names)
     switches = dict.fromkeys(name for names in of_switches.values() for name in names)
     if any(of_hosts[run.id] and of_switches[run.id] for run in design.runs):
+        high = [name for name in switches if _is_never_reached(name, design.runs)]
+        if high:
+            yield Untested("never marks", nodes=tuple(high))
         return
     if hosts:
         dctcp = any(
@@ -233,6 +237,23 @@ def _marking(design: _Design) -> Iterator[Untested]:
         yield Untested("nothing marks", nodes=tuple(hosts), dctcp=dctcp)
     if switches:
         yield Untested("nobody listens", nodes=tuple(switches))
+
+
+def _is_never_reached(name: str, runs: Iterable[Run]) -> bool:
+    """Whether no queue of a switch can exceed its ECN threshold, in any run that has one."""
+    marking = [
+        switch
+        for run in runs
+        for switch in run.network.switches
+        if switch.name == name and switch.ecn_threshold_bytes is not None
+    ]
+    return all((one.ecn_threshold_bytes or 0) >= _longest_possible(one) for one in marking)
+
+
+def _longest_possible(switch: Switch) -> int:
+    """The most that can wait for one egress: in ingress buffers, from all ports together."""
+    from_ports = switch.ports if isinstance(switch.buffer, IngressQueued) else 1
+    return from_ports * queue_bytes(switch.buffer)
 
 
 def _listening(run: Run) -> tuple[str, ...]:

@@ -89,7 +89,13 @@ def _text_difference(folder: Folder, study: Study) -> list[str]:
     """The first line in which the study file has changed."""
     from netstudy.store.folder import STUDY
 
-    was = (folder.path / STUDY).read_text(encoding="utf-8").splitlines()
+    kept = folder.path / STUDY
+    if not kept.is_file():
+        raise StudyError(
+            f"{folder.path} cannot be continued: its {STUDY} is gone; restore it from a copy, or "
+            "run the study anew without --resume"
+        )
+    was = kept.read_text(encoding="utf-8").splitlines()
     now = study.source_text.splitlines()
     matcher = difflib.SequenceMatcher(None, was, now, autojunk=False)
     for tag, was_from, was_to, now_from, now_to in matcher.get_opcodes():

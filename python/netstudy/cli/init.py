@@ -59,7 +59,7 @@ def command(
             "--like",
             parser=_like,
             metavar=f"<{'|'.join(Like)}>",
-            help="A small study for a kind of question, which decides in under a minute. Asked for "
+            help="A small study for a kind of question, which decides in about a minute. Asked for "
             "on a terminal when neither this nor --from is given.",
         ),
     ] = None,

@@ -26,7 +26,7 @@ from netstudy.cli._terminal import (
     say,
 )
 from netstudy.cli.report import PAGES, Pages
-from netstudy.errors import MISSED, NetstudyError, StudyError, TestbedError
+from netstudy.errors import MISSED, ChangedFolderError, NetstudyError, StudyError, TestbedError
 
 if TYPE_CHECKING:
     from netstudy.cli.report import Published
@@ -196,15 +196,17 @@ def _carry_out(
         return stopped.exit_code
     except NetstudyError as error:
         say(f"netstudy: {error}")
-        say(f"netstudy: {_kept(folder)}")
+        if not isinstance(error, ChangedFolderError):
+            say(f"netstudy: {_kept(folder)}")
         return error.exit_code
     return _end(folder, published, manner)
 
 
 def _say_damaged(runs: Sequence[str]) -> None:
     if runs:
-        said = "1 record was" if len(runs) == 1 else f"{len(runs)} records were"
-        say(f"{said} damaged or changed, and set aside: {', '.join(runs)}")
+        one = len(runs) == 1
+        was, again = ("1 record was", "is") if one else (f"{len(runs)} records were", "are")
+        say(f"{was} damaged, changed or missing, and {again} made again: {', '.join(runs)}")
 
 
 def _remainder_preflight(folder: Folder, testbed: Testbed) -> Mapping[str, str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 
-from netstudy.errors import StudyError
+from netstudy.errors import ChangedFolderError, StudyError
 from netstudy.store.environment import host, iso
 from netstudy.store.files import TEMPORARY_SUFFIX, sha256, storage, write_atomic
 from netstudy.store.invocation import Invocation
@@ -198,7 +198,7 @@ class Folder:
             if all(map(_can_be_repeated, changed))
             else "restore the files from a copy, or run the study anew"
         )
-        raise StudyError(
+        raise ChangedFolderError(
             f"{self.path} is not what it was when it was done: {', '.join(changed)} changed or "
             f"went missing, so that nothing read from it would prove anything; {advice}"
         )
@@ -237,9 +237,11 @@ class Folder:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Hold the folder for one writer; remove partial files of an interrupted writer."""
+        """Hold the folder for one writer; remove partial files of an interrupted writer, and make
+        the folder of records again if it is gone."""
         with locked(self.path):
             with storage(self.path):
+                (self.path / RUNS).mkdir(exist_ok=True)
                 for leftover in self.leftovers():
                     leftover.unlink(missing_ok=True)
             yield

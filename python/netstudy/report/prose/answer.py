@@ -363,11 +363,7 @@ def _compared(factor: str, whole: Effects) -> Iterator[Sentence]:
     leaders = _leaders(pairs)
     beaten = [pair for pair in pairs if pair.winner in leaders[:1]]
     if len(leaders) > 1 and beaten:
-        yield say(
-            "{leaders} share the lead in {metric}.",
-            leaders=join([named(factor, level) for level in leaders]),
-            metric=Name(whole.metric.label),
-        )
+        yield _share(leaders, pairs, Name(whole.metric.label))
     if beaten:
         yield _overall(leaders[0], beaten)
     else:
@@ -377,6 +373,19 @@ def _compared(factor: str, whole: Effects) -> Iterator[Sentence]:
             metric=Name(whole.metric.label),
         )
     yield from _surprises(whole, only=factor)
+
+
+def _share(leaders: Sequence[Level], pairs: Sequence[PairEffect], metric: Name) -> Sentence:
+    """Several levels that no other one beats: equal everywhere, or of unknown order."""
+    names = [named(pairs[0].factor, level) for level in leaders]
+    among = [pair for pair in pairs if pair.level in leaders and pair.base in leaders]
+    if all(row.outcome == "same" for pair in among for row in pair.rows):
+        return say("{leaders} share the lead in {metric}.", leaders=join(names), metric=metric)
+    return say(
+        "No level is shown to beat {leaders} in {metric}, and which of them is best is undecided.",
+        leaders=join(names, "or"),
+        metric=metric,
+    )
 
 
 def _leaders(pairs: Sequence[PairEffect]) -> list[Level]:

@@ -203,11 +203,18 @@ def _interval(metric: Metric, change: Change) -> Sentence:
     if is_times:
         text = f"{_times(low)} to {_times(high)}"
     else:
-        low, high = sorted((100 * (low - 1), 100 * (high - 1)), key=abs)
-        decimals = _decimals(change.ratio)
-        text = f"{number_text(abs(low), decimals)} to {number_text(abs(high), decimals)} %"
+        text = _percent_interval(low, high, _decimals(change.ratio))
     return aside(
         " ({level} CI {interval})",
         level=Name("95 %"),
         interval=Number((low + high) / 2, text, f"95 % interval, {told.source}"),
     )
+
+
+def _percent_interval(low: float, high: float, decimals: int) -> str:
+    """An interval of a ratio as a change in percent. It says less and more where it has both."""
+    ends = [number_text(100 * abs(end - 1), decimals) for end in (low, high)]
+    if low < 1 < high:
+        return f"{ends[0]} % less to {ends[1]} % more"
+    nearer, farther = ends if low >= 1 else ends[::-1]
+    return f"{nearer} to {farther} %"

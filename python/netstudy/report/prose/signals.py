@@ -94,7 +94,8 @@ def marks(found: PanelResult) -> Iterator[Sentence]:
 
 
 def probes(found: PanelResult) -> Iterator[Sentence]:
-    """What tail loss probes repaired."""
+    """What tail loss probes repaired, as TCP concludes from acknowledgments: it takes a segment
+    that was only late for a lost one (RFC 8985, 7.4)."""
     parts = _by_level(
         found,
         lambda one: bool(one.probe_repairs),
@@ -104,10 +105,20 @@ def probes(found: PanelResult) -> Iterator[Sentence]:
             n=count(one.probes or 0, "tail loss probes"),
         ),
     )
-    if parts:
-        yield say(
-            "Tail loss probes that repaired a loss before its timeout: {parts}.", parts=join(parts)
+    if not parts:
+        return
+    repairing = [one for one in found.causes.signals if one.probe_repairs]
+    drops_nothing = all(one.switch_drops == 0 and one.ring_drops == 0 for one in repairing)
+    yield say(
+        "Tail loss probes that TCP took for the repair of a loss: {parts}{late}.",
+        parts=join(parts),
+        late=say(
+            "; neither switches nor receive rings dropped anything there, so what they repeated "
+            "was probably only late"
         )
+        if drops_nothing
+        else NOTHING,
+    )
 
 
 def explained_waits(found: PanelResult) -> Iterator[Sentence]:

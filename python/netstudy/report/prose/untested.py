@@ -54,6 +54,13 @@ def untested_sentence(found: Untested) -> Sentence:
                 key=Name("ecn_threshold", code=True),
                 ecn=Name("tcp.ecn: true", code=True),
             )
+        case "never marks":
+            return say(
+                "{nodes} can mark nothing: no queue there can become longer than its {key}. Set a "
+                "lower one.",
+                nodes=nodes,
+                key=Name("ecn_threshold", code=True),
+            )
         case "cannot fill":
             return say(
                 "The buffer cannot fill at {depths}: all senders together have no more than that "

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from netstudy.analysis.signals import least_rto_ms
 from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.report.prose.explain import cause_summary, chain
 from netstudy.report.prose.observe import observations
@@ -183,6 +184,35 @@ def test_pause_stands_beside_the_drops_that_it_leaves(tmp_path: Path) -> None:
     told = " ".join(why(made_of(tmp_path, maker)))
     assert "PAUSE frames and dropped packets a run: 0 and 0 on arista-7124s" in told
     assert "350 and 0 on nexus-5010" in told
+
+
+def waiting_as_set(planned: Run) -> RunRecord:
+    """Every fourth iteration waits for one minimum RTO of its senders."""
+    n = planned.count("measure")
+    late = np.arange(n) % 4 == 0
+    times = 10.0 + 0.01 * (np.arange(n) % 7) + late * (least_rto_ms(planned) or 0.0)
+    return from_samples(planned, times, late.astype(int), late.astype(int), late.astype(int))
+
+
+@pytest.mark.parametrize(
+    ("levels", "text"),
+    [
+        ("[8 ms, 200 ms]", "takes 8.0 ms to 200 ms longer than one without, in 4 cells whose"),
+        ("[200 ms]", "takes 200 ms longer than one without (median of 2 cells); "),
+    ],
+    ids=["different", "the same"],
+)
+def test_no_middle_is_told_of_what_timeouts_cost_under_different_minimum_rtos(
+    tmp_path: Path, levels: str, text: str
+) -> None:
+    factors = f"factors: {{rto: {levels}, servers: [2, 4]}}\nreplicates: 5\n"
+    study = study_text(factors, servers='"${servers}"').replace(
+        'count: "${servers}"', 'count: "${servers}", tcp: {min_rto: "${rto}"}'
+    )
+    result = analyse(from_text(tmp_path, study, waiting_as_set))
+    sentences = [str(one) for case in result.cases for panel in case.panels for one in chain(panel)]
+    (told,) = [one for one in sentences if "longer than one without" in one]
+    assert text in told.replace("\u00a0", " ")
 
 
 def test_probes_that_repaired_losses_are_counted(tmp_path: Path) -> None:

@@ -85,10 +85,9 @@ class Causes:
     samples: str
     """The unit compared inside cells: iterations, runs."""
     accounts: tuple[TimeAccount, ...]
-    timeout_cost_ms: float | None
-    """Time of samples with a timeout minus that of samples without, inside a cell; median over the
-    cells."""
-    timeout_cost_cells: int
+    timeout_costs_ms: tuple[float, ...]
+    """Mean time of samples with a timeout minus that of samples without, of each cell with both,
+    ascending."""
     min_rto_ms: float | None
     """The minimum RTO, if all senders of all cells share it."""
     retransmissions_per_drop: float | None
@@ -97,6 +96,11 @@ class Causes:
     """What was counted at each level of the series."""
     long_waits: tuple[LongWaits, ...]
     """Cells with waits of about one minimum RTO that are no timeouts."""
+
+    @property
+    def timeout_cost_ms(self) -> float | None:
+        """What a timeout costs, median over the cells."""
+        return float(np.median(self.timeout_costs_ms)) if self.timeout_costs_ms else None
 
     def testable(self) -> tuple[Link, ...]:
         """The links that the data can test."""
@@ -116,14 +120,12 @@ def causes(panel: Panel, base: Level | None, workload: WorkloadAnalysis) -> Caus
     adjusted = holm([link.p for link in links])
     waiting = workload.waiting
     costs = [] if waiting is None else [waiting.cost_ms(cell.runs) for cell in cells]
-    known = [cost for cost in costs if cost is not None]
     return Causes(
         chain=chain,
         links=tuple(replace(link, p=p) for link, p in zip(links, adjusted, strict=True)),
         samples=f"{workload.counted.noun}s" if single else "runs",
         accounts=() if waiting is None else _accounts(panel, waiting),
-        timeout_cost_ms=float(np.median(known)) if known else None,
-        timeout_cost_cells=len(known),
+        timeout_costs_ms=tuple(sorted(cost for cost in costs if cost is not None)),
         min_rto_ms=_min_rto_ms(cells),
         retransmissions_per_drop=_retransmissions_per_drop(cells, workload),
         signals=signals(panel),

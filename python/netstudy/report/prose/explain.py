@@ -92,6 +92,9 @@ def _timeout_cost(found: PanelResult) -> Iterator[Sentence]:
     causes, noun = found.causes, found.workload.counted.noun
     if causes.timeout_cost_ms is None:
         return
+    if len(causes.timeout_costs_ms) > 1 and causes.min_rto_ms is None:
+        yield _timeout_costs(causes.timeout_costs_ms, noun, found.workload.deciding)
+        return
     rto = NOTHING
     if causes.min_rto_ms is not None:
         rto = say(
@@ -102,15 +105,26 @@ def _timeout_cost(found: PanelResult) -> Iterator[Sentence]:
     yield say(
         "{one} with a timeout takes {cost} longer than one without{cells}{rto}.",
         one=Name(sentence_case(with_article(noun))),
-        cost=plain(
-            causes.timeout_cost_ms,
-            0 if causes.timeout_cost_ms >= WHOLE_MS else 1,
-            "ms",
-            f"mean {found.workload.deciding.label} of {noun}s with a timeout − without, median "
-            "over the cells",
-        ),
-        cells=_median_of(causes.timeout_cost_cells, noun),
+        cost=_cost(causes.timeout_cost_ms, noun, found.workload.deciding, "median over the cells"),
+        cells=_median_of(len(causes.timeout_costs_ms), noun),
         rto=rto,
+    )
+
+
+def _cost(cost_ms: float, noun: str, deciding: Metric, which: str) -> Number:
+    source = f"mean {deciding.label} of {noun}s with a timeout − without, {which}"
+    return plain(cost_ms, 0 if cost_ms >= WHOLE_MS else 1, "ms", source)
+
+
+def _timeout_costs(costs_ms: Sequence[float], noun: str, deciding: Metric) -> Sentence:
+    """The span over the cells: where their minimum RTOs differ, no middle stands for them."""
+    return say(
+        "{one} with a timeout takes {low} to {high} longer than one without, in {n} cells whose "
+        "senders have different minimum RTOs.",
+        one=Name(sentence_case(with_article(noun))),
+        low=_cost(costs_ms[0], noun, deciding, "least of the cells"),
+        high=_cost(costs_ms[-1], noun, deciding, "most of the cells"),
+        n=count(len(costs_ms), f"cells with {noun}s of both kinds"),
     )
 
 

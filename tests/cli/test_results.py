@@ -291,6 +291,14 @@ class TestStatusAndLs:
         assert f"missing  {missing[0]}" in shown
         assert f"netstudy run {told['folder']} --resume" in shown
 
+    def test_status_of_a_finished_run_of_which_a_record_is_gone_says_how_to_make_it_again(
+        self, done: Folder, netstudy: Netstudy
+    ) -> None:
+        (done.path / "runs" / f"{done.plan().runs[3].id}.json").unlink()
+        shown = netstudy("status").out
+        assert "11 of 12 runs" in shown
+        assert f"continue with: netstudy run {done.path} --resume" in shown
+
     def test_status_of_a_run_under_way(self, unfinished: Folder, netstudy: Netstudy) -> None:
         with unfinished.writing():
             assert json.loads(netstudy("status", "--json").out)["state"] == "running"

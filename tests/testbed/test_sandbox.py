@@ -7,6 +7,7 @@ import os
 import select
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from netstudy.testbed.netns.sandbox import effective_capabilities
 from tests.testbed.conftest import User
 from tests.testbed.processes import descendants, namespaces_of
 
-_TIME_LIMIT_S = 20
+_TIME_LIMIT_S = 60
 _SYSCTLS = ("ipv4/tcp_sack", "ipv4/tcp_rmem", "core/rps_default_mask", "core/netdev_max_backlog")
 
 
@@ -98,3 +99,26 @@ def test_capabilities_are_read_from_the_effective_set() -> None:
     text = "CapInh:\t0000000000000000\nCapPrm:\t000001ffffffffff\nCapEff:\t0000000000201000\n"
 
     assert effective_capabilities(text) == 1 << 21 | 1 << 12
+
+
+def test_where_no_namespaces_can_be_made_a_run_points_to_the_doctor(tmp_path: Path) -> None:
+    """In a user namespace that allows no network namespaces below itself, so that nothing of the
+    machine's changes."""
+    here = tmp_path / "mine"
+    netstudy = f"{sys.executable} -m netstudy"
+    script = (
+        "echo 0 > /proc/sys/user/max_net_namespaces && "
+        f"{netstudy} init {here} --like real && {netstudy} run {here} --testbed netns"
+    )
+    unshare = find_program("unshare")
+    assert unshare is not None
+    done = subprocess.run(
+        [unshare, "--user", "--map-root-user", "sh", "-c", script],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=_TIME_LIMIT_S,
+    )
+    assert done.returncode == 3
+    assert "no namespaces can be made here: unshare: unshare failed: No space left" in done.stderr
+    assert "netstudy doctor says what would allow it" in done.stderr

@@ -44,14 +44,16 @@ def command(
 
 
 def _status(folder: Folder) -> dict[str, Any]:
-    records, missing = folder.records(), folder.missing()
+    records, missing, now = folder.records(), folder.missing(), state(folder)
+    # Records of a folder that was done may be gone since.
+    can_continue = now == "unfinished" or (now == "done" and missing)
     return {
         "folder": str(folder.path),
         "study": folder.plan().study,
-        "state": state(folder),
+        "state": now,
         "runs": len(records) + len(missing),
         "done": len(records),
-        "continue": continue_with(folder) if state(folder) == "unfinished" else None,
+        "continue": continue_with(folder) if can_continue else None,
         "rounds": folder.rounds(),
         "growth": _growth(folder),
         "missing": [{"run": run.id, "treatment": treatment(run)} for run in missing],

@@ -38,7 +38,10 @@ class Netns:
         from netstudy.testbed.netns.kernel import kernel
 
         find_engine()
-        here = kernel()
+        try:
+            here = kernel()
+        except TestbedError as error:
+            raise TestbedError(f"{error}; netstudy doctor says what would allow it") from error
         if "veth" not in here.links or not here.packet_sockets:
             raise TestbedError(
                 f"{here.name} here lacks veth links or packet sockets; netstudy doctor says more"
@@ -61,10 +64,10 @@ class Netns:
         """See Testbed.preflight: a plan without unsupported parts is probed for capacity."""
         from netstudy.testbed.netns.capacity_probe import preflight
 
+        self.check()
         said = self._unsupported(plan)
         if said:
             return Preflight(unsupported=tuple(said))
-        self.check()
         return preflight(plan, scale, self.switching)
 
     def run(

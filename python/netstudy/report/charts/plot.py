@@ -17,6 +17,7 @@ from netstudy.report.charts.style import (
     FAINT,
     INK,
     NUMBERS,
+    PAPER,
     Row,
     Size,
     Spec,
@@ -178,9 +179,11 @@ class Drawn:
         whisker = {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}, "stroke": stroke}
         if self.mark == "bars":
             whisker["stroke"] = {"value": INK}
+        # The interval of a value near zero may end below the axis.
+        inside = {"clip": True} if live else {}
         bars: Spec = {
             "transform": only(kind, also="isValid(datum.low)"),
-            "mark": {"type": "rule", "strokeWidth": 1.5, **clip},
+            "mark": {"type": "rule", "strokeWidth": 1.5, **inside},
             "encoding": {**whisker, **shift},
         }
         if self.mark == "bars":
@@ -239,8 +242,11 @@ class Drawn:
             rule = {"type": "rule", "color": FAINT, "strokeDash": [3, 3]}
             yield {"transform": only("rule"), "mark": rule, "encoding": {"y": y}}
             told = {"y": y, "x": {"value": size.width}, "text": {"field": "text"}}
-            words = {**_words("right", size), "color": FAINT, "dy": 10}
-            yield {"transform": only("rule"), "mark": words, "encoding": told}
+            words = {**_words("right", size), "dy": 10}
+            # Another rule may pass behind the words.
+            for ink_of_words in ({"stroke": PAPER, "strokeWidth": 3}, {"color": FAINT}):
+                mark = {**words, **ink_of_words}
+                yield {"transform": only("rule"), "mark": mark, "encoding": told}
         if self.marks:
             rule = {"type": "rule", "color": INK, "strokeDash": [2, 3]}
             yield {"transform": only("mark"), "mark": rule, "encoding": {"x": x}}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import pytest
 
 from netstudy.errors import TestbedError
+from netstudy.testbed.netns.namespaces import find_program
 from netstudy.testbed.netns.sandbox import may_make_namespaces
 
 in_namespaces = pytest.mark.skipif(
@@ -15,6 +16,16 @@ in_namespaces = pytest.mark.skipif(
     reason="needs root, with the right to make namespaces (CAP_SYS_ADMIN, CAP_NET_ADMIN)",
 )
 """A test that makes namespaces."""
+
+
+def needs_programs(packages: Mapping[str, str]) -> pytest.MarkDecorator:
+    """A test that needs each of these programs; the values are the Debian packages that have
+    them."""
+    lacking = [name for name in packages if find_program(name) is None]
+    install = " ".join(packages.values())
+    return pytest.mark.skipif(
+        bool(lacking), reason=f"needs {', '.join(lacking)}; install: apt-get install {install}"
+    )
 
 
 @contextmanager

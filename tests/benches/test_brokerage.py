@@ -11,9 +11,8 @@ import sys
 import pytest
 from rich.console import Console
 
-from netstudy.testbed.netns.namespaces import find_program
 from netstudy.testbed.netns.testbed import Netns
-from tests.skips import or_skip
+from tests.skips import needs_programs, or_skip
 from tools.bench.brokerage import (
     NGINX,
     STATIC,
@@ -25,12 +24,6 @@ from tools.bench.brokerage import (
     table,
     take_turns,
 )
-
-LACKING = [
-    package
-    for program, package in {"wrk": "wrk", "nginx": "nginx-light"}.items()
-    if find_program(program) is None
-]
 
 
 def asked(*cpu_us: float) -> list[Asked]:
@@ -99,9 +92,7 @@ def test_cpu_time_is_that_of_all_threads_and_children() -> None:
         child.communicate(b"\n")
 
 
-@pytest.mark.skipif(
-    bool(LACKING), reason=f"needs {', '.join(LACKING)}; install: apt-get install nginx-light wrk"
-)
+@needs_programs({"nginx": "nginx-light", "wrk": "wrk"})
 @pytest.mark.one_user
 def test_one_short_turn_prints_each_page() -> None:
     with or_skip():

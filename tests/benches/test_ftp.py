@@ -11,12 +11,9 @@ import sys
 import pytest
 from rich.console import Console
 
-from netstudy.testbed.netns.namespaces import find_program
 from netstudy.testbed.netns.testbed import Netns
-from tests.skips import or_skip
+from tests.skips import needs_programs, or_skip
 from tools.bench.ftp import Case, Fetched, cases, figures, table
-
-LACKING = [name for name in ("vsftpd", "curl") if find_program(name) is None]
 
 
 def fetched(*gbps: float, cpu_ns_a_byte: float) -> list[Fetched]:
@@ -60,9 +57,7 @@ def test_the_table_has_a_line_for_each_case() -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root: vsftpd changes its user")
-@pytest.mark.skipif(
-    bool(LACKING), reason=f"needs {', '.join(LACKING)}; install: apt-get install vsftpd curl"
-)
+@needs_programs({"vsftpd": "vsftpd", "curl": "curl"})
 def test_small_files_are_fetched_in_a_sandbox() -> None:
     with or_skip():
         Netns().check()

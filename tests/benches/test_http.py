@@ -10,12 +10,9 @@ import sys
 import pytest
 from rich.console import Console
 
-from netstudy.testbed.netns.namespaces import find_program
 from netstudy.testbed.netns.testbed import Netns
-from tests.skips import or_skip
+from tests.skips import needs_programs, or_skip
 from tools.bench.http import Case, Page, Turn, cases, figures, read_wrk, table
-
-LACKING = [name for name in ("nginx", "wrk") if find_program(name) is None]
 
 WRK = """Running 2s test @ http://10.77.0.2:8080/home
   1 threads and 16 connections
@@ -75,9 +72,7 @@ def test_each_case_has_its_line() -> None:
     assert Case(Page("nginx"), 16).name in compared
 
 
-@pytest.mark.skipif(
-    bool(LACKING), reason=f"needs {', '.join(LACKING)}; install: apt-get install nginx-light wrk"
-)
+@needs_programs({"nginx": "nginx-light", "wrk": "wrk"})
 def test_generators_take_turns_in_a_sandbox() -> None:
     with or_skip():
         Netns().check()

@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from netstudy.testbed.netns.namespaces import find_program
 from netstudy.testbed.netns.testbed import Netns
-from tests.skips import or_skip
+from tests.skips import needs_programs, or_skip
 from tools.bench.iperf3 import cells, ends, staying_on
 from tools.bench.transfers import (
     BEGIN,
@@ -120,9 +119,7 @@ def test_a_process_stays_where_it_is_put_and_the_starter_does_not() -> None:
     assert os.sched_getaffinity(0) == before
 
 
-@pytest.mark.skipif(
-    find_program("iperf3") is None, reason="needs iperf3; install it: apt-get install iperf3"
-)
+@needs_programs({"iperf3": "iperf3"})
 def test_small_transfers_are_measured_in_a_sandbox() -> None:
     with or_skip():
         Netns().check()

@@ -99,7 +99,7 @@ class Causes:
 
     @property
     def timeout_cost_ms(self) -> float | None:
-        """What a timeout costs, median over the cells."""
+        """Median of `timeout_costs_ms`; None without cells that have both kinds of samples."""
         return float(np.median(self.timeout_costs_ms)) if self.timeout_costs_ms else None
 
     def testable(self) -> tuple[Link, ...]:

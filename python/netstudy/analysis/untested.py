@@ -240,7 +240,7 @@ def _marking(design: _Design) -> Iterator[Untested]:
 
 
 def _is_never_reached(name: str, runs: Iterable[Run]) -> bool:
-    """Whether no queue of a switch can exceed its ECN threshold, in any run that has one."""
+    """True if in every run the switch's ECN threshold is at least its longest possible queue."""
     marking = [
         switch
         for run in runs
@@ -251,7 +251,8 @@ def _is_never_reached(name: str, runs: Iterable[Run]) -> bool:
 
 
 def _longest_possible(switch: Switch) -> int:
-    """The most that can wait for one egress: in ingress buffers, from all ports together."""
+    """Bytes of the longest queue that one egress port can have. With ingress buffers, the frames
+    for it can fill the buffers of all ports."""
     from_ports = switch.ports if isinstance(switch.buffer, IngressQueued) else 1
     return from_ports * queue_bytes(switch.buffer)
 

@@ -38,11 +38,11 @@ pub struct IngressQueued<F> {
     buffers: IngressBuffers<F, Transmitter>,
     /// Egress ports that have something to pull.
     waiting: Vec<u32>,
-    /// The egress that pulls next, and when; of several at the same time the lowest port.
+    /// Time of the next pull, and the egress port that pulls: the lowest one if several pull at that time.
     next_grant: (Time, u32),
 }
 
-/// No egress has anything to pull.
+/// No egress port has a frame to pull.
 const NO_GRANT: (Time, u32) = (Time::NEVER, 0);
 
 impl<F: Copy + Default> IngressQueued<F> {
@@ -70,7 +70,7 @@ impl<F: Copy + Default> IngressQueued<F> {
         self
     }
 
-    /// The next grant of a port that has something to pull.
+    /// The next pull of an egress port that has a frame to pull.
     #[inline(always)]
     fn grant_of(&self, port: u32) -> (Time, u32) {
         let egress = &self.buffers.egresses[port as usize];
@@ -83,7 +83,7 @@ impl<F: Copy + Default> IngressQueued<F> {
 }
 
 impl<F: Copy + Default> SwitchBuffer<F> for IngressQueued<F> {
-    /// It passes by the ingress buffer.
+    /// True for a frame that its egress port pulls on arrival.
     #[inline(always)]
     fn is_private(&self, arrival: &Arrival) -> bool {
         self.buffers.passes_by(arrival, Transmitter::free_at)
@@ -251,7 +251,7 @@ impl<F: Copy + Default, W> IngressBuffers<F, W> {
         ingress
     }
 
-    /// Whether the egress pulls a frame as soon as it arrives, so that it takes no room.
+    /// True if the egress port pulls the frame on arrival: the frame then takes no room in the ingress buffer.
     #[inline(always)]
     fn passes_by(&self, arrival: &Arrival, drained_at: impl FnOnce(&W) -> Time) -> bool {
         let egress = &self.egresses[arrival.egress as usize];

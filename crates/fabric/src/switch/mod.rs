@@ -98,9 +98,10 @@ const NEVER_MARKED: u64 = u64::MAX;
 /// A buffer architecture. Calls come in the order of time; grants due by [`Self::next_grant`] are made
 /// before a later frame is offered.
 pub trait SwitchBuffer<F: Copy> {
-    /// Whether only frames for the same egress decide what becomes of this one, and it decides about no
-    /// others. If its ingress is the only one that sends there, it may then be offered as soon as its
-    /// arrival time is known, unless a frame from there has yet to be offered.
+    /// True if the verdict on a frame depends only on frames for the same egress port, and the frame
+    /// changes the verdict on none for other ports. If only one ingress port sends to that egress port, the
+    /// frame may be offered as soon as its arrival time is known, once all earlier frames of that ingress
+    /// port were offered.
     #[inline]
     fn is_private(&self, _arrival: &Arrival) -> bool {
         false

@@ -127,8 +127,8 @@ impl Memory {
 #[derive(Clone, Debug)]
 pub struct SharedMemory {
     ports: Vec<Transmitter>,
-    /// Which ports have frames in their queues: a bit each, so that a full pool is brought up to date
-    /// without a look at every port.
+    /// A bit for each port, set if its queue may hold frames. Departures from a full pool are then
+    /// subtracted at these ports only.
     busy: Vec<u64>,
     memory: Memory,
 }
@@ -178,7 +178,7 @@ fn alpha_1024(alpha: f64) -> u64 {
 }
 
 impl<F: Copy> SwitchBuffer<F> for SharedMemory {
-    /// The reserve of its port has room for it and for all that was sent there before.
+    /// True if the frame, with all frames in the queue of its egress port, fits into that port's reserve.
     #[inline(always)]
     fn is_private(&self, arrival: &Arrival) -> bool {
         let cells = self.memory.cells.of(arrival.frame_bytes);

@@ -47,7 +47,7 @@ impl Limits for Unlimited {
     fn ends(&mut self, _at: Time) {}
 }
 
-/// A ring with fewer descriptors in use than this is not searched for handled frames.
+/// Handled frames are not removed while fewer descriptors than this are in use.
 const LOOK_AT_MIN: usize = 16;
 
 /// The limits of a [`ReceiveKind`].
@@ -59,12 +59,12 @@ pub(crate) struct Limited {
     next_start: Time,
     /// When the interface has taken in all frames so far.
     taken_in_at: Time,
-    /// When the CPU will have handled each frame in the ring, with frames that it handled since the ring was
-    /// last looked at.
+    /// Times at which the CPU is done with each frame in the ring. Frames that it is done with are removed only
+    /// when the ring may be full.
     ring: Ring<Time>,
     /// Descriptors of handled frames that are not yet given back.
     spent: usize,
-    /// The ring is looked at when as many descriptors seem to be in use.
+    /// Number of descriptors in use from which on handled frames are removed.
     look_at: usize,
 }
 
@@ -102,21 +102,22 @@ impl Limits for Limited {
 }
 
 impl Limited {
-    /// Descriptors that hold a frame or are not yet given back; at most, before the ring is looked at.
+    /// Number of descriptors that hold a frame or are not yet given back. Too high while handled frames are in
+    /// the ring.
     const fn in_use(&self) -> usize {
         self.ring.len() + self.spent
     }
 
-    /// Looks which frames the CPU has handled before `arrives`, and whether there is a descriptor then. One that
-    /// becomes free as a frame arrives is free for it.
+    /// Removes the frames that the CPU handled by `arrives`, and returns true if no descriptor is free then. A
+    /// descriptor that becomes free as a frame arrives is free for it.
     #[cold]
     #[inline(never)]
     fn is_ring_full(&mut self, arrives: Time) -> bool {
         let handled = self.ring.partition_point(|&ends| ends <= arrives);
         self.ring.drop_first(handled);
-        // They are given back as soon as there are enough of them.
+        // Descriptors are given back in batches.
         self.spent = (self.spent + handled) % self.refill_frames.max(1);
-        // Twice as many, so that each frame is looked at about once.
+        // Twice the number in use, so that each frame is compared about once.
         self.look_at = (2 * self.in_use()).max(LOOK_AT_MIN).min(self.ring_frames);
         self.in_use() >= self.ring_frames
     }

@@ -195,14 +195,14 @@ impl<L: Limits> Nic<L> {
         Some(arrival)
     }
 
-    /// The frame is judged at once.
+    /// Records a frame that the switch judges ahead of its arrival.
     #[inline(always)]
     pub(crate) fn note_ahead(&mut self, frame: &Frame) {
         self.ahead.push_back((frame.arrival, frame.frame_bytes));
     }
 
-    /// Whether the transmit queue, with frames that were judged at once, has no room for another one; then
-    /// that is dropped.
+    /// True if the transmit queue is full, counting frames judged ahead of their arrival; the drop of the
+    /// next frame is then counted.
     #[inline(always)]
     fn is_full_ahead(&mut self, now: Time) -> bool {
         if self.transmitter.free_at() + self.delay <= now {

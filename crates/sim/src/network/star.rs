@@ -31,7 +31,7 @@ pub(crate) struct Line<L> {
     nic: Nic<L>,
     /// Frames on the way to the switch.
     to_switch: Ring<Frame>,
-    /// Whether its frames may be judged as soon as they are sent.
+    /// True if the switch may judge frames of this host when the host sends them, before they arrive.
     sends_ahead: bool,
     /// Where all of its frames go, if it has one connection.
     only: Option<Destination>,
@@ -72,7 +72,7 @@ pub(crate) struct Star<B, L, O> {
 struct Behind<'a, B, L, O>(&'a mut Star<B, L, O>);
 
 impl<B: SwitchBuffer<Frame>, O: Tracer> Switch<B, O> {
-    /// A frame as the buffer sees it.
+    /// The arrival of a frame, as input of the buffer.
     #[inline(always)]
     fn arrival(&self, ingress: usize, egress: usize, frame: &Frame) -> Arrival {
         Arrival {
@@ -405,7 +405,7 @@ struct LineOutlet<'a, L> {
 }
 
 impl<L> LineOutlet<'_, L> {
-    /// The frame is on its way to the switch.
+    /// Queues a frame on the way to the switch.
     #[inline(always)]
     fn put(&mut self, frame: Frame) {
         if self.line.to_switch.is_empty() {

@@ -137,7 +137,7 @@ impl Endpoint {
     #[inline]
     fn burst_segments(&self, bytes: u64) -> u32 {
         let mss = u64::from(self.mss);
-        // Mostly it is one segment, or more is unsent: a division is slow.
+        // Divisions are slow, and most bursts are one segment with more data behind them.
         let whole = if bytes < 2 * mss { u64::from(bytes >= mss) } else { bytes / mss };
         let unsent = self.unsent();
         if unsent >= bytes { whole as u32 } else { whole.min(unsent.div_ceil(mss)) as u32 }

@@ -32,7 +32,7 @@ pub(super) struct Packet {
     leaves_written: bool,
     /// Bytes of a full-size packet.
     full_bytes: u64,
-    /// End of the full-size packet that contains the start of `data`. Zero: not known.
+    /// End of the full-size packet that contains the start of `data`. Zero if the layout has changed since.
     full_end: u64,
 }
 
@@ -101,8 +101,8 @@ impl Endpoint {
         self.full_packet_end().min(self.write_end)
     }
 
-    /// End of the full-size packet that contains `snd_nxt`. Mostly that is the packet of last time or the next
-    /// one, and a division is slow.
+    /// End of the full-size packet that contains `snd_nxt`. Mostly that is the packet of `full_end` or the next
+    /// one; only other packets need the slow division.
     fn full_packet_end(&self) -> u64 {
         let Packet { origin, full_bytes: full, full_end: known, .. } = self.packet;
         let start = self.snd_nxt;

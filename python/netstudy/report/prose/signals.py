@@ -94,8 +94,8 @@ def marks(found: PanelResult) -> Iterator[Sentence]:
 
 
 def probes(found: PanelResult) -> Iterator[Sentence]:
-    """What tail loss probes repaired, as TCP concludes from acknowledgments: it takes a segment
-    that was only late for a lost one (RFC 8985, 7.4)."""
+    """The number of tail loss probes that TCP counts as repairs of a loss. TCP infers a repair from
+    acknowledgments (RFC 8985, 7.4), so a delayed segment counts as a loss, too."""
     parts = _by_level(
         found,
         lambda one: bool(one.probe_repairs),

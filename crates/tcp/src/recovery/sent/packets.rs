@@ -186,7 +186,7 @@ impl SentSegments {
         }
     }
 
-    /// A packet in `state` of `before` segments has `after` now.
+    /// Corrects the counters for a packet in `state` whose segment count changed from `before` to `after`.
     fn recount(&mut self, state: u8, before: u32, after: u32) {
         self.more = self.more + after - before;
         self.count(before, state, u32::wrapping_sub);

@@ -27,7 +27,7 @@ class StudyError(NetstudyError):
 
 
 class ChangedFolderError(StudyError):
-    """A results folder is not what it was when it was done: to continue it would not mend that."""
+    """Files of a results folder changed after the run was done; resuming cannot repair them."""
 
 
 class TestbedError(NetstudyError):

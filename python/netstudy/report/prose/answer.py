@@ -376,7 +376,8 @@ def _compared(factor: str, whole: Effects) -> Iterator[Sentence]:
 
 
 def _share(leaders: Sequence[Level], pairs: Sequence[PairEffect], metric: Name) -> Sentence:
-    """Several levels that no other one beats: equal everywhere, or of unknown order."""
+    """The levels that no other one beats: they are equal in every setting, or their order is
+    undecided."""
     names = [named(pairs[0].factor, level) for level in leaders]
     among = [pair for pair in pairs if pair.level in leaders and pair.base in leaders]
     if all(row.outcome == "same" for pair in among for row in pair.rows):

@@ -117,7 +117,7 @@ def _cost(cost_ms: float, noun: str, deciding: Metric, which: str) -> Number:
 
 
 def _timeout_costs(costs_ms: Sequence[float], noun: str, deciding: Metric) -> Sentence:
-    """The span over the cells: where their minimum RTOs differ, no middle stands for them."""
+    """The range over the cells. A median over cells with different minimum RTOs would mislead."""
     return say(
         "{one} with a timeout takes {low} to {high} longer than one without, in {n} cells whose "
         "senders have different minimum RTOs.",

@@ -46,6 +46,16 @@ def test_the_ends_of_fieller_solve_its_equation() -> None:
         assert distance == pytest.approx(t * math.sqrt(A.variance + rho**2 * B.variance))
 
 
+def test_a_ratio_is_never_below_zero() -> None:
+    few, base = runs(0.0, 0.0, 3.0), runs(10.0, 11.0, 12.0)
+    assert few.interval is not None
+    assert few.interval.low < 0, "the mean of a few drops is less certain than it is large"
+    interval = fieller(few, base)
+    assert interval is not None
+    assert interval.low == 0
+    assert interval.high > few.value / base.value
+
+
 def test_a_base_that_may_be_zero_has_no_ratio_interval() -> None:
     assert fieller(A, runs(-1.0, 1.0, 0.5)) is None
     assert fieller(A, exact(0.0)) is None

@@ -277,6 +277,19 @@ class TestPlanIsMissing:
         assert "plan.json is missing" in outcome.err
         assert {path: path.stat().st_mtime_ns for path in done.path.rglob("*")} == before
 
+    def test_the_folder_is_listed_and_can_be_removed(
+        self, done: Folder, unfinished: Folder, netstudy: Netstudy
+    ) -> None:
+        (unfinished.path / "plan.json").unlink()
+        rows = json.loads(netstudy("ls", "--json").out)
+        assert [(row["time"], row["state"]) for row in rows] == [
+            (unfinished.path.name, "unreadable"),
+            (done.path.name, "done"),
+        ]
+        assert netstudy("clean", unfinished.path, "--yes").code == 0
+        assert not unfinished.path.exists()
+        assert json.loads(netstudy("ls", "--json").out) == rows[1:]
+
 
 class TestStatusAndLs:
     def test_status_of_a_finished_run(self, done: Folder, netstudy: Netstudy) -> None:

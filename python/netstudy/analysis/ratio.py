@@ -25,7 +25,8 @@ def welch_df(a: Estimate, b: Estimate) -> float:
 def fieller(a: Estimate, b: Estimate, confidence: float = CONFIDENCE) -> Interval | None:
     """Fieller's (1954) interval of a/b; None if b is too uncertain to divide by.
 
-    The ends solve (a - ρ b)² = t² (var a + ρ² var b).
+    The ends solve (a - ρ b)² = t² (var a + ρ² var b). No metric is ever negative, so the part of
+    the interval below zero is left out.
     """
     if a.variance is None or b.variance is None or b.value == 0:
         return None
@@ -36,7 +37,7 @@ def fieller(a: Estimate, b: Estimate, confidence: float = CONFIDENCE) -> Interva
     middle = a.value * b.value
     root = math.sqrt(max(0.0, middle**2 - square * (a.value**2 - t2 * a.variance)))
     low, high = sorted(((middle - root) / square, (middle + root) / square))
-    return Interval(low, high)
+    return Interval(max(0.0, low), max(0.0, high))
 
 
 def p_different(a: Estimate, b: Estimate) -> float | None:

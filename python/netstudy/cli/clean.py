@@ -88,10 +88,12 @@ def _unfinished(tree: Results) -> list[Path]:
 
 
 def _named(tree: Results, run: str) -> Path:
-    """The named folder: a path, or <study>/<time> inside the results."""
+    """The named folder, though it may have lost its plan: a path, or <study>/<time> inside the
+    results."""
     from netstudy.store import Folder
 
-    folder = Folder.at(Path(run)) or Folder.at(tree.root / run)
+    at_path = Folder.at(Path(run), without_plan=True)
+    folder = at_path or Folder.at(tree.root / run, without_plan=True)
     if folder is None:
         raise StudyError(f"{run} is not a results folder; `netstudy ls` lists them")
     if folder.is_running():

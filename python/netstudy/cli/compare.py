@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from netstudy.cli import _options as options
-from netstudy.cli._terminal import output, print_json
+from netstudy.cli._terminal import output, print_json, say
 from netstudy.errors import MISSED, StudyError
 
 if TYPE_CHECKING:
@@ -51,6 +51,8 @@ def command(
     from netstudy.store import Results
 
     folders = [Results(results).resolve(name, done=True) for name in (run_a, run_b)]
+    if folders[0] == folders[1]:
+        say(f"both names mean {folders[0].path}: no difference can show")
     tables = [cell_table(folder) for folder in folders]
     found = comparison(tables[0], tables[1], _bands(folders, band or ()))
     if not found.pairs:

@@ -19,7 +19,7 @@ def command(results: options.Results = options.RESULTS, json: options.Json = Fal
     """List the results folders, newest first: study, time, runs done, state."""
     from netstudy.store import Results
 
-    rows = [_row(folder) for folder in Results(results).folders()]
+    rows = [_row(folder) for folder in Results(results).folders(without_plan=True)]
     if json:
         print_json(rows)
     else:

@@ -59,15 +59,21 @@ class Folder:
     path: Path
 
     @classmethod
-    def at(cls, path: Path) -> Folder | None:
+    def at(cls, path: Path, *, without_plan: bool = False) -> Folder | None:
         """The results folder at a path, or None. For a link, it is the link's current target.
 
-        Raises StudyError for a results folder whose plan is missing: another folder must not take
-        its place.
+        Raises StudyError for a results folder that has lost its plan, since another folder must not
+        take its place; with `without_plan` it is found too.
         """
-        if not (path / PLAN).is_file():
-            _refuse_without_plan(path)
+        has_plan, own_file = (path / PLAN).is_file(), _own_file(path)
+        if not has_plan and own_file is None:
             return None
+        if not has_plan and not without_plan:
+            raise StudyError(
+                f"{path} is a results folder (it holds {own_file}), but its {PLAN} is missing, and "
+                "nothing can be read without it. Put the file back, name another folder, or "
+                f"remove this one with: netstudy clean {path}"
+            )
         return cls(path.parent / path.readlink() if path.is_symlink() else path)
 
     def study(self) -> Study:
@@ -384,15 +390,10 @@ def _can_be_repeated(name: str) -> bool:
     return name == RECORDS or name.startswith(f"{RUNS}/")
 
 
-def _refuse_without_plan(path: Path) -> None:
-    left = [
-        name for name in (INVOCATION, ENVIRONMENT, ENGINE, RECORDS, DONE) if (path / name).exists()
-    ]
-    if left:
-        raise StudyError(
-            f"{path} is a results folder (it holds {left[0]}), but its {PLAN} is missing, and "
-            "nothing can be read without it. Put the file back, or name another folder"
-        )
+def _own_file(path: Path) -> str | None:
+    """A file that only a results folder has; None if there is none."""
+    written = (INVOCATION, ENVIRONMENT, ENGINE, RECORDS, DONE)
+    return next((name for name in written if (path / name).exists()), None)
 
 
 def joined(plans: Sequence[Plan]) -> Plan:

@@ -22,15 +22,17 @@ class Results:
 
     root: Path
 
-    def folders(self, study: str | None = None) -> list[Folder]:
-        """All results folders, or those of one study, newest first."""
+    def folders(self, study: str | None = None, *, without_plan: bool = False) -> list[Folder]:
+        """All results folders, or those of one study, newest first.
+
+        Those that have lost their plan are left out, but with `without_plan`: nothing can be read
+        from them.
+        """
         candidates = self.root.glob("*/*") if study is None else (self.root / study).glob("*")
-        found = [
-            path
-            for path in candidates
-            if _FOLDER_NAME.fullmatch(path.name) and (path / PLAN).is_file()
-        ]
-        return [Folder(path) for path in sorted(found, key=_age, reverse=True)]
+        named = [path for path in candidates if _FOLDER_NAME.fullmatch(path.name)]
+        found = [path for path in named if without_plan or (path / PLAN).is_file()]
+        newest_first = sorted(found, key=_age, reverse=True)
+        return [folder for path in newest_first if (folder := Folder.at(path, without_plan=True))]
 
     def leftovers(self) -> list[Path]:
         """Partial files and folders of an interrupted writer, outside the results folders."""

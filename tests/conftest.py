@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,17 @@ import pytest
 from netstudy import wire
 
 RUNS = 6
+
+
+@contextmanager
+def heeded(number: signal.Signals) -> Iterator[None]:
+    """Processes started meanwhile do not ignore a signal, though whoever runs the tests may ignore
+    it, as under nohup, and children would too."""
+    before = signal.signal(number, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
 
 
 def small_run(servers: int) -> wire.Run:

@@ -14,6 +14,7 @@ import pytest
 
 from netstudy.store import Results
 from tests.cli.conftest import Netstudy, start
+from tests.conftest import heeded
 
 Mount = Callable[[str], Path]
 
@@ -228,12 +229,8 @@ def test_a_run_that_the_engine_cannot_make_costs_no_other_run(
 def test_being_told_to_stop_keeps_what_is_done_and_says_how_to_go_on(
     study: Path, fake_engine: Path, number: signal.Signals, code: int
 ) -> None:
-    # Whoever runs the tests may ignore it, as under nohup, and children would too.
-    before = signal.signal(number, signal.SIG_DFL)
-    try:
+    with heeded(number):
         process = start("run", study, FAKE_ENGINE="hang:4")
-    finally:
-        signal.signal(number, before)
     assert process.stderr is not None
     lines = iter(process.stderr.readline, "")
     next(line for line in lines if line.startswith("4/12 runs"))

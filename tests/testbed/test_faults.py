@@ -17,6 +17,7 @@ from netstudy.store.folder import CAPTURE, CAPTURES
 from netstudy.testbed.netns.kernel import kernel
 from netstudy.testbed.netns.namespaces import program
 from netstudy.wire import DISTURBED_ATTEMPTS
+from tests.conftest import heeded
 from tests.skips import or_skip
 from tests.testbed.front import (
     TIME_LIMIT_S,
@@ -316,7 +317,8 @@ def stopped(
 ) -> str:
     """What is said when the front's whole group gets a signal in a phase."""
     with nothing_left(folder) as note:
-        front = go_on(folder)
+        with heeded(number):
+            front = go_on(folder)
         awaited(lambda: phase(front), front)
         note(front)
         os.killpg(front.pid, number)

@@ -211,7 +211,7 @@ def test_samples_over_time_are_thinned_and_begin_after_the_warm_up(tmp_path: Pat
     assert len(points) <= POINTS_DRAWN
     assert min(row["x"] for row in points) == 11
     assert plot.subtitle == (
-        "first run of a cell, every 2nd iteration; grey: 10 of warm-up, not measured"
+        "first run of a cell, every 2nd iteration; shaded: 10 of warm-up, not measured"
     )
     assert [row["x2"] for row in plot.rows if row["kind"] == "warm-up"] == [10, 10]
 

@@ -387,7 +387,7 @@ def course_chart(found: PanelDistribution, title: str | None = None) -> Plot:
             "shape": _by_hump(rows, "symbol"),
         },
     }
-    cut = f"; grey: {warm} of warm-up, not measured" if warm else ""
+    cut = f"; shaded: {warm} of warm-up, not measured" if warm else ""
     place = _place(found, found.focus)
     return Plot(
         title=title
@@ -412,9 +412,10 @@ def _is_marked(rows: Iterable[Mapping[str, Any]]) -> bool:
 
 
 def _by_hump(rows: Iterable[Mapping[str, Any]], look: str) -> Spec:
-    """A channel in which samples with a timeout differ from others, where there are both."""
+    """A channel in which samples with a timeout differ from others, where there are both. Else no
+    level's colour is used: panels are of several levels."""
     if not _is_marked(rows):
-        return {"value": "circle" if look == "symbol" else COLOURS[0]}
+        return {"value": "circle" if look == "symbol" else FAINT}
     return by_series(_HUMPS, look, {"title": None})
 
 

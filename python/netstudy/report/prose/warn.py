@@ -196,7 +196,7 @@ def _few(cells: Sequence[CellRow], result: StudyResult) -> Iterator[Sentence]:
         yield single(len(cells), len(result.cells.rows))
         return
     if high > 1:
-        why = say("with three against three no permutation test can reach the usual level")
+        why = say("so few cannot show whether runs are distributed as the tests assume")
     else:
         why = say("run-to-run variation is unknown")
     yield say(

@@ -15,7 +15,7 @@ from netstudy.report.prose.summary import summary
 from netstudy.report.terminal import WIDTH, print_summary
 from netstudy.store import Folder
 from tests.analysis.test_requirements import outcome
-from tests.report.results import from_text, study_text
+from tests.report.results import from_text, results, study_text
 
 REST = """\
 factors: {servers: [2, 4]}
@@ -68,6 +68,24 @@ def test_the_terminal_has_a_line_an_expectation(result: StudyResult) -> None:
     assert "✗ expected, refuted: completion_ms_mean < 30 ms" in printed
     assert "✓ expected, confirmed: completion time is lower" in printed
     assert max(map(len, printed.splitlines())) <= WIDTH
+
+
+def test_levels_that_were_left_out_are_not_claimed(tmp_path: Path) -> None:
+    path = tmp_path / "study.yaml"
+    rest = (
+        "factors: {servers: [2, 4, 6]}\n"
+        "replicates: 3\n"
+        "expect: [{that: completion_ms_mean < 99 ms, at: {servers: 2..6}}]\n"
+        "require: [{that: completion_ms_mean < 99, at: {servers: 2..6}}]\n"
+    )
+    path.write_text(study_text(rest, servers='"${servers}"'))
+    result = analyse(results(tmp_path, path, only=["servers=2,4"], maker=outcome))
+    console = Console(file=io.StringIO(), width=200, color_system=None)
+    print_summary(result, console)
+    printed = console.file.getvalue().replace("\u00a0", " ")  # type: ignore[attr-defined]
+    where = "at 2 to 6 servers (this run has 2 and 4)"
+    assert f"✓ expected, confirmed: completion_ms_mean < 99 ms {where}" in printed
+    assert f"✓ completion_ms_mean < 99 ms {where}" in printed
 
 
 def test_as_data_each_names_its_settings(result: StudyResult) -> None:

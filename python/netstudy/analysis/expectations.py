@@ -18,7 +18,7 @@ from netstudy.analysis.intervals import CONFIDENCE, Estimate, Interval, student_
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.named import metric_named
 from netstudy.analysis.order_statistics import wider
-from netstudy.analysis.requirements import cells_at
+from netstudy.analysis.requirements import cells_at, levels_partly_run
 from netstudy.analysis.verdict import Comparison, Pair, verdict_table
 from netstudy.study.levels import level_text
 from netstudy.study.outcome import Bound
@@ -51,6 +51,8 @@ class CheckedExpectation:
     expected: Expectation
     metric: Metric | None
     """None for a metric that this version does not compute."""
+    partly: Mapping[str, tuple[Level, ...]]
+    """Factor -> the levels at which it is expected that this run has, where it lacks some."""
     places: tuple[Place, ...]
 
     @property
@@ -87,7 +89,8 @@ def _checked(
         places = [_against(bound, row, metric, len(rows)) for row in rows]
     else:
         places = list(_compared(study, expected, metric, rows, verdicts))
-    return CheckedExpectation(expected, metric, tuple(places))
+    partly = levels_partly_run(study, expected.at, rows)
+    return CheckedExpectation(expected, metric, partly, tuple(places))
 
 
 def _against(bound: Bound, row: CellRow, metric: Metric, cells: int) -> Place:

@@ -46,6 +46,8 @@ class CheckedRequirement:
     """None for a metric that this version does not compute."""
     at: Mapping[str, tuple[Level, ...]]
     """Factor -> the levels at which it must hold, as the study writes them: 1..6."""
+    partly: Mapping[str, tuple[Level, ...]]
+    """Factor -> the levels of `at` that this run has, where it lacks some."""
     cells: tuple[CheckedCell, ...]
     """The cells of this run that it applies to."""
 
@@ -81,25 +83,44 @@ def check(study: Study, cells: CellTable) -> tuple[CheckedRequirement, ...]:
 def _checked(study: Study, requirement: Requirement, table: CellTable) -> CheckedRequirement:
     bound = Bound.of(requirement.that)
     metric = metric_named(bound.metric, table.vocabulary)
-    cells = cells_at(study, requirement.at, table.rows)
+    cells = tuple(cells_at(study, requirement.at, table.rows))
     held = tuple(_held(cell, metric, bound) for cell in cells)
-    return CheckedRequirement(bound, metric, requirement.at, held)
+    partly = levels_partly_run(study, requirement.at, cells)
+    return CheckedRequirement(bound, metric, requirement.at, partly, held)
 
 
 def cells_at(
     study: Study, at: Mapping[str, Sequence[Level]], rows: Sequence[CellRow]
 ) -> Iterator[CellRow]:
     """The cells at levels written as `at` of a condition has them; all of them without any."""
-    chosen = {
-        name: {level_text(level) for level in select(study.factors[name], wanted)}
-        for name, wanted in at.items()
-    }
+    chosen = _levels_at(study, at)
     for row in rows:
-        if all(
-            name in row.treatment and level_text(row.treatment[name]) in levels
-            for name, levels in chosen.items()
-        ):
+        if all(_has_one_of(row, name, levels) for name, levels in chosen.items()):
             yield row
+
+
+def levels_partly_run(
+    study: Study, at: Mapping[str, Sequence[Level]], cells: Sequence[CellRow]
+) -> dict[str, tuple[Level, ...]]:
+    """Factor -> the levels of a condition's `at` that its cells in this run have, where they lack
+    some: a part of the study was run."""
+    partly = {}
+    for name, levels in _levels_at(study, at).items():
+        there = tuple(
+            level for level in levels if any(_has_one_of(cell, name, (level,)) for cell in cells)
+        )
+        if 0 < len(there) < len(levels):
+            partly[name] = there
+    return partly
+
+
+def _levels_at(study: Study, at: Mapping[str, Sequence[Level]]) -> dict[str, tuple[Level, ...]]:
+    return {name: select(study.factors[name], wanted) for name, wanted in at.items()}
+
+
+def _has_one_of(cell: CellRow, factor: str, levels: Sequence[Level]) -> bool:
+    texts = map(level_text, levels)
+    return factor in cell.treatment and level_text(cell.treatment[factor]) in texts
 
 
 def _held(cell: CellRow, metric: Metric | None, bound: Bound) -> CheckedCell:

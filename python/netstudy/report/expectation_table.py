@@ -33,7 +33,7 @@ def _row(one: CheckedExpectation) -> tuple[Value, ...]:
     counts = [(finding, len(one.found(finding))) for finding in _FINDINGS]
     return (
         Name(claim_text(one)),
-        Name(at_text(one.expected.at) or "every setting"),
+        Name(at_text(one.expected.at, one.partly) or "every setting"),
         Name(one.outcome),
         *(Number(n, str(n), f"settings that are {finding}") for finding, n in counts),
     )
@@ -63,7 +63,7 @@ def _side(levels: Mapping[str, Level]) -> str:
 
 def expectation_text(one: CheckedExpectation) -> str:
     """The outcome, the claim, where it was expected, and where it is not so."""
-    where = at_text(one.expected.at)
+    where = at_text(one.expected.at, one.partly)
     text = f"{claim_text(one)} at {where}" if where else claim_text(one)
     settings = len(one.places)
     missed: tuple[tuple[Finding, str], ...] = (("refuted", "not so"), ("undecided", "open"))

@@ -80,13 +80,19 @@ def bound_text(bound: Bound, metric: Metric | None) -> str:
 
 def where_text(one: CheckedRequirement) -> str:
     """The levels at which the requirement must hold."""
-    return at_text(one.at) or "every cell"
+    return at_text(one.at, one.partly) or "every cell"
 
 
-def at_text(at: Mapping[str, Sequence[Level]]) -> str:
-    """Levels at which a condition must hold, such as "2 to 4 servers"; empty for all."""
+def at_text(at: Mapping[str, Sequence[Level]], partly: Mapping[str, Sequence[Level]]) -> str:
+    """Levels at which a condition must hold, such as "2 to 4 servers (this run has 2 and 4)"; empty
+    for all. `partly` are those that a run has of a factor of which it lacks some."""
     return "; ".join(
         counted(name, listed([_span_text(level) for level in levels]))
+        + (
+            f" (this run has {listed(list(map(level_text, partly[name])))})"
+            if name in partly
+            else ""
+        )
         for name, levels in at.items()
     )
 

@@ -56,6 +56,13 @@ def test_small_and_large_sizes_count_alike() -> None:
     assert found["time a byte"] == pytest.approx(8e-9, rel=0.05)
 
 
+def test_a_size_of_nothing_is_a_point_like_others() -> None:
+    sizes = [0, *SIZES]
+    found = fit("latency + size/bandwidth", sizes, [0.002 + 8e-9 * size for size in sizes])
+    assert found is not None
+    assert parameters(found)["time a byte"] == pytest.approx(8e-9)
+
+
 def test_as_many_points_as_parameters_have_no_interval_and_fewer_no_fit() -> None:
     exact = fit("linear", [1, 2], [1, 3])
     assert exact is not None

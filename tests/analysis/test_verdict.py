@@ -87,6 +87,11 @@ def test_more_runs_would_decide_what_noise_hides() -> None:
     assert loud.more_runs > (quiet.more_runs or 0)
 
 
+def test_no_number_of_runs_tells_equal_values_apart_without_a_threshold() -> None:
+    row = compare({4: ([100.0] * 3, [100.0] * 3)}, margin_pct=None).rows[0]
+    assert (row.outcome, row.more_runs) == ("undecided", None)
+
+
 def test_the_runs_asked_for_do_decide() -> None:
     seed = 20_260_107
     print(f"seed {seed}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -67,3 +69,8 @@ def test_stationary_runs_seldom_raise_the_alarm() -> None:
 def test_a_cell_without_runs_is_not_looked_at() -> None:
     plan = plan_of((run({"servers": 4}),))
     assert alarms(pooled(FakeFolder(plan, []))) == ()
+
+
+def test_a_rest_of_nothing_makes_the_effect_infinite() -> None:
+    stalled = WarmUp(10, 50.0, 0.0, alarm=True, length=100, noun="second")
+    assert stalled.effect_pct == math.inf

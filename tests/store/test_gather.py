@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from netstudy.analysis.study_result import analyse
+from netstudy.errors import StudyError
 from netstudy.store import Folder
 from tests.report.results import results
 
@@ -80,3 +81,14 @@ def test_reference_data_of_the_study_as_written_and_as_run_are_kept(
     overrides = {"reference.file": "overridden.csv"}
     folder = after_the_study_is_gone(tmp_path, study, overrides=overrides)
     assert folder.study().reference[0].file == "overridden.csv"
+
+
+@pytest.mark.parametrize("name", ["cells.csv", "engine.json", "runs/published.csv"])
+def test_reference_data_cannot_take_the_place_of_what_the_folder_writes(
+    study: Path, tmp_path: Path, name: str
+) -> None:
+    path = study / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes((study / "as-written.csv").read_bytes())
+    with pytest.raises(StudyError, match=f"cannot be named {name}"):
+        results(tmp_path, study, overrides={"reference.file": name})

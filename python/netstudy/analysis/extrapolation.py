@@ -103,7 +103,8 @@ def clients_per_link(cells: Cells) -> Iterator[Extrapolated]:
     for held, rows in groups:
         measured = [row for row in rows if row.value(metric)]
         end = ends.get(frozenset(held.items()))
-        growing = measured if end is None else measured[: measured.index(end) + 1]
+        last = measured.index(end) + 1 if end is not None and end in measured else len(measured)
+        growing = measured[:last]
         shares = [_share(row, metric, factor) for row in growing]
         if not shares:
             continue

@@ -127,7 +127,7 @@ def _least_squares(law: Law, at: Floats, values: Floats) -> tuple[Floats, Floats
 
 
 def _course(law: Law, at: Floats) -> Floats:
-    space = np.geomspace if law.is_relative else np.linspace
+    space = np.geomspace if law.is_relative and at[0] > 0 else np.linspace
     found: Floats = space(at[0], at[-1], CURVE_POINTS)
     return found
 

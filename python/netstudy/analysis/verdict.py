@@ -292,7 +292,8 @@ def _largest(values: Iterable[float | None]) -> float | None:
 
 
 def _more_runs(a: Estimate, b: Estimate, margin: float | None, compared: int) -> int | None:
-    """Runs to add to each cell so that the nearer verdict is reached with 80 % power.
+    """Runs to add to each cell so that the nearer verdict is reached with 80 % power; None if no
+    number of them would do.
 
     Plans with the variances seen so far and Bonferroni's level for the compared rows.
     """
@@ -306,6 +307,8 @@ def _more_runs(a: Estimate, b: Estimate, margin: float | None, compared: int) ->
     one_run = (a.variance or 0.0) * a.n + (b.variance or 0.0) * b.n
     n, reach = _reach(have, ALPHA / compared / (2 if gap > band else 1))
     distance = gap if gap > band else band - gap
+    if distance == 0:
+        return None
     enough = n[reach * np.sqrt(one_run / n) <= distance]
     return int(enough[0]) - have if enough.size else None
 

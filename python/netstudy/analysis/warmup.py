@@ -43,9 +43,11 @@ class WarmUp:
     @property
     def effect_pct(self) -> float:
         """How much higher or lower the mean is because the part was not cut, in percent of the
-        rest's."""
+        rest's; infinite if the rest is nothing."""
         if self.cut_mean is None:
             return 0.0
+        if self.kept_mean == 0:
+            return math.inf if self.cut_mean else 0.0
         excess = (self.cut_mean - self.kept_mean) * self.cut / self.length
         return 100 * excess / self.kept_mean
 

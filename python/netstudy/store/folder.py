@@ -41,6 +41,14 @@ DONE_SCHEMA = "netstudy/done/1"
 DERIVED = ("cells.csv", "report.html", "report.md", "figures/")
 """Files made from the records, which may be made again. All others are fixed once the folder is
 done."""
+OWN_NAMES = frozenset(
+    {
+        *(STUDY, PLAN, INVOCATION, ROUNDS, ENVIRONMENT, ENGINE, RUNS, RECORDS, DONE, CAPTURES),
+        *(name.rstrip("/") for name in DERIVED),
+        *(LOCK_NAME, "report.pdf", "hardware"),
+    }
+)
+"""Names that the study's own data cannot have in the folder."""
 
 
 def rename_captures(captures: Path, run: str, aside: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
@@ -237,7 +238,14 @@ _TELLING_PCT = 0.05
 
 
 def _warm_up(result: StudyResult) -> Iterator[Sentence]:
-    found = result.warnings.warm_up
+    found = [one for one in result.warnings.warm_up if math.isfinite(one[1].effect_pct)]
+    ended = [cell for cell, warm in result.warnings.warm_up if math.isinf(warm.effect_pct)]
+    if ended:
+        yield say(
+            "In {cells} all that was measured lies in the first {samples}; nothing came later.",
+            samples=Name(f"{result.warnings.warm_up[0][1].noun}s"),
+            cells=_named(ended, result.cells),
+        )
     if any(abs(warm.effect_pct) >= _TELLING_PCT for _, warm in found):
         yield say(
             "The first {samples} differ from the later ones in {cells}, so the warm-up may be too "

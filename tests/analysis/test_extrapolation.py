@@ -58,6 +58,11 @@ def test_at_a_port_frames_count_without_preamble_and_gap(tmp_path: Path) -> None
     assert capacity(study, result.cells.workload, row, node_metric("server.cpu_pct")) is None
 
 
+def test_clients_that_take_nothing_are_no_basis(tmp_path: Path) -> None:
+    result = concluding(tmp_path, SERVED, steady(0.0), clients="[1, 2]")
+    assert drawn(result, Extrapolated) == []
+
+
 def test_the_range_is_over_all_numbers_of_clients_and_their_replicates(tmp_path: Path) -> None:
     """One client takes 100 ± 0, two take 90, 100 and 110 each: t(.975, 2) × 10 ÷ √3 = 24.84, so
     941.5 ÷ 124.84 = 7.5 to 941.5 ÷ 75.16 = 12.5."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from netstudy.analysis.study_result import StudyResult, analyse
+from netstudy.analysis.warmup import WarmUp
 from netstudy.report.prose.conclude import conclusions
 from netstudy.report.prose.describe import case_description, differing
 from netstudy.report.prose.explain import chain
@@ -227,6 +229,14 @@ def test_an_empty_cell_is_named(tmp_path: Path) -> None:
 def test_all_well_warns_of_nothing(found: StudyResult) -> None:
     assert warnings(found) == []
     assert not found.warnings.any()
+
+
+def test_a_cell_that_stands_still_after_its_first_samples_is_warned_of(found: StudyResult) -> None:
+    stalled = WarmUp(10, 50.0, 0.0, alarm=True, length=100, noun="second")
+    warm_up = ((found.cells.rows[0], stalled),)
+    result = replace(found, warnings=replace(found.warnings, warm_up=warm_up))
+    (warning,) = map(str, warnings(result))
+    assert "all that was measured lies in the first seconds; nothing came later." in warning
 
 
 def test_published_values_that_are_no_numbers_are_warned_of(tmp_path: Path) -> None:

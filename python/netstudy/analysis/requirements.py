@@ -95,32 +95,33 @@ def cells_at(
     """The cells at levels written as `at` of a condition has them; all of them without any."""
     chosen = _levels_at(study, at)
     for row in rows:
-        if all(_has_one_of(row, name, levels) for name, levels in chosen.items()):
+        if all(
+            name in row.treatment and level_text(row.treatment[name]) in levels
+            for name, levels in chosen.items()
+        ):
             yield row
 
 
 def levels_partly_run(
     study: Study, at: Mapping[str, Sequence[Level]], cells: Sequence[CellRow]
 ) -> dict[str, tuple[Level, ...]]:
-    """Factor -> the levels of a condition's `at` that its cells in this run have, where they lack
-    some: a part of the study was run."""
+    """Factor -> the levels of a condition's `at` that `cells`, the cells there, have in this run,
+    where they lack some: a part of the study was run."""
     partly = {}
     for name, levels in _levels_at(study, at).items():
-        there = tuple(
-            level for level in levels if any(_has_one_of(cell, name, (level,)) for cell in cells)
-        )
+        texts = {level_text(cell.treatment[name]) for cell in cells}
+        there = tuple(level for text, level in levels.items() if text in texts)
         if 0 < len(there) < len(levels):
             partly[name] = there
     return partly
 
 
-def _levels_at(study: Study, at: Mapping[str, Sequence[Level]]) -> dict[str, tuple[Level, ...]]:
-    return {name: select(study.factors[name], wanted) for name, wanted in at.items()}
-
-
-def _has_one_of(cell: CellRow, factor: str, levels: Sequence[Level]) -> bool:
-    texts = map(level_text, levels)
-    return factor in cell.treatment and level_text(cell.treatment[factor]) in texts
+def _levels_at(study: Study, at: Mapping[str, Sequence[Level]]) -> dict[str, dict[str, Level]]:
+    """Factor -> its levels at which a condition must hold, by their text."""
+    return {
+        name: {level_text(level): level for level in select(study.factors[name], wanted)}
+        for name, wanted in at.items()
+    }
 
 
 def _held(cell: CellRow, metric: Metric | None, bound: Bound) -> CheckedCell:

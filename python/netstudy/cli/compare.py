@@ -51,7 +51,7 @@ def command(
     from netstudy.store import Results
 
     folders = [Results(results).resolve(name, done=True) for name in (run_a, run_b)]
-    if folders[0] == folders[1]:
+    if folders[0].path.samefile(folders[1].path):
         say(f"both names mean {folders[0].path}: no difference can show")
     tables = [cell_table(folder) for folder in folders]
     found = comparison(tables[0], tables[1], _bands(folders, band or ()))

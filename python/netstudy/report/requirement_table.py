@@ -87,14 +87,13 @@ def at_text(at: Mapping[str, Sequence[Level]], partly: Mapping[str, Sequence[Lev
     """Levels at which a condition must hold, such as "2 to 4 servers (this run has 2 and 4)"; empty
     for all. `partly` are those that a run has of a factor of which it lacks some."""
     return "; ".join(
-        counted(name, listed([_span_text(level) for level in levels]))
-        + (
-            f" (this run has {listed(list(map(level_text, partly[name])))})"
-            if name in partly
-            else ""
-        )
+        counted(name, listed([_span_text(level) for level in levels])) + _of_these(partly.get(name))
         for name, levels in at.items()
     )
+
+
+def _of_these(levels: Sequence[Level] | None) -> str:
+    return f" (this run has {listed([level_text(level) for level in levels])})" if levels else ""
 
 
 def _span_text(level: Level) -> str:

@@ -41,14 +41,16 @@ DONE_SCHEMA = "netstudy/done/1"
 DERIVED = ("cells.csv", "report.html", "report.md", "figures/")
 """Files made from the records, which may be made again. All others are fixed once the folder is
 done."""
+HARDWARE = "hardware"
+"""Copies of the profiles."""
 OWN_NAMES = frozenset(
     {
         *(STUDY, PLAN, INVOCATION, ROUNDS, ENVIRONMENT, ENGINE, RUNS, RECORDS, DONE, CAPTURES),
         *(name.rstrip("/") for name in DERIVED),
-        *(LOCK_NAME, "report.pdf", "hardware"),
+        *(HARDWARE, LOCK_NAME, "report.pdf"),
     }
 )
-"""Names that the study's own data cannot have in the folder."""
+"""Names in the folder that copies of reference data cannot have."""
 
 
 def rename_captures(captures: Path, run: str, aside: str) -> None:
@@ -73,15 +75,16 @@ class Folder:
         Raises StudyError for a results folder that has lost its plan, since another folder must not
         take its place; with `without_plan` it is found too.
         """
-        has_plan, own_file = (path / PLAN).is_file(), _own_file(path)
-        if not has_plan and own_file is None:
-            return None
-        if not has_plan and not without_plan:
-            raise StudyError(
-                f"{path} is a results folder (it holds {own_file}), but its {PLAN} is missing, and "
-                "nothing can be read without it. Put the file back, name another folder, or "
-                f"remove this one with: netstudy clean {path}"
-            )
+        if not (path / PLAN).is_file():
+            own_file = _own_file(path)
+            if own_file is None:
+                return None
+            if not without_plan:
+                raise StudyError(
+                    f"{path} is a results folder (it holds {own_file}), but its {PLAN} is missing, "
+                    "and nothing can be read without it. Put the file back, name another folder, "
+                    f"or remove this one with: netstudy clean {path}"
+                )
         return cls(path.parent / path.readlink() if path.is_symlink() else path)
 
     def study(self) -> Study:

@@ -10,14 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netstudy.errors import StudyError
-from netstudy.store.folder import OWN_NAMES, STUDY
+from netstudy.store.folder import HARDWARE, OWN_NAMES, STUDY
 from netstudy.wire import Plan
 
 if TYPE_CHECKING:
     from netstudy.hardware import HardwareLibrary
     from netstudy.study import Study
-
-HARDWARE = "hardware"
 
 
 def gather(
@@ -59,10 +57,10 @@ def _inside(name: str) -> str:
     path = Path(name)
     if path.is_absolute() or ".." in path.parts:
         raise StudyError(f"reference data must lie in the study's folder, and {name} does not")
-    if path.parts[0] in OWN_NAMES:
+    if path.parts and path.parts[0] in OWN_NAMES:
         raise StudyError(
-            f"reference data cannot be named {name}: a results folder has {path.parts[0]} of its "
-            "own, and holds a copy of the data; rename them, also in the study"
+            f"reference data cannot be named {name}: the results folder, which gets a copy of "
+            f"them, has {path.parts[0]} of its own. Rename the file, and its name in the study"
         )
     return str(path)
 

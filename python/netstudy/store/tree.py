@@ -29,10 +29,13 @@ class Results:
         from them.
         """
         candidates = self.root.glob("*/*") if study is None else (self.root / study).glob("*")
-        named = [path for path in candidates if _FOLDER_NAME.fullmatch(path.name)]
-        found = [path for path in named if without_plan or (path / PLAN).is_file()]
-        newest_first = sorted(found, key=_age, reverse=True)
-        return [folder for path in newest_first if (folder := Folder.at(path, without_plan=True))]
+        found = [
+            path
+            for path in candidates
+            if _FOLDER_NAME.fullmatch(path.name)
+            and ((path / PLAN).is_file() or (without_plan and Folder.at(path, without_plan=True)))
+        ]
+        return [Folder(path) for path in sorted(found, key=_age, reverse=True)]
 
     def leftovers(self) -> list[Path]:
         """Partial files and folders of an interrupted writer, outside the results folders."""

@@ -16,10 +16,10 @@ RUNS = 6
 
 
 @contextmanager
-def heeded(number: signal.Signals) -> Iterator[None]:
-    """Processes started meanwhile do not ignore a signal, though whoever runs the tests may ignore
-    it, as under nohup, and children would too."""
-    before = signal.signal(number, signal.SIG_DFL)
+def inherited(number: signal.Signals, handler: signal.Handlers) -> Iterator[None]:
+    """Processes started meanwhile inherit how a signal is handled from here, and not from whoever
+    runs the tests, who may ignore it, as under nohup."""
+    before = signal.signal(number, handler)
     try:
         yield
     finally:

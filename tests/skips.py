@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
 
 from netstudy.errors import TestbedError
-from netstudy.testbed.netns.namespaces import find_program
+from netstudy.testbed.netns.database import server_programs
+from netstudy.testbed.netns.namespaces import PACKAGES, find_program
 from netstudy.testbed.netns.sandbox import may_make_namespaces
 
 in_namespaces = pytest.mark.skipif(
@@ -18,14 +20,39 @@ in_namespaces = pytest.mark.skipif(
 """A test that makes namespaces."""
 
 
-def needs_programs(packages: Mapping[str, str]) -> pytest.MarkDecorator:
-    """A test that needs each of these programs; the values are the Debian packages that have
-    them."""
-    lacking = [name for name in packages if find_program(name) is None]
-    install = " ".join(packages.values())
+with_database = pytest.mark.skipif(
+    server_programs() is None,
+    reason="needs a server of PostgreSQL; install: apt-get install postgresql",
+)
+"""A test that starts a database."""
+
+_PACKAGES = {
+    **PACKAGES,
+    "curl": "curl",
+    "iperf3": "iperf3",
+    "netperf": "netperf",
+    "nginx": "nginx-light",
+    "snmpbulkwalk": "snmp",
+    "snmpd": "snmpd",
+    "ss": "iproute2",
+    "vsftpd": "vsftpd",
+    "wrk": "wrk",
+}
+
+
+def needs_programs(*names: str) -> pytest.MarkDecorator:
+    """A test that needs each of these programs."""
+    packages = {name: _PACKAGES[name] for name in names}
+    lacking = [name for name in names if find_program(name) is None]
+    install = " ".join(dict.fromkeys(packages[name] for name in lacking))
     return pytest.mark.skipif(
         bool(lacking), reason=f"needs {', '.join(lacking)}; install: apt-get install {install}"
     )
+
+
+def needs_root(why: str) -> pytest.MarkDecorator:
+    """A test that only root can carry out."""
+    return pytest.mark.skipif(os.geteuid() != 0, reason=f"needs root: {why}")
 
 
 @contextmanager

@@ -92,7 +92,7 @@ def test_cpu_time_is_that_of_all_threads_and_children() -> None:
         child.communicate(b"\n")
 
 
-@needs_programs({"nginx": "nginx-light", "wrk": "wrk"})
+@needs_programs("nginx", "wrk")
 @pytest.mark.one_user
 def test_one_short_turn_prints_each_page() -> None:
     with or_skip():

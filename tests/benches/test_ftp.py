@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import subprocess
 import sys
 
-import pytest
 from rich.console import Console
 
 from netstudy.testbed.netns.testbed import Netns
-from tests.skips import needs_programs, or_skip
+from tests.skips import needs_programs, needs_root, or_skip
 from tools.bench.ftp import Case, Fetched, cases, figures, table
 
 
@@ -56,8 +54,8 @@ def test_the_table_has_a_line_for_each_case() -> None:
     assert shown[1][0] == "two"
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: vsftpd changes its user")
-@needs_programs({"vsftpd": "vsftpd", "curl": "curl"})
+@needs_root("vsftpd changes its user")
+@needs_programs("vsftpd", "curl")
 def test_small_files_are_fetched_in_a_sandbox() -> None:
     with or_skip():
         Netns().check()

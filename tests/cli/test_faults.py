@@ -14,7 +14,7 @@ import pytest
 
 from netstudy.store import Results
 from tests.cli.conftest import Netstudy, start
-from tests.conftest import heeded
+from tests.conftest import inherited
 
 Mount = Callable[[str], Path]
 
@@ -229,7 +229,7 @@ def test_a_run_that_the_engine_cannot_make_costs_no_other_run(
 def test_being_told_to_stop_keeps_what_is_done_and_says_how_to_go_on(
     study: Path, fake_engine: Path, number: signal.Signals, code: int
 ) -> None:
-    with heeded(number):
+    with inherited(number, signal.SIG_DFL):
         process = start("run", study, FAKE_ENGINE="hang:4")
     assert process.stderr is not None
     lines = iter(process.stderr.readline, "")
@@ -248,11 +248,8 @@ def test_being_told_to_stop_keeps_what_is_done_and_says_how_to_go_on(
 
 def test_nohup_lets_a_run_outlive_its_terminal(study: Path, fake_engine: Path) -> None:
     """A signal that the user had ignored stays ignored."""
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    try:
+    with inherited(signal.SIGHUP, signal.SIG_IGN):
         process = start("run", study, FAKE_ENGINE="hang:4")
-    finally:
-        signal.signal(signal.SIGHUP, before)
     assert process.stderr is not None
     lines = iter(process.stderr.readline, "")
     next(line for line in lines if line.startswith("4/12 runs"))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from netstudy import wire
+from netstudy.testbed.netns.namespaces import find_program
 from tests.testbed.carried_out import a_run
 from tests.testbed.conftest import CHECKOUT, User, environment
 from tests.testbed.networks import LINUX_6, host, link, network
@@ -61,7 +62,8 @@ def program(folder: Path, start: tuple[str, ...] | None = None) -> wire.Program:
     configuration = folder / "nginx.conf"
     configuration.write_text(NGINX.format(port=PORT, folder=folder))
     (folder / "index.html").write_text("x" * PAGE_BYTES)
-    command = ("nginx", "-e", "stderr", "-p", ".", "-c", str(configuration))
+    nginx = find_program("nginx") or "nginx"
+    command = (nginx, "-e", "stderr", "-p", ".", "-c", str(configuration))
     return wire.Program(start=start or command, port=PORT)
 
 

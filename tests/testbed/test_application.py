@@ -4,16 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from netstudy.testbed.netns.database import server_programs
-from netstudy.testbed.netns.namespaces import find_program
+from tests.skips import needs_programs, with_database
 from tests.testbed.conftest import User
 
 CASES = "tests.testbed.inside_application"
-
-with_database = pytest.mark.skipif(
-    server_programs() is None or find_program("ss") is None,
-    reason="needs a server of PostgreSQL (apt-get install postgresql) and ss (iproute2)",
-)
 
 
 def test_the_processor_time_of_a_host_is_that_of_all_programs_there(user: User) -> None:
@@ -25,6 +19,7 @@ def test_the_processor_time_of_a_host_is_that_of_all_programs_there(user: User) 
 
 
 @with_database
+@needs_programs("ss")
 def test_a_database_answers_its_application_alone_and_leaves_nothing(user: User) -> None:
     found = user.outcome("database", cases=CASES)
 
@@ -38,6 +33,7 @@ def test_a_database_answers_its_application_alone_and_leaves_nothing(user: User)
 
 
 @with_database
+@needs_programs("ss")
 @pytest.mark.one_user
 def test_a_killed_database_says_so_and_its_other_processes_end(user: User) -> None:
     found = user.outcome("killed", cases=CASES)
@@ -48,6 +44,7 @@ def test_a_killed_database_says_so_and_its_other_processes_end(user: User) -> No
 
 
 @with_database
+@needs_programs("ss")
 @pytest.mark.one_user
 def test_a_database_that_cannot_start_is_quoted(user: User) -> None:
     found = user.outcome("refused", cases=CASES)

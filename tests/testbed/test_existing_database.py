@@ -12,9 +12,9 @@ import pytest
 from netstudy import wire
 from netstudy.errors import TestbedError
 from netstudy.testbed.netns.application_limits import database_engine
-from netstudy.testbed.netns.database import server_programs
 from netstudy.testbed.netns.unsupported import notes_on_run, unsupported
 from netstudy.testbed.real.secrets import password_of
+from tests.skips import with_database
 from tests.testbed.carried_out import carry_out
 from tests.testbed.conftest import User
 from tests.testbed.existing import PORT, Server, server
@@ -26,9 +26,6 @@ from tests.testbed.test_served_runs import failure, outcome
 PASSWORD = "hush:47\\11"
 VARIABLE = "NETSTUDY_TEST_PASSWORD"
 BY_VARIABLE = wire.PasswordSource(env=VARIABLE)
-with_database = pytest.mark.skipif(
-    server_programs() is None, reason="needs a server of PostgreSQL (apt-get install postgresql)"
-)
 
 
 def run_on(there: wire.ExistingDatabase) -> wire.Run:

@@ -17,7 +17,7 @@ from netstudy.store.folder import CAPTURE, CAPTURES
 from netstudy.testbed.netns.kernel import kernel
 from netstudy.testbed.netns.namespaces import program
 from netstudy.wire import DISTURBED_ATTEMPTS
-from tests.conftest import heeded
+from tests.conftest import inherited
 from tests.skips import or_skip
 from tests.testbed.front import (
     TIME_LIMIT_S,
@@ -317,7 +317,7 @@ def stopped(
 ) -> str:
     """What is said when the front's whole group gets a signal in a phase."""
     with nothing_left(folder) as note:
-        with heeded(number):
+        with inherited(number, signal.SIG_DFL):
             front = go_on(folder)
         awaited(lambda: phase(front), front)
         note(front)

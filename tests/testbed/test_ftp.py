@@ -10,7 +10,6 @@ import io
 import json
 import os
 import resource
-import shutil
 import socket
 import subprocess
 import threading
@@ -25,23 +24,15 @@ from typing import Any
 import pytest
 
 from netstudy.testbed.engine import find_engine
+from netstudy.testbed.netns.namespaces import program
 from netstudy.testbed.real import wire
 from netstudy.wire import UntilCount, to_json
-from tests.skips import or_skip
+from tests.skips import needs_programs, needs_root, or_skip
 
 HERE = IPv4Address("127.0.0.1")
 SIZE = 1_000_000
 LOGIN = wire.FtpLogin(user="anonymous", password="anyone")
 TIME_LIMIT_S = 60
-VSFTPD = shutil.which("vsftpd", path=os.environ["PATH"] + ":/usr/sbin:/sbin")
-CURL = shutil.which("curl")
-
-needs_curl = pytest.mark.skipif(CURL is None, reason="needs curl; install it: apt-get install curl")
-needs_vsftpd = pytest.mark.skipif(
-    VSFTPD is None or os.geteuid() != 0,
-    reason="needs root and vsftpd; install it: apt-get install vsftpd",
-)
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to mount a full disk")
 
 
 class Agent:
@@ -205,13 +196,11 @@ def test_several_sessions_carry_their_files_at_once(start: Start, direction: str
 
 
 def curl(*arguments: str) -> subprocess.CompletedProcess[str]:
-    assert CURL is not None
-    return subprocess.run(
-        [CURL, "-sS", "-m", str(TIME_LIMIT_S), *arguments], capture_output=True, text=True
-    )
+    command = [program("curl"), "-sS", "-m", str(TIME_LIMIT_S), *arguments]
+    return subprocess.run(command, capture_output=True, text=True)
 
 
-@needs_curl
+@needs_programs("curl")
 @pytest.mark.parametrize("data_path", ["copying", "sendfile"])
 @pytest.mark.parametrize("mode", ["--ftp-pasv", "--disable-epsv"])
 def test_curl_downloads(start: Start, tmp_path: Path, data_path: str, mode: str) -> None:
@@ -225,7 +214,7 @@ def test_curl_downloads(start: Start, tmp_path: Path, data_path: str, mode: str)
         assert (tmp_path / name).read_bytes() == (served / name).read_bytes()
 
 
-@needs_curl
+@needs_programs("curl")
 @pytest.mark.parametrize("synced", [False, True])
 def test_curl_uploads(start: Start, tmp_path: Path, synced: bool) -> None:
     served, own = tmp_path / "served", tmp_path / "own"
@@ -241,7 +230,6 @@ def test_curl_uploads(start: Start, tmp_path: Path, synced: bool) -> None:
 @pytest.fixture
 def vsftpd(tmp_path: Path) -> Iterator[wire.Endpoint]:
     """vsftpd, which serves the file `data` and takes files in `up`."""
-    assert VSFTPD is not None
     root, empty = tmp_path / "root", tmp_path / "empty"
     for path in (root, root / "up", empty):
         path.mkdir()
@@ -268,7 +256,7 @@ def vsftpd(tmp_path: Path) -> Iterator[wire.Endpoint]:
     }
     config = tmp_path / "vsftpd.conf"
     config.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
-    process = subprocess.Popen([VSFTPD, config])
+    process = subprocess.Popen([program("vsftpd"), config])
     try:
         wait_for_port(port)
         yield wire.Endpoint(address=HERE, port=port)
@@ -295,7 +283,8 @@ def wait_for_port(port: int) -> None:
             return
 
 
-@needs_vsftpd
+@needs_root("vsftpd changes its user")
+@needs_programs("vsftpd")
 @pytest.mark.parametrize(("direction", "path"), [("get", "data"), ("put", "up/file")])
 def test_the_client_talks_to_vsftpd(
     start: Start, vsftpd: wire.Endpoint, tmp_path: Path, direction: str, path: str
@@ -307,7 +296,8 @@ def test_the_client_talks_to_vsftpd(
         assert (tmp_path / "root/up/file-0").stat().st_size == SIZE
 
 
-@needs_vsftpd
+@needs_root("vsftpd changes its user")
+@needs_programs("vsftpd")
 def test_a_log_in_that_vsftpd_refuses_is_told(start: Start, vsftpd: wire.Endpoint) -> None:
     nobody = wire.FtpLogin(user="nobody-at-all", password="x")
     why = error_of(client(start, vsftpd, login=nobody))
@@ -390,7 +380,7 @@ def test_a_thousand_idle_connections_hold_up_no_session(start: Start) -> None:
             one.close()
 
 
-@needs_root
+@needs_root("a full disk is mounted")
 def test_a_full_disk_at_the_sink_is_told_to_the_client(start: Start, tmp_path: Path) -> None:
     mount = f'mount -t tmpfs -o size=256k tmpfs {tmp_path} && exec "$@"'
     prefix = ("unshare", "--mount", "sh", "-c", mount, "sh")
@@ -400,7 +390,7 @@ def test_a_full_disk_at_the_sink_is_told_to_the_client(start: Start, tmp_path: P
     assert "452 No space is left for the file." in why
 
 
-@needs_root
+@needs_root("a full disk is mounted")
 def test_a_full_disk_at_a_client_that_fetches_is_an_error(start: Start, tmp_path: Path) -> None:
     there = server(start, 1)
     mount = f'mount -t tmpfs -o size=256k tmpfs {tmp_path} && exec "$@"'

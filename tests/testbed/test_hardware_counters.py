@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from netstudy import wire
-from netstudy.testbed.netns.namespaces import find_program
 from netstudy.testbed.real import hardware_counters
 from netstudy.testbed.real.counters import readings
 from netstudy.testbed.real.hardware_counters import Counting, Event, NotCountedError
+from tests.skips import needs_programs
 from tests.testbed.carried_out import a_run, counts, record_of, roles
 from tests.testbed.conftest import User
 from tests.testbed.networks import star
@@ -142,7 +142,7 @@ def test_counts_stand_in_the_record_for_the_measuring_phase() -> None:
     assert "cpu_cycles" not in of["client"]
 
 
-@pytest.mark.skipif(find_program("ip") is None, reason="needs iproute2")
+@needs_programs("ip")
 @pytest.mark.one_user
 def test_a_run_has_them_or_the_reason(user: User) -> None:
     work = transactions(brokerage(database="sqlite"), wire.ClosedLoad(users=4))

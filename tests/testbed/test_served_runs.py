@@ -17,8 +17,8 @@ import pytest
 
 from netstudy import wire
 from netstudy.testbed.engine import find_engine
-from netstudy.testbed.netns.database import server_programs
 from netstudy.testbed.netns.namespaces import program as system_program
+from tests.skips import needs_programs, with_database
 from tests.testbed.carried_out import TIME_LIMIT_S, record_of
 from tests.testbed.conftest import User
 from tests.testbed.front import awaited, words
@@ -36,10 +36,7 @@ from tests.testbed.served import (
 )
 
 USERS = wire.ClosedLoad(users=4)
-with_database = pytest.mark.skipif(
-    server_programs() is None, reason="needs a server of PostgreSQL (apt-get install postgresql)"
-)
-with_nginx = pytest.mark.skipif(shutil.which("nginx") is None, reason="needs nginx")
+with_nginx = needs_programs("nginx")
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import socket
 import subprocess
 import threading
@@ -22,6 +21,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from netstudy.errors import TestbedError
 from netstudy.testbed.engine import find_engine
+from netstudy.testbed.netns.namespaces import program
 from netstudy.testbed.real.secrets import secret
 from netstudy.testbed.real.snmp import Polls, course, refresh_ns
 from netstudy.testbed.real.snmp_wire import (
@@ -35,11 +35,10 @@ from netstudy.testbed.real.snmp_wire import (
     User,
 )
 from netstudy.wire import SecretSource, to_json
-from tests.skips import or_skip
+from tests.skips import needs_programs, or_skip
 
 EXAMPLES = Path(__file__).parents[2] / "schema/examples"
 RECORD: TypeAdapter[SnmpRecord] = TypeAdapter(SnmpRecord)
-SNMPD = shutil.which("snmpd", path=os.environ["PATH"] + ":/usr/sbin:/sbin")
 COMMUNITY = "hush-2c"
 USER, SIGNED, SEALED = "reader", "hush-signed", "hush-sealed"
 TIME_LIMIT_S = 60
@@ -47,9 +46,7 @@ TEN_GBPS = 10_000_000_000
 REFRESH_S = 3.1
 """How old the counters may be that net-snmp shows, and a little more."""
 
-needs_snmpd = pytest.mark.skipif(
-    SNMPD is None, reason="needs snmpd; install it: apt-get install snmpd"
-)
+needs_snmpd = needs_programs("snmpd")
 
 
 class Poller:
@@ -145,9 +142,8 @@ def snmpd(tmp_path: Path) -> Iterator[int]:
         f'createUser {USER} SHA "{SIGNED}" AES "{SEALED}"\n'
         f"rouser {USER} auth\n"
     )
-    assert SNMPD is not None
     process = subprocess.Popen(
-        [SNMPD, "-f", "-Le", "-C", "-c", tmp_path / "snmpd.conf"],
+        [program("snmpd"), "-f", "-Le", "-C", "-c", tmp_path / "snmpd.conf"],
         env=os.environ | {"SNMP_PERSISTENT_DIR": str(tmp_path)},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import shutil
 from statistics import linear_regression
 
 import pytest
 
+from tests.skips import needs_programs
 from tests.testbed.conftest import User
 
 pytestmark = pytest.mark.one_user
@@ -131,9 +131,7 @@ def test_it_ends_with_its_controller_and_with_its_time(user: User) -> None:
     assert json.loads(output) == error
 
 
-@pytest.mark.skipif(
-    shutil.which("snmpbulkwalk") is None, reason="needs snmpbulkwalk: apt-get install snmp"
-)
+@needs_programs("snmpbulkwalk")
 def test_net_snmps_programs_walk_the_switch_over_the_port_of_an_idle_host(user: User) -> None:
     found = user.outcome("walked", cases=_CASES)
 

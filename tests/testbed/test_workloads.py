@@ -10,8 +10,7 @@ import pytest
 
 from netstudy import wire
 from netstudy.testbed.engine import find_engine
-from netstudy.testbed.netns.namespaces import find_program
-from tests.skips import or_skip
+from tests.skips import needs_programs, or_skip
 from tests.testbed.carried_out import (
     a_run,
     broken,
@@ -344,11 +343,10 @@ def test_a_run_tells_how_far_it_is(user: User) -> None:
     assert {one["under_way"]["of"] for one in told} == {2_300}
 
 
+@needs_programs("iperf3")
 @pytest.mark.parametrize("user", ["root"], indirect=True)
 @pytest.mark.parametrize("delay_ns", [0, 1_000_000], ids=["the kernel's", "through the program"])
 def test_iperf3_reaches_over_the_same_link_what_a_transfer_does(user: User, delay_ns: int) -> None:
-    if find_program("iperf3") is None:
-        pytest.skip("needs iperf3")
     graph = direct(rate_bps=50 * MEGABIT, delay_ns=delay_ns)
     work = wire.Transfer(roles=roles("client", "server"))
     ours = goodput_of_stream(held(record_of(user, a_run(graph, work, times(2.0, 0.5)))))
@@ -366,10 +364,9 @@ def goodput_of_stream(record: wire.RunRecord) -> float:
     return 8e9 * table.bytes_received[0] / table.busy_ns[0]
 
 
+@needs_programs("netperf")
 @pytest.mark.parametrize("user", ["root"], indirect=True)
 def test_netperf_waits_over_the_same_link_as_long_as_requests_do(user: User) -> None:
-    if find_program("netperf") is None:
-        pytest.skip("needs netperf")
     work = wire.Request(roles=roles("client", "server"), request_bytes=1, response_bytes=1)
     record = held(record_of(user, a_run(direct(delay_ns=2_000_000), work, times(1.0))))
     (latencies,) = record.samples.request

@@ -117,7 +117,7 @@ METRIC_HEADINGS = {
     "incast": "Incast",
     "transfer": "Transfers",
     "request": "Requests",
-    "transactions": "Transactions, from published data alone",
+    "transactions": "Transactions",
     "probe": "The probe beside a workload",
     "tcp": "Sampled connections",
 }

@@ -832,7 +832,7 @@ class Costs(Wire):
     app_cpu_ns: int = Field(ge=0, le=_WORK_MAX_NS)
     """CPU time of the application server where it has one CPU."""
     app_cpu_growth_ppm: int = Field(default=0, ge=0, le=1_000_000)
-    """What each further CPU adds to that, in millionths."""
+    """Share of that time that each further CPU adds to it."""
     database_calls: int = Field(default=1, ge=0)
     """Requests to the database, one after the other."""
     database_request_bytes: int = Field(default=200, gt=0)

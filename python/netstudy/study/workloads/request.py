@@ -77,7 +77,8 @@ class Request(Spec):
     """An open loop: a request of each connection so often, answered or not. Without it a closed
     loop, in which the next request waits for a response, so that slowness hides."""
     new_connections: Switched = Field(default=False, alias="new connections")
-    """Whether each request has a connection of its own, opened for it and closed behind it."""
+    """Whether each request has a connection of its own, opened for it and closed behind it. This
+    version carries out `false` alone."""
     requests: Count | None = None
     """Requests of each connection that are measured; else `procedure.measure` says how long."""
     warmup: Count0 | None = None

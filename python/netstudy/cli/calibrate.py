@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 NAME = "calibrate"
 EPILOG = (
     "Example: netstudy calibrate studies/trade --profile trade-z9 --fit app_cpu,database_cpu "
-    "--choose database_slots=6,8,10 --tolerance response_ms_mean=0.4"
+    "--choose database_slots=6,8,10 --without app.cycles_per_instruction"
 )
 
 

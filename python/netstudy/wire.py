@@ -428,9 +428,9 @@ class Switch(Wire):
     latency_ns: int = Field(default=0, ge=0, le=_PATH_MAX_NS)
     """From the port it came in to the port it leaves by, without queueing."""
     ecn_threshold_bytes: int | None = Field(default=None, ge=0)
-    """Frames of hosts with `ecn` are marked when they meet a longer queue (ingress-queued: when
-    they leave more behind for the same egress); without it never. Lower: shorter queues, until the
-    link runs empty."""
+    """Frames of hosts with `ecn` or `dctcp` are marked when they meet a longer queue
+    (ingress-queued: when they leave more behind for the same egress); without it never. Lower:
+    shorter queues, until the link runs empty."""
     honours_pause: bool = False
     """Whether an egress pauses when its host asks for it (IEEE 802.3, annex 31B)."""
     pause_high_bytes: int | None = Field(default=None, ge=0)

@@ -132,6 +132,30 @@ def test_half_is_lost_where_twice_the_servers_carry_the_same(tmp_path: Path) -> 
     assert "Goodput at 8 servers is 50.0 % less than in proportion to 4 servers in all" in both
 
 
+@pytest.mark.parametrize("kind", ["plateau", "loss against ideal"])
+def test_the_load_is_the_number_of_hosts_and_not_another_number(kind: str, tmp_path: Path) -> None:
+    rest = (
+        "factors: {mtu: [1500, 9000], servers: [1, 2, 4]}\n"
+        f"replicates: 3\nnoise: 2 %\nconclude: [{kind}]\n"
+    )
+    text = study_text(rest, servers='"${servers}"').replace("mtu: 9000 B", 'mtu: "${mtu}"')
+    result = analyse(from_text(tmp_path, text, maker=_of_one_switch))
+    said = [_text(one) for point in concluded_points(result) for one in point.sentences]
+    assert "4 servers" in said[0]
+    assert "in all 2 settings" in said[0]
+
+
+def test_growth_in_proportion_begins_above_zero(tmp_path: Path) -> None:
+    rest = (
+        "factors: {warmup: [0, 10, 20]}\n"
+        "replicates: 3\nnoise: 2 %\nconclude: [loss against ideal]\n"
+    )
+    text = study_text(rest).replace("warmup: 10", 'warmup: "${warmup}"')
+    result = analyse(from_text(tmp_path, text, maker=_of_one_switch))
+    (sentence,) = (_text(one) for point in concluded_points(result) for one in point.sentences)
+    assert "at warmup 20 is 50.0 % less than in proportion to warmup 10" in sentence
+
+
 def test_loss_is_told_along_the_axis_of_the_ideal_and_not_of_the_growing_load(
     tmp_path: Path,
 ) -> None:

@@ -117,6 +117,36 @@ def test_a_buffer_beyond_which_the_rto_makes_no_difference_is_named() -> None:
     assert (one.factor, one.by, one.levels, one.is_tail) == ("rto", "buffer", (2048,), True)
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_equal_cells_that_do_not_scatter_have_no_effect(seed: int) -> None:
+    """Sums of equal values in another order differ in their last digits."""
+    rng = np.random.default_rng(seed)
+    by_servers = {servers: float(rng.uniform(1e-3, 1e3)) for servers in SERVERS}
+    by_buffer = {buffer: float(rng.uniform(1e-3, 1e3)) for buffer in BUFFER}
+    rows = cells(lambda buffer, servers, **_: by_servers[servers] * by_buffer[buffer], noise=0.0)
+    result = found(rows, margin_pct=None)
+    assert [one.factor for one in result.ranked if one.factor == "rto"] == [], f"seed {seed}"
+    assert not [one for one in result.interactions if one.is_shown], f"seed {seed}"
+
+
+def test_differences_within_the_noise_of_the_study_are_no_effect() -> None:
+    """The largest buffer loses 3 of 100 less at one of three levels of servers, 1 % over all."""
+
+    def lost(buffer: int, servers: int, **_: object) -> float:
+        return 97.0 if (buffer, servers) == (2048, 8) else 100.0 if servers > 4 else 0.0
+
+    def shown(margin_pct: float | None) -> list[str]:
+        rows = cells(lost, metric=DROPS.name, noise=1e-4)
+        result = effects(rows, LEVELS, DROPS, margin_pct)
+        assert result is not None
+        assert result.scale == "difference"
+        return [one.factor for one in result.ranked]
+
+    assert shown(None) == ["servers", "buffer"]
+    assert shown(1.0) == ["servers", "buffer"]
+    assert shown(2.0) == ["servers"]
+
+
 def test_an_effect_that_turns_round_is_found_with_its_contexts() -> None:
     pairs = {(one.level, one.base): one for one in found(cells(waits)).pairs["rto"]}
     turning = pairs[200, 1]

@@ -70,3 +70,16 @@ def test_as_many_points_as_parameters_have_no_interval_and_fewer_no_fit() -> Non
     assert exact.low is None
     assert fit("usl", [1, 2], [1, 2]) is None
     assert fit("latency + size/bandwidth", [1, 2, 3], [1, 0, 2]) is None
+
+
+@pytest.mark.parametrize("law", ["amdahl", "usl"])
+def test_a_law_of_growth_goes_by_the_first_number_above_zero(law: str) -> None:
+    planted = {"amdahl": (100.0, 0.1), "usl": (100.0, 0.05, 0.002)}[law]
+    n = np.array([0, 1, 2, 4, 8, 16], dtype=float)
+    found = fit(law, list(n), list(LAWS[law].of(n, *planted)))
+    assert list(parameters(found).values()) == pytest.approx(planted, rel=1e-3)
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_values_that_are_all_zero_determine_no_law(law: str) -> None:
+    assert fit(law, [1, 2, 4, 8], [0.0] * 4) is None

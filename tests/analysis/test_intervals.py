@@ -14,6 +14,7 @@ from netstudy.analysis.intervals import (
     lag_one,
     over_runs,
     ratio_of_sums,
+    variance_of_mean,
 )
 
 ONE_RUN_A_VALUE = np.array([2.0, 4.0, 9.0])
@@ -32,6 +33,12 @@ def test_three_runs_worked_by_hand() -> None:
     assert estimate.variance == pytest.approx(13 / 3)
     assert estimate.interval is not None
     assert estimate.interval.high == pytest.approx(5 + 4.302653 * np.sqrt(13 / 3), rel=1e-6)
+
+
+@pytest.mark.parametrize("value", [0.1, 1 / 3, 4.7e9])
+def test_equal_runs_do_not_scatter_by_what_rounding_leaves(value: float) -> None:
+    assert mean_of(np.full(7, value)).variance == 0
+    assert variance_of_mean([value, value * 3 / 3, value]) == 0
 
 
 def test_the_mean_agrees_with_scipy() -> None:

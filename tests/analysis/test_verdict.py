@@ -87,8 +87,15 @@ def test_more_runs_would_decide_what_noise_hides() -> None:
     assert loud.more_runs > (quiet.more_runs or 0)
 
 
-def test_no_number_of_runs_tells_equal_values_apart_without_a_threshold() -> None:
-    row = compare({4: ([100.0] * 3, [100.0] * 3)}, margin_pct=None).rows[0]
+@pytest.mark.parametrize("other", [0.3, 0.1 + 0.2])
+def test_runs_that_are_all_equal_are_the_same_without_a_threshold_too(other: float) -> None:
+    row = compare({4: ([0.3] * 3, [other] * 3)}, margin_pct=None).rows[0]
+    assert (row.outcome, row.more_runs) == ("same", None)
+
+
+def test_equal_means_of_runs_that_scatter_stay_undecided_without_a_threshold() -> None:
+    """No number of runs would tell them apart."""
+    row = compare({4: ([99.0, 100.0, 101.0], [98.0, 100.0, 102.0])}, margin_pct=None).rows[0]
     assert (row.outcome, row.more_runs) == ("undecided", None)
 
 

@@ -131,14 +131,22 @@ class Cells:
 
     @property
     def load(self) -> str | None:
-        """The factor that grows, else the one that is the load of the workload, else the first
-        numeric one with several levels."""
-        if self.growing is not None and self.growing.name in self.levels:
-            return self.growing.name
-        load = self.study.workload.spec.load
-        if isinstance(load, Ref) and load.name in self.levels:
-            return load.name
-        return next((name for name, found in self.levels.items() if is_numeric(found)), None)
+        """The factor that grows, else the one that is the load of the workload, else the one that
+        says how many hosts there are, else the first numeric one; of those with several levels."""
+        grown = None if self.growing is None else self.growing.name
+        numeric = (name for name, found in self.levels.items() if is_numeric(found))
+        every = (grown, self._named(self.study.workload.spec.load), self.hosts, *numeric)
+        return next((name for name in every if name in self.levels), None)
+
+    @property
+    def hosts(self) -> str | None:
+        """The factor with several levels that says how many hosts of a group there are."""
+        counts = (group.count for group in self.study.topology.groups.values())
+        return next(filter(None, map(self._named, counts)), None)
+
+    def _named(self, value: object) -> str | None:
+        """The factor with several levels that a value of the study refers to."""
+        return value.name if isinstance(value, Ref) and value.name in self.levels else None
 
     @property
     def scaled(self) -> str | None:

@@ -113,7 +113,7 @@ class TradeOff:
         """The level that is better in a metric. Of one that has no better direction, the level with
         more of it where it is a rate, and with less where it is a share of a resource, in percent.
         None: they are equal there, or it is not shown."""
-        if not pair.is_shown:
+        if not pair.is_shown or self.is_equal(pair):
             return None
         direction = pair.metric.direction
         is_cost = direction == "lower" or (direction == "neutral" and pair.metric.unit == "%")
@@ -403,7 +403,7 @@ def _loss_of(metric: Metric, cells: Cells) -> Iterator[Loss]:
     grown = None if cells.growing is None else cells.growing.name
     grown = grown if grown in cells.levels and grown != factor else None
     for held, rows in cells.along(factor, grown):
-        measured = [row for row in rows if row.value(metric)]
+        measured = [row for row in rows if row.value(metric) and float(row.treatment[factor]) > 0]
         if len(measured) > 1:
             first, *rest = measured
             link = capacity(cells.study, cells.table.workload, first, metric)
@@ -441,7 +441,7 @@ def _missing(cells: Cells, factor: str, measured: Sequence[CellRow]) -> Iterator
     if growth is not None and growth.open_ended:
         whole = [level for level in wanted if isinstance(level, int)]
         wanted |= set(range(min(whole), max(whole)))
-    yield from sorted((level for level in wanted if level not in here), key=float)
+    yield from sorted((one for one in wanted if one not in here and float(one) > 0), key=float)
 
 
 def _lost_pct(ratio: float, growth: float) -> float:

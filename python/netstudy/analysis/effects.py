@@ -17,12 +17,13 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from statistics import fmean
 from typing import Literal
 
 from scipy.special import stdtr
 
 from netstudy.analysis.cells import CellRow
-from netstudy.analysis.intervals import Estimate, Interval, student_interval
+from netstudy.analysis.intervals import ROUNDING, Estimate, Interval, student_interval
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.ratio import holm
 from netstudy.analysis.verdict import ALPHA, Comparison, Pair, verdict_table
@@ -236,7 +237,7 @@ class _Design:
     def contrast(self, terms: Sequence[tuple[float, _Key]]) -> Contrast:
         """The combination of cells with these weights."""
         found = [(weight, self._mean(self.estimates[key])) for weight, key in terms]
-        value = sum(weight * one.value for weight, one in found)
+        value = self._sum([(weight, one.value) for weight, one in found])
         if any(one.variance is None for _, one in found):
             return Contrast(value, None, 0)
         parts = [(weight**2 * (one.variance or 0.0), one.df) for weight, one in found]
@@ -244,6 +245,14 @@ class _Design:
         spread = sum(part**2 / df for part, df in parts if df)
         df = variance**2 / spread if spread else sum(df for _, df in parts)
         return Contrast(value, variance, df)
+
+    def _sum(self, terms: Sequence[tuple[float, float]]) -> float:
+        """The sum of weighted values, 0 where rounding alone is left of it: of cells that do not
+        scatter, it would be a difference beyond doubt."""
+        least = 1.0 if self.scale == "ratio" else 0.0  # a logarithm is rounded as its value is
+        size = math.fsum(abs(weight) * max(abs(value), least) for weight, value in terms)
+        found = math.fsum(weight * value for weight, value in terms)
+        return 0.0 if abs(found) <= ROUNDING * size else found
 
     def _mean(self, one: Estimate) -> Contrast:
         """A cell's mean, or its logarithm with the variance of the delta method."""
@@ -321,7 +330,11 @@ def _without(treatment: Treatment, factor: str) -> Treatment:
 def _is_shown(pair: PairEffect, p: float | None, margin_pct: float | None) -> bool:
     if p is None or p >= ALPHA:
         return False
-    return pair.scale == "difference" or abs(pair.change - 1) > (margin_pct or 0.0) / 100
+    margin = (margin_pct or 0.0) / 100
+    if pair.scale == "ratio":
+        return abs(pair.change - 1) > margin
+    of_base = fmean(row.base_value for row in pair.rows if row.base_value is not None)
+    return abs(pair.change) > margin * abs(of_base)
 
 
 def _interactions(design: _Design) -> list[Interaction]:

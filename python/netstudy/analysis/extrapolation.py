@@ -97,11 +97,11 @@ def clients_per_link(cells: Cells) -> Iterator[Extrapolated]:
     metric = cells.throughput
     if metric is None or metric.unit != "Mbit/s":
         return
-    factor = cells.load
+    factor = cells.hosts or cells.load
     groups = cells.along(factor) if factor else iter([({}, cells.rows)])
     ends = {frozenset(one.held.items()): one.last_gain for one in cells.growths(factor)}
     for held, rows in groups:
-        measured = [row for row in rows if row.value(metric)]
+        measured = [row for row in rows if row.value(metric) and _clients(row, factor)]
         end = ends.get(frozenset(held.items()))
         last = measured.index(end) + 1 if end is not None and end in measured else len(measured)
         growing = measured[:last]

@@ -38,19 +38,25 @@ def _line(x: Floats, y: Floats) -> tuple[float, float]:
     return float(y[0] - slope * x[0]), slope
 
 
+def _rate_of_one(n: Floats, y: Floats) -> float:
+    """The rate of one by the first number above zero."""
+    first = int(np.argmax(n > 0))
+    return float(y[first] / n[first])
+
+
 LAWS = {
     "linear": Law("linear", ("intercept", "slope"), lambda x, a, b: a + b * x, _line),
     "amdahl": Law(
         "Amdahl",
         ("rate of one", "serial share"),
         lambda n, one, serial: one * n / (1 + serial * (n - 1)),
-        lambda n, y: (float(y[0] / n[0]), 0.05),
+        lambda n, y: (_rate_of_one(n, y), 0.05),
     ),
     "usl": Law(
         "USL",
         ("rate of one", "contention", "coherence"),
         lambda n, one, sigma, kappa: one * n / (1 + sigma * (n - 1) + kappa * n * (n - 1)),
-        lambda n, y: (float(y[0] / n[0]), 0.05, 0.001),
+        lambda n, y: (_rate_of_one(n, y), 0.05, 0.001),
     ),
     "latency + size/bandwidth": Law(
         "latency + size/bandwidth",
@@ -85,12 +91,14 @@ class Fitted:
 
 
 def fit(name: str, x: Sequence[float], y: Sequence[float]) -> Fitted | None:
-    """The law through the points; None for fewer different x than parameters, or where the search
-    finds none."""
+    """The law through the points; None for fewer different x than parameters, for values that are
+    all zero, which fit any law, or where the search finds none."""
     law = LAWS[name]
     order = np.argsort(np.asarray(x, dtype=float), kind="stable")
     at, values = np.asarray(x, dtype=float)[order], np.asarray(y, dtype=float)[order]
     if len(set(at)) < len(law.parameters) or (law.is_relative and values.min() <= 0):
+        return None
+    if not values.any():
         return None
     found = _least_squares(law, at, values)
     if found is None:

@@ -24,6 +24,8 @@ CONFIDENCE = 0.95
 BATCH_COUNTS = (32, 16, 8)
 """Numbers of batches tried, from the most degrees of freedom to the least correlation."""
 BATCH_MIN_SIZE = 5
+ROUNDING = 1e-12
+"""Sums of equal values in another order differ by less than this share of their size."""
 LAG_ONE_QUANTILE = 1.645
 """One-sided 5 % point of the normal: batches with a higher correlation are made longer."""
 
@@ -111,8 +113,16 @@ def ratio_of_sums(numerators: Floats, denominators: Floats, unit: Unit) -> Estim
     if n < 2:
         return Estimate(value, None, 0, n, "none")
     residuals = numerators - value * denominators
+    residuals[np.abs(residuals) <= ROUNDING * np.abs(numerators)] = 0.0
     variance = float(residuals @ residuals) / (n - 1) * n / total**2
     return Estimate(value, variance, n - 1, n, unit)
+
+
+def variance_of_mean(values: Sequence[float]) -> float:
+    """The variance of the mean of two or more independent values; 0 of equal ones."""
+    if max(values) - min(values) <= ROUNDING * max(map(abs, values)):
+        return 0.0
+    return float(np.var(values, ddof=1)) / len(values)
 
 
 def over_runs(runs: Sequence[Terms]) -> Estimate | None:

@@ -15,10 +15,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
-import numpy as np
-
 from netstudy.analysis.distribution import Distribution, SampledQuantity, order_interval
-from netstudy.analysis.intervals import Estimate, Interval, over_runs, student_interval
+from netstudy.analysis.intervals import (
+    Estimate,
+    Interval,
+    over_runs,
+    student_interval,
+    variance_of_mean,
+)
 from netstudy.analysis.order_statistics import Lacking, carries, fewest, has_beyond, wider, wilson
 from netstudy.analysis.samples import RunSample, Terms
 
@@ -76,7 +80,7 @@ class Pooled:
         n = len(single)
         if not self.repeats or n < 2 or n < len(runs):
             return Estimate(value, None, 0, len(runs), "none")
-        return Estimate(value, float(np.var(single, ddof=1)) / n, n - 1, n, "run")
+        return Estimate(value, variance_of_mean(single), n - 1, n, "run")
 
     def of_run(self, run: RunSample) -> float | None:
         """The value of one run."""
@@ -145,7 +149,7 @@ class Percentile:
         n = len(single)
         if n < 2 or n < len(runs):
             return Estimate(value, None, 0, len(runs), "sample", bounds=ordered, from_samples=True)
-        variance = float(np.var(single, ddof=1)) / n
+        variance = variance_of_mean(single)
         bounds = wider(ordered, _not_below(0.0, student_interval(value, variance, n - 1), found))
         return Estimate(
             value, variance, n - 1, n, "run", bounds=bounds, from_samples=bounds is ordered

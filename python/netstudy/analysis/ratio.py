@@ -12,7 +12,13 @@ from collections.abc import Sequence
 
 from scipy.special import stdtr
 
-from netstudy.analysis.intervals import CONFIDENCE, Estimate, Interval, student_quantile
+from netstudy.analysis.intervals import (
+    CONFIDENCE,
+    ROUNDING,
+    Estimate,
+    Interval,
+    student_quantile,
+)
 
 
 def welch_df(a: Estimate, b: Estimate) -> float:
@@ -60,7 +66,8 @@ def _tail(distance: float, a: Estimate, b: Estimate, rho: float) -> float:
     """Upper tail of t for a distance between a and ρ b; without any spread it is 0, ½ or 1."""
     variance = (a.variance or 0.0) + rho**2 * (b.variance or 0.0)
     if variance == 0:
-        return 0.5 if distance == 0 else float(distance < 0)
+        is_rounding = abs(distance) <= ROUNDING * max(abs(a.value), abs(b.value))
+        return 0.5 if is_rounding else float(distance < 0)
     return float(stdtr(welch_df(a, b), -distance / math.sqrt(variance)))
 
 

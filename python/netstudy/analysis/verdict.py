@@ -21,7 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from netstudy.analysis.intervals import Estimate, Interval, student_interval, student_quantile
+from netstudy.analysis.intervals import (
+    ROUNDING,
+    Estimate,
+    Interval,
+    student_interval,
+    student_quantile,
+)
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.order_statistics import Lacking
 from netstudy.analysis.ratio import fieller, holm, p_different, p_same, welch_df
@@ -241,6 +247,8 @@ def _outcome(
     if a is None or b is None:
         return "missing"
     if same is not None and same < ALPHA:
+        return "same"
+    if a.variance == b.variance == 0 and math.isclose(a.value, b.value, rel_tol=ROUNDING):
         return "same"
     if a.value == b.value == 0 and not a.variance and not b.variance:
         return "same"

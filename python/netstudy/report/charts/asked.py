@@ -310,7 +310,10 @@ class Asked:
                 yield SeriesFit(held, name, metric, found)
                 continue
             who = f"{name}: " if name else ""
-            told.append(f"{who}no fit of {LAWS[law].name}, too few points along {self.figure.x}.")
+            told.append(
+                f"{who}no fit of {LAWS[law].name}: the points along {self.figure.x} are too few, "
+                "or do not determine it."
+            )
 
     def _ideal(self, name: str, metric: Metric, cells: Sequence[CellRow]) -> Iterator[Row]:
         """Growth in proportion to x, from the first point on."""

@@ -79,7 +79,8 @@ class Spec(Model):
 
     @property
     def load(self) -> object:
-        """What says how much is asked for, such as a number of users; None: the number of hosts."""
+        """What says how much each host asks for, such as a number of users; None: nothing does but
+        the number of hosts."""
         return None
 
     @property

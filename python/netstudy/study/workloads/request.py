@@ -85,6 +85,11 @@ class Request(Spec):
     """Requests of each connection before those, which no instrument counts."""
 
     @property
+    def load(self) -> object:
+        """The connections of each pair."""
+        return self.connections
+
+    @property
     def places(self) -> Mapping[str, Place]:
         """The clients and the servers."""
         return {"clients": self.clients, "servers": self.servers}

@@ -147,6 +147,11 @@ class Transfer(Spec):
     it, `copying`."""
 
     @property
+    def load(self) -> object:
+        """The connections of each pair."""
+        return self.flows
+
+    @property
     def places(self) -> Mapping[str, Place]:
         """The clients and the servers, unless a placement says where both are."""
         return {} if self.placement else {"clients": self.clients, "servers": self.servers}

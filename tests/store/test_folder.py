@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
+import os
+import threading
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,11 +15,11 @@ import pytest
 from netstudy import wire
 from netstudy.errors import StudyError
 from netstudy.store import Folder, Invocation, create
+from tests.store.small import FILES
 
 NOW = datetime(2026, 11, 21, 20, 30, tzinfo=UTC)
 LATER = datetime(2026, 11, 21, 20, 31, tzinfo=UTC)
 INVOCATION = Invocation(study="small", testbed="sim", seed=7)
-FILES = {"study.yaml": b"# exactly as written\r\nstudy: small   \n", "hardware/plain.yaml": b"{}"}
 ENGINE_LINE = wire.to_json(wire.EngineRecord(version="1.0", testbed="sim")).encode() + b"\n"
 
 
@@ -163,9 +166,7 @@ def test_done_carries_the_hash_of_every_file(folder: Folder) -> None:
     assert folder.is_done()
 
 
-@pytest.mark.parametrize(
-    "name", ["study.yaml", "hardware/plain.yaml", "plan.json", "records.jsonl"]
-)
+@pytest.mark.parametrize("name", [*FILES, "plan.json", "records.jsonl"])
 def test_a_changed_input_or_record_is_found(folder: Folder, name: str) -> None:
     fill(folder)
     folder.write_records()
@@ -173,6 +174,17 @@ def test_a_changed_input_or_record_is_found(folder: Folder, name: str) -> None:
     with (folder.path / name).open("ab") as file:
         file.write(b"\n")
     assert folder.changed_since_sealed() == [name]
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "measured/notes.txt"])
+def test_what_a_user_keeps_in_the_folder_may_change(folder: Folder, name: str) -> None:
+    (folder.path / name).write_text("looked at the first runs\n")
+    fill(folder)
+    folder.write_records()
+    folder.seal(LATER)
+    (folder.path / name).write_text("looked at all runs\n")
+    assert folder.changed_since_sealed() == []
+    folder.refuse_changed()
 
 
 def test_a_record_that_went_missing_is_found(folder: Folder) -> None:
@@ -190,6 +202,17 @@ def test_one_writer_at_a_time(folder: Folder) -> None:
         with pytest.raises(StudyError, match=r"another netstudy .* is writing"), folder.writing():
             pass
     assert not folder.is_running()
+
+
+def test_a_writer_outlasts_one_who_only_asks_whether_the_folder_is_held(folder: Folder) -> None:
+    """Who asks holds the lock for an instant."""
+    asking = os.open(folder.path / ".lock", os.O_RDWR | os.O_CREAT)
+    fcntl.flock(asking, fcntl.LOCK_SH)
+    answered = threading.Timer(0.05, os.close, [asking])
+    answered.start()
+    with folder.writing():
+        assert folder.is_running()
+    answered.join()
 
 
 def test_what_an_interrupted_writer_left_half_written_is_cleared(folder: Folder) -> None:

@@ -11,8 +11,8 @@ import pytest
 from netstudy import wire
 from netstudy.errors import StudyError
 from netstudy.store import Folder, Invocation, Results, create
+from tests.store.small import FILES
 
-FILES = {"study.yaml": b"study: small\n"}
 INVOCATION = Invocation(study="small", testbed="sim", seed=7)
 
 

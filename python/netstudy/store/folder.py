@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -307,13 +308,14 @@ class Folder:
     def write_records(self) -> None:
         """Write records.jsonl: the stream that an uninterrupted engine would have written."""
         runs = self.plan().runs
-        lines = [self._read(ENGINE), *(self._run_path(run.id).read_bytes() for run in runs)]
+        lines = (self._run_path(run.id).read_bytes() for run in runs)
         end = to_json(EndRecord(runs=len(runs))).encode() + b"\n"
-        write_atomic(self.path / RECORDS, b"".join([*lines, end]))
+        write_atomic(self.path / RECORDS, chain([self._read(ENGINE)], lines, [end]))
 
     def seal(self, now: datetime) -> None:
-        """Write DONE with the hash of every file: the last step, repeated after a new report."""
-        files = {name: {"sha256": sha256(self.path / name)} for name in self._file_names()}
+        """Write DONE with the hash of each of the folder's own files: the last step, repeated after
+        a new report."""
+        files = {name: {"sha256": sha256(self.path / name)} for name in self._own_files()}
         self._write_json(DONE, {"schema": DONE_SCHEMA, "sealed_utc": iso(now), "files": files})
         (self.path / LOCK_NAME).unlink(missing_ok=True)
 
@@ -332,10 +334,25 @@ class Folder:
         path = self.path / name
         return path.is_file() and sha256(path) == digest
 
-    def _file_names(self) -> list[str]:
-        own = {DONE, LOCK_NAME}
+    def _own_files(self) -> list[str]:
+        """What netstudy wrote, and the copies of reference data. What a user keeps beside them may
+        change."""
         files = (path for path in self.path.rglob("*") if path.is_file())
-        return sorted(str(path.relative_to(self.path)) for path in files if path.name not in own)
+        inside = (path.relative_to(self.path) for path in files)
+        copies = self._reference_data()
+        return sorted(
+            str(path)
+            for path in inside
+            if path.name not in (DONE, LOCK_NAME) and (path.parts[0] in OWN_NAMES or path in copies)
+        )
+
+    def _reference_data(self) -> set[Path]:
+        """Paths of the copies in the folder."""
+        from netstudy.study import load
+
+        written = load(self.path / STUDY, was_carried_out=True)
+        applied = self.invocation().applied_to(written)
+        return {Path(one.file) for study in (written, applied) for one in study.reference}
 
     def _further_rounds(self) -> list[str]:
         """Names of the plans of the second and later rounds."""

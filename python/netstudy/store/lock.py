@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,9 @@ from netstudy.errors import StudyError
 from netstudy.store.files import storage
 
 LOCK_NAME = ".lock"
+_ATTEMPTS = 10
+_PAUSE_S = 0.02
+"""Another process that asks `is_locked` holds the lock for an instant itself."""
 
 
 @contextmanager
@@ -33,13 +37,17 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def _take(descriptor: int, folder: Path) -> None:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        holder = os.pread(descriptor, 20, 0).decode("ascii", "replace").strip()
-        by = f" (process {holder})" if holder else ""
-        message = f"another netstudy{by} is writing to {folder}; wait until it has ended"
-        raise StudyError(message) from None
+    for attempt in range(_ATTEMPTS):
+        if attempt:
+            time.sleep(_PAUSE_S)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            continue
+        return
+    holder = os.pread(descriptor, 20, 0).decode("ascii", "replace").strip()
+    by = f" (process {holder})" if holder else ""
+    raise StudyError(f"another netstudy{by} is writing to {folder}; wait until it has ended")
 
 
 def is_locked(folder: Path) -> bool:

@@ -377,7 +377,10 @@ impl Endpoint {
         mut segment: Segment,
     ) -> Segment {
         if self.sack {
-            segment.sack = self.received.sack_blocks().behind(self.copied.take());
+            segment.sack = self.received.sack_blocks();
+            if !FAST {
+                segment.sack = segment.sack.behind(self.copied.take());
+            }
         }
         self.ack_now = false;
         self.stamp::<FAST>(now, segment)

@@ -9,7 +9,8 @@ use super::{Endpoint, State};
 
 impl Endpoint {
     /// Whether the connection meets the conditions of the fast path. That can change only when it opens
-    /// and when it begins to close: the field `fast_path` holds the result in between.
+    /// and when it begins to close: the field `fast_path` holds the result in between. Data left unread and
+    /// a probe of a shut window end it too.
     pub(super) fn may_take_fast_path(&self) -> bool {
         self.state == State::Established
             && self.sends_freely

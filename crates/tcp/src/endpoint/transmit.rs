@@ -326,7 +326,8 @@ impl Endpoint {
     #[inline(always)]
     fn build_ack<const FAST: bool>(&mut self, now: Time) -> Segment {
         self.counters.acks_sent += 1;
-        let seq = self.snd_nxt - u64::from(core::mem::take(&mut self.probe_window));
+        let probes = !FAST && core::mem::take(&mut self.probe_window);
+        let seq = self.snd_nxt - u64::from(probes);
         self.stamp_ack::<FAST>(now, Segment { seq, ..Segment::default() })
     }
 
@@ -443,6 +444,7 @@ impl Endpoint {
         self.rto_at = now + self.rtt.rto();
         if self.sent.is_empty() {
             self.probe_window = true;
+            self.fast_path = false;
             self.ack_now = true;
             return;
         }

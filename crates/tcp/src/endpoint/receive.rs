@@ -21,8 +21,7 @@ impl Endpoint {
         (FAST || self.may_predict())
             && segment.len > 0
             && segment.seq == self.received.next()
-            && (segment.flags == Flags::ACK
-                || !FAST && segment.flags == Flags::ACK | Flags::PSH)
+            && (segment.flags == Flags::ACK || !FAST && segment.flags == Flags::ACK | Flags::PSH)
             && !self.received.has_islands()
             && segment.ack == self.write_end
             && self.snd_una == self.write_end

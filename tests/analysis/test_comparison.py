@@ -191,6 +191,25 @@ def test_equal_levels_in_two_test_cases_are_compared_within_their_case() -> None
     ]
 
 
+def test_cells_match_that_share_one_test_case_of_several() -> None:
+    """The cell of both test cases in one folder, and that of one of them in the other."""
+
+    def of(*cases: tuple[str, ...]) -> CellTable:
+        runs = [
+            run({"servers": number}, 1, iterations=1, servers=4).model_copy(update={"cases": own})
+            for number, own in enumerate(cases, start=1)
+        ]
+        return pooled(
+            FakeFolder(plan_of(runs), [from_samples(one, [1.0], [0], [0], [0]) for one in runs])
+        )
+
+    found = comparison(of(("idle", "loaded"), ("loaded",)), of(("idle",), ("loaded",)), NO_BANDS)
+    assert [pair.treatment for pair in found.pairs] == [{"servers": 1}, {"servers": 2}]
+    assert found.only_a == found.only_b == ()
+    both = of(("idle", "loaded"))
+    assert len(comparison(both, both, NO_BANDS).pairs) == 1
+
+
 def test_what_the_plans_set_differently_is_told_by_its_path() -> None:
     a = table([({"switch": "arista-7124s"}, [[1.0]])])
     b = table([({"switch": "nexus-5010"}, [[1.0]])])

@@ -31,6 +31,8 @@ from netstudy.wire import Level, Treatment
 
 Outcome = Literal["inside", "outside", "not measured"]
 Key = tuple[str | None, ...]
+_NO_CASE = ""
+"""Stands for the test cases of a cell of which the other folder has none."""
 
 
 @dataclass(frozen=True)
@@ -153,6 +155,7 @@ def comparison(a: CellTable, b: CellTable, bands: Bands) -> FolderComparison:
     Exported metrics are always compared, others only with a band. Raises StudyError for a band on a
     metric that neither folder has, and for folders whose factors differ on both sides.
     """
+    own_b = {metric.name: metric for metric in (*b.further, *b.asked, *b.metrics)}
     names = {metric.name for metric in a.metrics}
     either = (*a.metrics, *(metric for metric in b.metrics if metric.name not in names))
     by_metric = _by_metric(bands.named, (*either, *a.further, *b.further))
@@ -170,19 +173,18 @@ def comparison(a: CellTable, b: CellTable, bands: Bands) -> FolderComparison:
             _treatment(left, right, shared, matched_by),
             left,
             right,
-            tuple(_difference(m, left, right, by_metric, bands.other) for m in metrics),
+            tuple(_difference(m, _own(m, own_b), (left, right), by_metric, bands) for m in metrics),
         )
-        for key, lefts in of_a.items()
-        for left in lefts
-        for right in of_b.get(key, ())
+        for left, right in _matched(of_a, of_b)
     )
+    with_match = {id(row) for pair in pairs for row in (pair.a, pair.b)}
     return FolderComparison(
         metrics=metrics,
         matched_by=matched_by,
         apart=apart,
         pairs=pairs,
-        only_a=tuple(row for key, rows in of_a.items() if key not in of_b for row in rows),
-        only_b=tuple(row for key, rows in of_b.items() if key not in of_a for row in rows),
+        only_a=tuple(row for row in a.rows if id(row) not in with_match),
+        only_b=tuple(row for row in b.rows if id(row) not in with_match),
         settings=tuple(_settings(pairs)),
     )
 
@@ -215,14 +217,27 @@ def _apart(a: CellTable, b: CellTable) -> Iterator[Apart]:
 def _by_key(
     rows: Iterable[CellRow], factors: Sequence[str], cases: frozenset[str]
 ) -> dict[Key, list[CellRow]]:
-    """Cells by their test cases, of those that both folders have, and by their levels."""
+    """Cells by each of their test cases, of those that both folders have, and by their levels."""
     found: dict[Key, list[CellRow]] = {}
     for row in rows:
         levels = (row.treatment.get(name) for name in factors)
         texts = tuple(None if level is None else level_text(level) for level in levels)
-        shared = " ".join(case for case in row.cases if case in cases)
-        found.setdefault((shared, *texts), []).append(row)
+        for case in [one for one in row.cases if one in cases] or [_NO_CASE]:
+            found.setdefault((case, *texts), []).append(row)
     return found
+
+
+def _matched(
+    of_a: Mapping[Key, Sequence[CellRow]], of_b: Mapping[Key, Sequence[CellRow]]
+) -> Iterable[tuple[CellRow, CellRow]]:
+    """Each two cells that match, once, though they may do so in several test cases."""
+    pairs = (
+        (left, right)
+        for key, lefts in of_a.items()
+        for left in lefts
+        for right in of_b.get(key, ())
+    )
+    return {(id(left), id(right)): (left, right) for left, right in pairs}.values()
 
 
 def _refuse_mixed(
@@ -253,11 +268,22 @@ def _treatment(
     }
 
 
+def _own(metric: Metric, of_b: Mapping[str, Metric]) -> Metric:
+    """The second folder's metric of that name. It may read its runs in another way: what was
+    published is no record of samples."""
+    return of_b.get(metric.name, metric)
+
+
 def _difference(
-    metric: Metric, a: CellRow, b: CellRow, named: Mapping[Metric, Band], other: Band | None
+    metric: Metric,
+    of_b: Metric,
+    cells: tuple[CellRow, CellRow],
+    named: Mapping[Metric, Band],
+    bands: Bands,
 ) -> Difference:
-    band = named.get(metric, other)
-    return Difference(metric, a.estimate(metric), b.estimate(metric), band, metric in named)
+    a, b = cells
+    band = named.get(metric, bands.other)
+    return Difference(metric, a.estimate(metric), b.estimate(of_b), band, metric in named)
 
 
 def _settings(pairs: Sequence[CellPair]) -> Iterator[Setting]:

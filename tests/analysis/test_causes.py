@@ -78,7 +78,11 @@ def test_an_iteration_as_fast_as_the_wire_leaves_nothing_to_account_for() -> Non
 
 
 def test_the_sign_test_worked_by_hand() -> None:
-    # five of five heads: 2 / 2^5
-    assert sign_test([1.0, 2.0, 3.0, 0.5, 0.1]) == pytest.approx(2 / 32)
-    assert sign_test([1.0, -1.0]) == 1
-    assert sign_test([0.0]) == 1
+    # six of six heads: 2 / 2^6
+    assert sign_test([1.0, 2.0, 3.0, 0.5, 0.1, 7.0]) == pytest.approx(2 / 64)
+    assert sign_test([1.0, -1.0, 1.0, -1.0, 1.0, -1.0]) == 1
+
+
+def test_five_signs_are_not_tested_since_they_can_never_be_significant() -> None:
+    assert sign_test([1.0, 2.0, 3.0, 0.5, 0.1]) is None
+    assert sign_test([1.0, 2.0, 3.0, 0.5, 0.1, 0.0]) is None  # 0 has no sign

@@ -34,10 +34,13 @@ def test_a_perfect_order_has_the_smallest_p_there_is() -> None:
     assert found.interval is None
 
 
-def test_four_pairs_can_never_be_significant() -> None:
+def test_four_pairs_are_not_tested_since_they_can_never_be_significant() -> None:
     found = rank_correlation([1, 2, 3, 4], [1, 2, 3, 4])
-    assert found.p is not None
-    assert found.p > 0.05  # 2 of 24 orders are as extreme
+    assert found.rho == pytest.approx(1)
+    assert found.p is None  # 2 of 24 orders are as extreme
+    five = rank_correlation([1, 2, 3, 4, 5], [1, 2, 3, 4, 5])
+    assert five.p is not None
+    assert five.p < 0.05  # 2 of 120
 
 
 def test_missing_and_constant_values_leave_no_correlation() -> None:

@@ -196,6 +196,23 @@ def test_waits_that_overlap_explain_no_share_of_the_time(tmp_path: Path) -> None
     assert not [text for text in re.findall(r"([\d,.]+) %", told) if float(text) > 100]
 
 
+def test_a_share_of_the_time_says_in_how_many_cells_something_waits(tmp_path: Path) -> None:
+    def at_nine_servers(planned: Run) -> RunRecord:
+        """With 9 servers one iteration in ten waits for a timeout; else none does."""
+        n, servers = planned.count("measure"), int(planned.treatment["servers"])
+        wire_ms = servers * 4_000_000 * 8 / 1e7
+        waits = np.arange(n) % 10 == 0
+        waits &= servers == 9
+        times = wire_ms * 1.05 + 200 * waits
+        return from_samples(planned, times, np.zeros(n), np.zeros(n), waits)
+
+    result = analyse(small_incast(tmp_path, at_nine_servers))
+    told = " ".join(map(str, chain(result.cases[0].panels[0]))).replace("\u00a0", " ")
+    assert re.search(r"accounts for about [\d.]+ % of the delay in 1 of 4 cells; on ", told), told
+    assert re.search(r"; on nexus-5010 for [\d.]+ % in 1 of 4 cells", told), told
+    assert "each share is the median of the cells in which some iteration waits" in told
+
+
 WARNED: list[tuple[Callable[[Run], RunRecord | None], str]] = [
     (failed, "1 of 40 runs failed."),
     (invalid, "1 of 40 runs broke a conservation law and is kept out of the numbers."),

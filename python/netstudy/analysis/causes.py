@@ -36,6 +36,8 @@ from netstudy.analysis.workloads.base import Account, Step, Waiting
 from netstudy.wire import Level
 
 Scope = Literal["along x", "between levels", "inside cells"]
+SIGNS_MIN = 6
+"""Fewer values of one sign cannot be told from chance."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class Link:
     low: float | None
     high: float | None
     p: float | None
-    """Two-sided p after Holm over all links."""
+    """Two-sided p after Holm over all links; None: too few pairs or cells to tell from chance."""
     expects_rise: bool
     """Whether more of the cause should mean more of the effect."""
 
@@ -246,11 +248,14 @@ def _entries(metric: Metric, run: RunSample) -> Floats | None:
     return None if pair is None or pair[0].size < 2 else pair[0] / pair[1]
 
 
-def sign_test(values: Sequence[float]) -> float:
-    """Two-sided p that positive and negative values are equally likely."""
+def sign_test(values: Sequence[float]) -> float | None:
+    """Two-sided p that positive and negative values are equally likely; None of fewer than six: of
+    five of one sign it is 0.0625."""
     signs = [value > 0 for value in values if value != 0]
+    if len(signs) < SIGNS_MIN:
+        return None
     more = max(sum(signs), len(signs) - sum(signs))
-    return min(1.0, 2 * float(bdtrc(more - 1, len(signs), 0.5))) if signs else 1.0
+    return min(1.0, 2 * float(bdtrc(more - 1, len(signs), 0.5)))
 
 
 def _accounts(panel: Panel, waiting: Waiting) -> tuple[TimeAccount, ...]:

@@ -16,6 +16,8 @@ PERMUTATIONS = 9_999
 SEED = 20_260_101
 """Fixed, so that the same records give the same report."""
 MIN_PAIRS = 4
+MIN_TESTED = 5
+"""Of four pairs 2 of the 24 orders are as extreme as the most extreme one: p is at least 0.083."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class RankCorrelation:
     rho: float | None
     interval: Interval | None
     p: float | None
-    """Two-sided, by permutation."""
+    """Two-sided, by permutation; None of fewer pairs than a test can tell anything of."""
 
 
 def ranks(values: Floats) -> Floats:
@@ -59,7 +61,8 @@ def rank_correlation(
     value = rho(left, right)
     if value is None:
         return RankCorrelation(len(both), None, None, None)
-    p = _permutation_p(ranks(left), ranks(right), value) if test else None
+    tested = test and len(both) >= MIN_TESTED
+    p = _permutation_p(ranks(left), ranks(right), value) if tested else None
     return RankCorrelation(len(both), value, _interval(value, len(both)), p)
 
 

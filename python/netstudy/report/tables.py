@@ -334,26 +334,36 @@ def account_table(
     """The account of time: wire, waiting for timeouts, the rest."""
     subs = () if panel.series is None else tuple(level_text(v) for v in panel.series_levels)
     head = () if panel.x is None else (Group(panel.x),)
+    by_key = {(account.x, account.level): account.found for account in found.accounts}
+    by_x = {x: [by_key.get((x, level)) for level in panel.series_levels] for x in panel.x_levels}
+    differs = any(len(set(_wire_times(accounts))) > 1 for accounts in by_x.values())
     groups = (
         *head,
-        Group("Wire time", "ms"),
+        Group("Wire time", "ms", columns=subs if differs else ()),
         Group("Beyond the wire", "ms", columns=subs),
         Group("Waiting for timeouts", "ms", columns=subs),
         Group("Waiting ÷ beyond the wire", "%", columns=subs),
     )
-    by_key = {(account.x, account.level): account.found for account in found.accounts}
     rows = tuple(
-        _account_row(panel, waiting, x, [by_key.get((x, level)) for level in panel.series_levels])
-        for x in panel.x_levels
+        _account_row(panel, waiting, x, accounts, each_wire=differs) for x, accounts in by_x.items()
     )
     return Table(table_id, caption, groups, rows, stub=len(head))
 
 
+def _wire_times(accounts: Sequence[Account | None]) -> list[float]:
+    return [account.wire_ms for account in accounts if account is not None]
+
+
 def _account_row(
-    panel: Panel, waiting: Waiting, x: Level | None, accounts: Sequence[Account | None]
+    panel: Panel,
+    waiting: Waiting,
+    x: Level | None,
+    accounts: Sequence[Account | None],
+    *,
+    each_wire: bool,
 ) -> tuple[Value, ...]:
     head = () if panel.x is None else (numeric_level(x, panel.x),)
-    wire = next((account.wire_ms for account in accounts if account is not None), None)
+    wires: list[float | None] = [account.wire_ms if account else None for account in accounts]
     place = where(panel.x, x)
 
     def each(name: str, values: Sequence[float | None]) -> list[Number | None]:
@@ -363,7 +373,10 @@ def _account_row(
 
     return (
         *head,
-        *each("time of all bytes on the client's link", [wire]),
+        *each(
+            "time of all bytes on the client's link",
+            wires if each_wire else [next(iter(_wire_times(accounts)), None)],
+        ),
         *each(f"{waiting.time.label} − wire time", [a.excess_ms if a else None for a in accounts]),
         *each(
             f"{waiting.share.label} × minimum RTO",

@@ -52,7 +52,7 @@ def _links(found: PanelResult) -> Iterator[Sentence]:
     if not found.causes.chain:
         return
     if not testable:
-        yield say("The cells do not differ enough for the causal chain to be tested.")
+        yield say("The cells are too few, or differ too little, to test the causal chain.")
         return
     holding = [link for link in testable if link.holds]
     yield say(
@@ -140,8 +140,9 @@ def _accounts(found: PanelResult) -> Iterator[Sentence]:
     if _shares(found):
         yield _share_sentence(found, spans=True)
         yield say(
-            "The delay is the time beyond what the wire needs for all bytes; each share is that of "
-            "the median cell."
+            "The delay is the time beyond what the wire needs for all bytes; each share is the "
+            "median of the cells in which some {noun} waits.",
+            noun=Name(found.workload.counted.noun),
         )
     yield from _overlaps(found)
 
@@ -159,12 +160,29 @@ def _share_sentence(found: PanelResult, *, spans: bool) -> Sentence:
     ]
     first, *others = (on_level(panel, level) for level, _ in shares)
     lead = say("Waiting") if first == NOTHING else say("{on}, waiting", on=_capital(first))
-    rest = [say("{on} for {t}", on=on, t=text) for on, text in zip(others, texts[1:], strict=True)]
+    places = [_in_cells(found, level, len(values)) for level, values in shares]
+    rest = [
+        say("{on} for {t}{where}", on=on, t=text, where=where)
+        for on, text, where in zip(others, texts[1:], places[1:], strict=True)
+    ]
     return say(
-        "{lead} for retransmission timeouts accounts for about {text} of the delay{rest}.",
+        "{lead} for retransmission timeouts accounts for about {text} of the delay{where}{rest}.",
         lead=lead,
         text=texts[0],
+        where=places[0],
         rest=Sentence(tuple(part for one in rest for part in (";", one))),
+    )
+
+
+def _in_cells(found: PanelResult, level: Level | None, waiting: int) -> Sentence:
+    """In how many of a level's cells something waits; nothing where that is all of them."""
+    every = sum(account.level == level for account in found.causes.accounts)
+    if waiting == every:
+        return NOTHING
+    return say(
+        " in {n} of {all} cells",
+        n=count(waiting, "cells with waiting > 0 and no overlap of waits"),
+        all=count(every, "cells with an account of time"),
     )
 
 

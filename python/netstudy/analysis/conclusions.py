@@ -82,21 +82,28 @@ class Replaced:
     others: tuple[PairEffect, ...]
     """In the other metrics that are compared."""
     losses: tuple[PairEffect, ...]
-    """Of drops, retransmissions and the like, where their numbers differ."""
+    """Of drops, retransmissions and the like, where they differ at some setting."""
 
-    def change(self, pair: PairEffect, row: Verdict) -> tuple[float, float] | None:
-        """The value before and after; None where one was not measured."""
-        if row.value is None or row.base_value is None:
-            return None
-        ways = (row.base_value, row.value)
-        return ways if pair.base == self.base else ways[::-1]
+    def changes(self, pair: PairEffect) -> list[tuple[Treatment, tuple[float, float]]]:
+        """The settings at which a loss differs, with the value before and after."""
+        return [
+            (context, self._ways(pair, row))
+            for context, row in zip(pair.contexts, pair.rows, strict=True)
+            if row.outcome == "different"
+        ]
 
     def removes(self, pair: PairEffect) -> bool:
-        """Whether at most a hundredth is left of a loss at every setting."""
-        found = [change for row in pair.rows if (change := self.change(pair, row)) is not None]
-        return any(one[0] for one in found) and all(
-            after <= before / 100 for before, after in found
+        """Whether at most a hundredth is left of a loss at every setting that has any."""
+        rows = [row for row in pair.rows if row.value or row.base_value]
+        return all(
+            row.outcome == "different" and after <= before / 100
+            for row in rows
+            for before, after in [self._ways(pair, row)]
         )
+
+    def _ways(self, pair: PairEffect, row: Verdict) -> tuple[float, float]:
+        ways = (row.base_value or 0.0, row.value or 0.0)
+        return ways if pair.base == self.base else ways[::-1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -344,7 +351,8 @@ def _substitute(asked: Conclusion, cells: Cells) -> Iterator[Drawn]:
             losses=tuple(
                 pair
                 for one in _losses(cells)
-                if (pair := pairs.get(one.name)) and any(_is_changed(row) for row in pair.rows)
+                if (pair := pairs.get(one.name))
+                and any(row.outcome == "different" for row in pair.rows)
             ),
         )
     yield from _bundles(cells, found)
@@ -364,10 +372,6 @@ def _losses(cells: Cells) -> tuple[Metric, ...]:
     workload = cells.table.workload
     own = (workload.drops, workload.retransmissions)
     return cells.table.measured(dict.fromkeys(named or own))
-
-
-def _is_changed(row: Verdict) -> bool:
-    return row.difference not in (None, 0.0)
 
 
 def _equivalent(asked: Conclusion, cells: Cells) -> Iterator[Drawn]:

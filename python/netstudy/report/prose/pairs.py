@@ -183,27 +183,34 @@ def _verdict(one: Replaced) -> Sentence:
             n=_in_all(rows),
             **names,
         )
-    gains = sum(row.winner == one.level for row in rows)
+    gains, costs = (sum(row.winner == level for row in rows) for level in (one.level, one.base))
+    lowers = [_in_some(costs, rows, "settings in which the replacement loses")] if costs else []
     if gains:
         return say(
-            "The {whole} limits {metric}{where}: {level} in its place {gain}.",
+            "The {whole} limits {metric}{where}: {level} in its place {gain}{lowers}.",
             whole=_with_factor(one),
             gain=_gain(one, pair),
-            where=NOTHING
-            if gains == len(rows)
-            else say(
-                " in {n} of {all} settings",
-                n=count(gains, "settings in which the replacement gains"),
-                all=count(len(rows), "settings compared"),
-            ),
+            where=_in_some(gains, rows, "settings in which the replacement gains"),
+            lowers=say(", and lowers it{where}", where=lowers[0]) if lowers else NOTHING,
             **names,
         )
-    if any(row.winner == one.base for row in rows):
-        return say("{level} in place of {base} lowers {metric}.", **names)
+    if lowers:
+        return say("{level} in place of {base} lowers {metric}{where}.", where=lowers[0], **names)
     return say(
         "Whether the {factor} is the bottleneck is not decided: {level} in place of {base} is too "
         "close to call in {metric}.",
         **names,
+    )
+
+
+def _in_some(n: int, rows: Sequence[Comparison], which: str) -> Sentence:
+    """In how many settings; nothing where that is in all of them."""
+    if n == len(rows):
+        return NOTHING
+    return say(
+        " in {n} of {all} settings",
+        n=count(n, which),
+        all=count(len(rows), "settings compared"),
     )
 
 
@@ -234,12 +241,8 @@ def _with_factor(one: Replaced) -> Name:
 
 
 def _loss_change(one: Replaced, pair: PairEffect) -> Sentence:
-    """What is left of a loss, at each setting where there was any."""
-    known = [
-        (context, change)
-        for context, row in zip(pair.contexts, pair.rows, strict=True)
-        if (change := one.change(pair, row)) is not None and any(change)
-    ]
+    """What is left of a loss, at each setting where that differs from what it was."""
+    known = one.changes(pair)
     factors = [
         name
         for name in dict.fromkeys(name for context, _ in known for name in context)

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
+from typing import Literal
 
 IP_TCP_HEADER_BYTES = 40
 """IPv4 (RFC 791, 3.1) and TCP (RFC 9293, 3.1), without options."""
@@ -406,9 +407,15 @@ def _is_exact(value: int, worth: int) -> bool:
     return value >= worth and value * 10**12 % worth == 0 and value < 10**18
 
 
-def _plain(number: Decimal) -> str:
-    text = format(number, "f")
+def _plain(number: Decimal, separator: Literal["", ","] = "") -> str:
+    text = format(number, f"{separator}f")
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def format_number(value: float, separator: Literal["", ","] = "") -> str:
+    """A number with all its digits and no powers of ten: 1000000, 0.0001234567; `separator` parts
+    thousands."""
+    return _plain(Decimal(repr(float(value))), separator)
 
 
 def format_count(number: int, noun: str) -> str:

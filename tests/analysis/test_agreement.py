@@ -40,6 +40,7 @@ def test_a_published_zero_has_an_error_and_no_percentage() -> None:
     assert found.rows[0].error == 3
     assert found.rows[0].error_pct is None
     assert found.median_abs_pct == 50
+    assert (found.compared, [row.x for row in found.off_zero]) == (1, [1])
 
 
 def test_nothing_to_compare_is_missing_and_not_a_perfect_score() -> None:
@@ -71,6 +72,19 @@ def test_the_order_of_two_levels_is_compared_where_both_differ_clearly() -> None
     assert found is not None
     assert (found.compared, found.same, found.contradicted) == (3, 1, True)
     assert order_agreement(beside((1, 1)), beside((1, 1), level="b"), margin_pct=2.0) is None
+
+
+def test_an_order_that_the_runs_leave_open_is_not_compared() -> None:
+    """The second row: 9 and 6, each with a variance of the mean of 4, two runs of each."""
+
+    def of(level: str, *values: float) -> Agreement:
+        rows = [Beside(1, values[0], exactly(values[1]))]
+        rows.append(Beside(2, values[2], Estimate(values[3], 4.0, 1, 2, "run")))
+        return agreement(DROPS, level, rows)
+
+    found = order_agreement(of("a", 10, 12, 10, 9), of("b", 20, 30, 20, 6), margin_pct=2.0)
+    assert found is not None
+    assert (found.compared, found.same) == (1, 1)
 
 
 def test_a_base_of_percentages_has_no_error_by_the_last_digit_of_a_float() -> None:

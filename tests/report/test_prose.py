@@ -153,6 +153,31 @@ def test_one_run_a_cell_gives_no_verdict(tmp_path: Path) -> None:
     assert "overtakes" not in text_of(points[:1])
 
 
+def test_levels_without_a_value_at_the_same_place_are_not_said_to_have_one_run(
+    tmp_path: Path,
+) -> None:
+    def apart(planned: Run) -> RunRecord | None:
+        """One switch has runs with two servers, the other one with four."""
+        is_first = planned.treatment["switch"] == "arista-7124s"
+        return record(planned) if is_first == (planned.treatment["servers"] == 2) else None
+
+    rest = (
+        "factors: {switch: [arista-7124s, nexus-5010], servers: [2, 4]}\nreplicates: 3\n"
+        "compare: {factor: switch, base: nexus-5010, noise: 2 %}\n"
+    )
+    text = study_text(rest, switch='"${switch}"', servers='"${servers}"')
+    for maker, why in (
+        (apart, "arista-7124s and nexus-5010 were not measured at the same levels."),
+        (failed, "No run gives the completion time of arista-7124s or nexus-5010."),
+    ):
+        folder = tmp_path / maker.__name__
+        folder.mkdir()
+        result = analyse(from_text(folder, text, maker))
+        (first, *_) = conclusions(result.cases[0].panels[0])
+        assert (first.lead, text_of([first])) == ("No verdict", why)
+        assert why in text_of(summary(result))
+
+
 @pytest.mark.parametrize(
     ("iterations", "why"),
     [("5", "25 iterations of the 299 that carry it"), ("80", "Single runs have too few samples")],

@@ -224,6 +224,15 @@ def test_probes_that_repaired_losses_are_counted(tmp_path: Path) -> None:
     assert "neither switches nor receive rings dropped anything there" in told
 
 
+def test_repairs_by_probes_of_the_warm_up_are_not_more_than_there_were_probes(
+    tmp_path: Path,
+) -> None:
+    result = made_of(
+        tmp_path, lambda planned: quiet(planned, loss_probes=1, loss_probe_recoveries=2)
+    )
+    assert "40 on arista-7124s and 40 on nexus-5010" in why(result)[0]
+
+
 def test_probes_where_packets_were_lost_are_not_said_to_be_needless(tmp_path: Path) -> None:
     result = made_of(
         tmp_path,

@@ -17,6 +17,7 @@ from netstudy.units import (
     UnitError,
     format_duration,
     format_in,
+    format_number,
     format_rate,
     format_size,
     header_bytes,
@@ -261,3 +262,13 @@ def test_a_rough_size_is_in_the_unit_that_people_say(size_bytes: int, text: str)
 def test_millionths_are_written_as_percent_and_read_again() -> None:
     for value in (0, 1, 3_217, 25_000, 1_000_000):
         assert parse_ppm(format_in(FINE_PERCENT, value)) == value
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(1e6, "1000000"), (0.0001234567, "0.0001234567"), (123456789.0, "123456789"), (2.5, "2.5")],
+)
+def test_a_number_is_written_with_all_its_digits(value: float, text: str) -> None:
+    assert format_number(value) == text
+    assert format_number(value, ",").replace(",", "") == text
+    assert format_number(123456789.5, ",") == "123,456,789.5"

@@ -12,8 +12,9 @@ from netstudy.analysis.bootstrap import bootstrap_interval
 from netstudy.analysis.intervals import Estimate, Interval
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.rank import RankCorrelation, rank_correlation
-from netstudy.analysis.ratio import fieller
+from netstudy.analysis.ratio import fieller, p_different
 from netstudy.analysis.samples import Floats
+from netstudy.analysis.verdict import ALPHA
 from netstudy.wire import Level
 
 
@@ -69,8 +70,15 @@ class Agreement:
 
     @property
     def compared(self) -> int:
-        """Rows that have both values."""
-        return sum(row.error is not None for row in self.rows)
+        """Rows that have both values, and a published one other than 0, which errors are told in
+        percent of."""
+        return sum(row.error_pct is not None for row in self.rows)
+
+    @property
+    def off_zero(self) -> tuple[Beside, ...]:
+        """Rows with a published 0 and another value of the study's own: no percentage tells of
+        them."""
+        return tuple(row for row in self.rows if row.published == 0 and row.own)
 
     @property
     def median_abs_pct(self) -> float | None:
@@ -183,7 +191,7 @@ def order_agreement(
     signs = [
         (
             _sign(row.published, other.published, margin_pct),
-            _sign(row.own, other.own, margin_pct),
+            _own_sign(row.estimate, other.estimate, margin_pct),
         )
         for row in level.rows
         if (other := others.get(row.x)) is not None
@@ -193,6 +201,15 @@ def order_agreement(
         return None
     same = sum(p == own for p, own in clear)
     return OrderAgreement(level.metric, level.level, base.level, len(clear), same)
+
+
+def _own_sign(a: Estimate | None, b: Estimate | None, margin_pct: float | None) -> int:
+    """The same of the study's own values; 0 too where runs scatter so much that the order is
+    open."""
+    p = None if a is None or b is None else p_different(a, b)
+    if a is None or b is None or (p is not None and p >= ALPHA):
+        return 0
+    return _sign(a.value, b.value, margin_pct)
 
 
 def _sign(a: float | None, b: float | None, margin_pct: float | None) -> int:

@@ -214,13 +214,14 @@ def _by_percentiles(
     cell: CellRow, workload: WorkloadAnalysis, min_rto_ms: float
 ) -> tuple[int | None, int, int] | None:
     """The same where samples do not tell of timeouts: the 99th percentile is about one minimum RTO
-    above the median, and the cell has no timeout at all."""
+    above the median, which is not beyond that itself, and the cell has no timeout at all."""
     assert workload.tail is not None, "the caller has looked"
     middle, late = (cell.value(metric) for metric in workload.tail)
     if middle is None or late is None or cell.value(workload.timeouts) != 0:
         return None
-    beyond = (late - middle) * _MS_PER[workload.tail[1].unit] / min_rto_ms
-    if not NEAR[0] <= beyond < NEAR[1]:
+    a_unit = _MS_PER[workload.tail[1].unit] / min_rto_ms
+    beyond = (late - middle) * a_unit
+    if middle * a_unit > 1 or not NEAR[0] <= beyond < NEAR[1]:
         return None
     again = cell.value(workload.retransmissions)
     return None, 0, int(bool(again))

@@ -20,6 +20,7 @@ from netstudy.report.markdown import pipe_table
 from netstudy.report.refs import Name, say
 from netstudy.report.tables import Group, Table, numeric_level
 from netstudy.study.levels import level_text
+from netstudy.units import format_number
 
 CASES = "cases"
 """Column with the test cases that use a cell, if the study has several."""
@@ -85,7 +86,7 @@ def requirements_as_data(found: Sequence[CheckedRequirement]) -> list[dict[str, 
     """The requirements of a study, their levels, the outcome, and the value of the worst cell."""
     return [
         {
-            "that": f"{one.bound.metric} {one.bound.sign} {one.bound.value:g}",
+            "that": f"{one.bound.metric} {one.bound.sign} {format_number(one.bound.value)}",
             "at": {factor: list(levels) for factor, levels in one.at.items()},
             "outcome": one.outcome,
             "cells": len(one.cells),

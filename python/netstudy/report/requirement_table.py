@@ -12,6 +12,7 @@ from netstudy.report.prose.change import told_apart
 from netstudy.report.refs import Name, Number, say
 from netstudy.report.tables import Group, Table, Value, bare_interval, lacking_text
 from netstudy.study.outcome import Bound
+from netstudy.units import format_number
 from netstudy.wire import Level
 
 
@@ -74,7 +75,7 @@ def condition_text(one: CheckedRequirement) -> str:
 
 def bound_text(bound: Bound, metric: Metric | None) -> str:
     """A bound with the unit of its metric."""
-    number = with_unit(f"{bound.value:g}", metric.unit if metric else "")
+    number = with_unit(format_number(bound.value, ","), metric.unit if metric else "")
     return f"{bound.metric} {bound.sign} {number}"
 
 

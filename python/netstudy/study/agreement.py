@@ -9,7 +9,10 @@ from typing import Annotated, Any
 
 from netstudy.documents.fields import Scalar, Text, Typed
 from netstudy.study.vocabulary import STANDARD_FIGURES, split_metric
+from netstudy.units import format_number
 
+_ROUNDING = 1e-12
+"""10 % more than 0.7 is not exactly 0.77 in floating point."""
 _NUMBER = r"\d+(?:\.\d+)?"
 _BAND = re.compile(rf"(?:(?P<pct>{_NUMBER})\s*%)?(?P<both>\s*or\s*)?(?P<absolute>{_NUMBER})?")
 
@@ -35,7 +38,7 @@ class Band:
 
     def holds(self, first: float, second: float) -> bool:
         """Whether the second value lies inside."""
-        return abs(second - first) <= self.reach(first)
+        return abs(second - first) <= self.reach(first) * (1 + _ROUNDING)
 
     def reach(self, first: float) -> float:
         """The largest distance from the first value that is inside."""
@@ -44,8 +47,8 @@ class Band:
 
     def __str__(self) -> str:
         """As it may be written."""
-        relative = None if self.pct is None else f"{self.pct:g} %"
-        absolute = None if self.absolute is None else f"{self.absolute:g}"
+        relative = None if self.pct is None else f"{format_number(self.pct)} %"
+        absolute = None if self.absolute is None else format_number(self.absolute)
         return " or ".join(part for part in (relative, absolute) if part is not None)
 
 

@@ -40,6 +40,7 @@ from netstudy.report.prose.words import (
     at_levels,
     in_words,
     named,
+    not_compared,
     overtakings,
     things,
     why_no_verdict,
@@ -211,7 +212,7 @@ def _two_levels(found: PanelResult, table: VerdictTable) -> Iterator[Sentence]:
         yield say("{why}.", why=why_no_verdict(table))
         return
     if not rows:
-        yield say("{a} and {b} were not measured at the same levels.", **_both(table))
+        yield not_compared(table)
         return
     if all(row.within_one_run for row in rows):
         yield _one_run(table)

@@ -28,6 +28,7 @@ from netstudy.report.prose.words import (
     at_levels,
     in_panel,
     named,
+    not_compared,
     overtakings,
     point,
     why_no_verdict,
@@ -51,7 +52,10 @@ def conclusions(found: PanelResult) -> list[Point]:
 def verdict_points(found: PanelResult, table: VerdictTable) -> list[Point]:
     """The points for the executive summary: the winner at each level, its lead, undecided rows."""
     panel = found.panel
-    if all(row.within_one_run for row in table.rows if row.difference is not None):
+    measured = [row for row in table.rows if row.difference is not None]
+    if not measured and not any(row.lacking for row in table.rows):
+        return point("No verdict", [not_compared(table)])
+    if all(row.within_one_run for row in measured):
         return point("No verdict", _one_run(panel, table))
     return [
         *point(

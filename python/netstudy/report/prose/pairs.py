@@ -10,7 +10,7 @@ from netstudy.analysis.verdict import Comparison
 from netstudy.report.cellrefs import count, metric_number, plain, treatment_text
 from netstudy.report.numbers import level_text, listed, number_text
 from netstudy.report.prose.change import Change, ahead_of, change_of, is_time, lead
-from netstudy.report.prose.words import NOTHING, held_levels, named, things
+from netstudy.report.prose.words import NOTHING, held_levels, named, not_compared, things
 from netstudy.report.refs import Name, Number, Sentence, aside, join, say
 from netstudy.wire import Level, Treatment
 
@@ -24,7 +24,7 @@ def pair_sentence(pair: PairEffect, held: Treatment | None = None) -> Sentence:
     where = held_levels(held or {})
     measured = _measured(pair)
     if not measured:
-        return say("{a} and {b} were not measured at the same levels.", **_both(pair))
+        return not_compared(pair)
     if all(row.outcome == "same" for row in measured):
         return say(
             "{a} and {b} are equal in {metric}{n}{held}.",

@@ -16,10 +16,11 @@ from netstudy.report.cellrefs import (
     count,
     interval_text,
     level_name,
+    metric_number,
     percent,
     plain,
 )
-from netstudy.report.numbers import full_level
+from netstudy.report.numbers import full_level, number_text
 from netstudy.report.prose.words import NOTHING, at_level, in_panel, on_level
 from netstudy.report.refs import Name, Number, Sentence, join, say
 from netstudy.units import rough_size
@@ -35,6 +36,7 @@ def against_published(found: PanelResult, margin_pct: float | None) -> list[Sent
     panel, reference = found.panel, found.reference
     return [
         *_of_panel(found),
+        *_off_zero(found),
         *_deviations(found, margin_pct or _LARGE_PCT),
         *_law(panel, reference),
         *_resent(found, reference.agreements),
@@ -158,6 +160,28 @@ def _fitted(panels: Sequence[PanelResult]) -> Iterator[Sentence]:
             rows=Name("value" if len(own) == 1 else "values"),
             row=worst.named(),
             error=worst.error(),
+        )
+
+
+def _off_zero(found: PanelResult) -> Iterator[Sentence]:
+    """The study's own values where 0 was published, of which no error in percent tells."""
+    assert found.reference is not None, "without published values there is nothing to say"
+    panel, here = found.panel, found.reference.here
+    parts = [
+        say(
+            "{row}: {value}",
+            row=_Row(panel, one, row, here).named(),
+            value=metric_number(row.own or 0.0, one.metric, f"{here}, {one.metric.name}"),
+        )
+        for one in found.reference.agreements
+        for row in one.off_zero
+        if number_text(row.own or 0.0, one.metric.decimals) != number_text(0.0, one.metric.decimals)
+    ]
+    if parts:
+        yield say(
+            "Where the published value is zero, no error in percent tells of the study’s own: "
+            "{rows}.",
+            rows=join(parts),
         )
 
 

@@ -100,9 +100,9 @@ def probes(found: PanelResult) -> Iterator[Sentence]:
         found,
         lambda one: bool(one.probe_repairs),
         lambda one: say(
-            "{repaired} of {n}",
+            "{repaired}{of}",
             repaired=count(one.probe_repairs or 0, "losses that a tail loss probe repaired"),
-            n=count(one.probes or 0, "tail loss probes"),
+            of=_of_probes(one),
         ),
     )
     if not parts:
@@ -119,6 +119,14 @@ def probes(found: PanelResult) -> Iterator[Sentence]:
         if drops_nothing
         else NOTHING,
     )
+
+
+def _of_probes(one: Signals) -> Sentence:
+    """Of how many; nothing where there are fewer: those sent before the measuring phase are not
+    counted, and their repairs may fall into it."""
+    if (one.probes or 0) < (one.probe_repairs or 0):
+        return NOTHING
+    return say(" of {n}", n=count(one.probes or 0, "tail loss probes"))
 
 
 def explained_waits(found: PanelResult) -> Iterator[Sentence]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from netstudy.analysis.effects import PairEffect
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.study_result import StudyResult
 from netstudy.analysis.verdict import VerdictTable
@@ -196,6 +197,18 @@ def point(lead: str, sentences: Iterable[Sentence]) -> list[Point]:
     """A list with the point, or an empty one without sentences."""
     found = tuple(sentences)
     return [Point(lead, found)] if found else []
+
+
+def not_compared(found: VerdictTable | PairEffect) -> Sentence:
+    """Why two levels have no values to compare: they met nowhere, or no run gave any."""
+    levels = {
+        "a": named(found.factor, found.level),
+        "b": named(found.factor, found.base),
+        "metric": Name(found.metric.label),
+    }
+    if any(value is not None for row in found.rows for value in (row.value, row.base_value)):
+        return say("{a} and {b} were not measured at the same levels.", **levels)
+    return say("No run gives the {metric} of {a} or {b}.", **levels)
 
 
 def why_no_verdict(table: VerdictTable) -> Sentence:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -129,6 +130,21 @@ def test_a_size_law_stands_on_logarithmic_axes_with_its_levels(tmp_path: Path) -
     assert "1 GB" in charts.svg(found, charts.WIDE).replace("\u00a0", " ")
     # 2 ms and 1 µs a kB: 8 Gbit/s; runs differ by about 1 %
     assert "bandwidth 8" in str(figure.caption) or "bandwidth 7.9" in str(figure.caption)
+
+
+def test_quantities_on_a_linear_axis_stand_at_their_places_by_their_names(tmp_path: Path) -> None:
+    """1 MB and 2 MB are too near to each other for both labels, and the longest is the last."""
+    figure = "{x: block, y: completion_ms_mean}"
+    text = study_text(
+        f"factors: {{block: [1 MB, 2 MB, 20 MB, 40 MB]}}\nreplicates: 3\nfigures: [{figure}]\n",
+        block='"${block}"',
+    )
+    made = from_text(tmp_path, text, records(lambda block: float(block.split()[0])))
+    _, found = only(document(made, analyse(made)))
+    assert not found.x_log
+    for size in (charts.WIDE, charts.NARROW):
+        labels = re.findall(r"<text[^>]*>(\d+.MB|[\d,]*000)</text>", charts.svg(found, size))
+        assert [label.replace("\u00a0", " ") for label in labels] == ["2 MB", "20 MB", "40 MB"]
 
 
 def test_a_course_of_what_no_sampler_reads_is_refused_by_name(tmp_path: Path) -> None:

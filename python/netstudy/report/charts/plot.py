@@ -7,8 +7,11 @@ is a row of one table, because the panels of a facet share one: `kind` tells the
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -130,17 +133,16 @@ class Drawn:
                 "axis": axis,
             }
         levels = sorted({row["x"] for row in self.points})
-        step = max(1, -(-len(levels) // (size.width // 28)))
         span = levels[-1] - levels[0] or 1
-        axis = {"values": levels[::-1][::step][::-1], "format": NUMBERS, "grid": False}
-        scale: Spec = {
-            "domain": [levels[0] - span * 0.02, levels[-1] + span * 0.02],
-            "nice": False,
-            **zoomed("x", live=live),
-        }
+        domain = [levels[0] - span * 0.02, levels[-1] + span * 0.02]
+        scale: Spec = {"domain": domain, "nice": False, **zoomed("x", live=live)}
         if self.x_log:
             scale |= {"type": "log", "domain": [levels[0] / 1.2, levels[-1] * 1.2]}
-            axis |= {"labelExpr": f"({_names(self.points)})[datum.value] || datum.label"}
+        axis = {"values": self._labelled_levels(levels, size), "format": NUMBERS, "grid": False}
+        if self._level_names:
+            axis |= {"labelExpr": f"({_as_object(self._level_names)})[datum.value] || datum.label"}
+        if self._is_flush:
+            axis["labelFlush"] = size.width // 20
         return {
             "field": "x",
             "type": "quantitative",
@@ -148,6 +150,35 @@ class Drawn:
             "scale": scale,
             "axis": axis,
         }
+
+    @cached_property
+    def _level_names(self) -> Mapping[float, str]:
+        """Levels along x that are quantities, by their places, as a study spells them: 20 ms."""
+        return {row["x"]: row["level"] for row in self.points if "level" in row}
+
+    @property
+    def _is_flush(self) -> bool:
+        """Whether labels at the ends of an axis stay within their panel, as long ones beside the
+        next panel's must."""
+        return self.facets is not None and bool(self._level_names)
+
+    def _labelled_levels(self, levels: Sequence[float], size: Size) -> list[float]:
+        """The levels along x whose labels fit beside each other, the largest always."""
+        step = max(1, -(-len(levels) // (size.width // _LABEL_STEP)))
+        placed = [math.log(level) for level in levels] if self.x_log else list(levels)
+        scale = size.width / (placed[-1] - placed[0] or 1)
+        found: list[float] = []
+        left = math.inf
+        for level, at in list(zip(levels, placed, strict=True))[::-1][::step]:
+            text = self._level_names.get(level) or f"{level:,.15g}"
+            width = len(text) * size.font * _LETTER
+            middle = (at - placed[0]) * scale
+            if self._is_flush:
+                middle = min(max(middle, width / 2), size.width - width / 2)
+            if middle + width / 2 <= left:
+                found.insert(0, level)
+                left = middle - width / 2 - size.font / 2
+        return found
 
     def _y(self, kind: str, *, live: bool) -> Spec:
         title = self.y2 if kind == "right" else self.y
@@ -313,6 +344,10 @@ class Drawn:
         )
 
 
+_LABEL_STEP = 28
+"""Least distance of two levels with a label along x, in pixels, where levels are evenly spaced."""
+_LETTER = 0.55
+"""Usual width of a letter, in font sizes."""
 _LABELLED_MAX = 6
 """Lines of a chart that bear their names at their ends; more have a legend."""
 _LABEL_GAP = 0.06
@@ -331,7 +366,6 @@ def _words(align: str, size: Size) -> Spec:
     return {"type": "text", "align": align, "baseline": "top", "fontSize": size.font - 2}
 
 
-def _names(points: Sequence[Row]) -> str:
-    """The levels by their values, as an object of Vega's expressions."""
-    found = {row["x"]: row["level"] for row in points if "level" in row}
-    return "{" + ", ".join(f"'{value:.15g}': '{level}'" for value, level in found.items()) + "}"
+def _as_object(names: Mapping[float, str]) -> str:
+    """Names by their values, as an object of Vega's expressions."""
+    return json.dumps({f"{value:.15g}": name for value, name in names.items()})

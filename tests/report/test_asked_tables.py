@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.analysis.workloads.incast import COMPLETION, GOODPUT
@@ -12,10 +14,11 @@ from netstudy.errors import StudyError
 from netstudy.report.asked_tables import asked_tables
 from netstudy.report.document import document
 from netstudy.report.markdown import pipe_table
-from netstudy.report.pages import render_html
+from netstudy.report.pages import render_html, render_markdown
 from netstudy.report.plaintext import text_table
 from netstudy.report.refs import Number
 from netstudy.report.tables import Table
+from netstudy.report.terminal import print_summary
 from netstudy.store import Folder
 from netstudy.wire import HARDWARE_COUNTERS
 from tests.report.results import from_text, study_text
@@ -136,6 +139,22 @@ def test_a_column_in_percent_of_the_first_row_of_a_named_row_or_of_another_colum
         assert "in % of completion_ms_mean, switch=arista-7124s, servers=4" in median.source
     assert str(table.rows[0][2]) == "100.0"
     assert by > 0
+
+
+def test_the_base_of_100_percent_is_told_in_every_form_of_the_report(tmp_path: Path) -> None:
+    made, result = results_of(
+        tmp_path,
+        "{rows: [switch, servers], columns: completion_ms, normalise: {completion_ms: first row}}",
+    )
+    told = "100 % is completion time, first row"
+    under = f"Completion time: {told}."
+    doc = document(made, result)
+    assert told in render_html(doc).replace("\u00a0", " ")
+    assert under in render_markdown(doc).splitlines()
+    console = Console(file=io.StringIO(), width=100)
+    print_summary(result, console)
+    assert isinstance(console.file, io.StringIO)
+    assert under in console.file.getvalue().splitlines()
 
 
 def test_a_normalised_pivot_has_a_base_in_each_column(tmp_path: Path) -> None:

@@ -218,7 +218,8 @@ class _Layout:
         metric = self._metrics.get(name)
         if metric is None:
             return Group(self._title(name), columns=subs)
-        return Group(self._title(name), self._unit(name), self._note(name, metric), subs)
+        meaning = self._base_text(name, metric) if name in self.asked.normalise else ""
+        return Group(self._title(name), self._unit(name), metric.better, subs, meaning)
 
     def _sub(self, name: str) -> str:
         unit = self._unit(name)
@@ -248,13 +249,6 @@ class _Layout:
         row = ", ".join(f"{f} {level_text(v)}" for f, v in normal.row.items()) or "first row"
         by = self._metrics.get(normal.by) if normal.by else None
         return f"100 % is {by.label if by else metric.label}, {row}"
-
-    def _note(self, name: str, metric: Metric) -> str:
-        """The better direction, and the base of 100 %."""
-        if name not in self.asked.normalise:
-            return metric.better
-        base = self._base_text(name, metric)
-        return "; ".join(part for part in (base, metric.better) if part)
 
     # ---- cells
 

@@ -75,7 +75,7 @@ def _tables(tables: Sequence[Table]) -> Iterator[str]:
         if len(tables) > 1:
             yield f"**{text(table.caption)}**"
         yield pipe_table(table)
-        yield from map(text, table.notes)
+        yield from map(text, table.footnotes)
 
 
 def _beside_published(doc: Document) -> Iterator[str]:

@@ -53,9 +53,16 @@ class Group:
 
     heading: str
     unit: str = ""
-    note: str = ""
-    """The better direction, or a property that the columns share."""
+    better: str = ""
+    """The better direction."""
     columns: tuple[str, ...] = ()
+    meaning: str = ""
+    """What the values are: their base of 100 %, or what is divided by what."""
+
+    @property
+    def note(self) -> str:
+        """What stands beside the heading, where there is room for it."""
+        return "; ".join(part for part in (self.meaning, self.better) if part)
 
     @property
     def width(self) -> int:
@@ -75,6 +82,12 @@ class Table:
     sortable: bool = True
     notes: tuple[str | Sentence, ...] = ()
     """Sentences under the table: each with the mark of its cells, or of the whole table."""
+
+    @property
+    def footnotes(self) -> tuple[str | Sentence, ...]:
+        """All that stands under the table where headings have no room for a note."""
+        meanings = (f"{one.heading}: {one.meaning}." for one in self.groups if one.meaning)
+        return (*meanings, *self.notes)
 
     @property
     def starts(self) -> frozenset[int]:
@@ -125,7 +138,7 @@ def results_table(
     """
     levels = panel.series_levels
     subs = () if panel.series is None else tuple(level_text(level) for level in levels)
-    head = Group(panel.x or panel.series or "", note="")
+    head = Group(panel.x or panel.series or "")
     groups = [Group(m.title, m.unit, m.better, subs) for m in metrics]
     digits = {metric: cellrefs.column_decimals(panel.cells.values(), metric) for metric in metrics}
     rows = tuple(
@@ -159,12 +172,12 @@ def verdicts_table(verdicts: VerdictTable, table_id: str, caption: Sentence) -> 
     pair = (level_text(verdicts.level), level_text(verdicts.base))
     head = () if verdicts.x is None else (Group(verdicts.x),)
     change: tuple[Group, ...] = (
-        Group("Ratio", note=f"{pair[0]} ÷ {pair[1]}", columns=("ratio", "95 % interval")),
+        Group("Ratio", columns=("ratio", "95 % interval"), meaning=f"{pair[0]} ÷ {pair[1]}"),
         Group("Change", "%"),
     )
     if metric.is_share:  # a change of a percentage in percent would be misread
-        columns, note = ("difference", "95 % interval"), f"{pair[0]} − {pair[1]}"
-        change = (Group("Difference", "percentage points", note, columns),)
+        columns, minus = ("difference", "95 % interval"), f"{pair[0]} − {pair[1]}"
+        change = (Group("Difference", "percentage points", columns=columns, meaning=minus),)
     groups = (
         *head,
         Group(metric.title, metric.unit, columns=pair),
@@ -279,7 +292,7 @@ def causes_table(panel: Panel, found: Causes, table_id: str, caption: Sentence) 
         Group("Looked at"),
         Group("n"),
         Group("Spearman’s rho", columns=("rho", "interval")),
-        Group("p", note="after Holm"),
+        Group("p", meaning="after Holm"),
         Group("Link"),
     )
     return Table(

@@ -240,7 +240,7 @@ def print_table(console: Console, table: Table) -> None:
         text = Text.assemble(*((words, _style(value)) for words, value in line))
         text.rstrip()
         console.print(text, soft_wrap=True)
-    for note in table.notes:
+    for note in table.footnotes:
         _wrapped(console, "", str(note))
     _print(console, "")
 

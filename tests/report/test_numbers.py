@@ -1,10 +1,10 @@
-"""Numbers as text: decimals with which values that differ differ in print."""
+"""Numbers as text: decimals with which values that differ differ in print, levels with nouns."""
 
 from __future__ import annotations
 
 import pytest
 
-from netstudy.report.numbers import telling_decimals
+from netstudy.report.numbers import counted, telling_decimals
 
 
 def about(value: float, half: float) -> tuple[float, float, float]:
@@ -30,3 +30,22 @@ def test_decimals_tell_apart_what_differs_beyond_its_noise(
 
 def test_no_column_has_more_than_six_decimals() -> None:
     assert telling_decimals([about(1e-9, 0.0), about(2e-9, 0.0)], 1) == 6
+
+
+@pytest.mark.parametrize(
+    ("factor", "text", "said"),
+    [
+        ("servers", "1", "1 server"),
+        ("servers", "23", "23 servers"),
+        ("cpus", "1", "1 cpu"),
+        ("switches", "1", "1 switch"),
+        ("classes", "1", "1 class"),
+        ("class", "1", "class 1"),
+        ("loss", "3", "loss 3"),
+        ("bus", "2", "bus 2"),
+        ("qos", "1", "qos 1"),
+        ("rate", "600", "rate 600"),
+    ],
+)
+def test_only_a_plural_counts_things(factor: str, text: str, said: str) -> None:
+    assert counted(factor, text).replace("\u00a0", " ") == said

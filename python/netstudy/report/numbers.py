@@ -91,9 +91,24 @@ def duration_text(duration_ns: int) -> str:
 
 def counted(factor: str, text: str) -> str:
     """Levels of a factor in a sentence: "23 servers", "1 server", "rate 600"."""
-    if not factor.endswith("s"):
+    one = _singular(factor)
+    if one is None:
         return f"{factor}{NO_BREAK}{text}"
-    return f"{text}{NO_BREAK}{factor[:-1] if text == '1' else factor}"
+    return f"{text}{NO_BREAK}{one if text == '1' else factor}"
+
+
+_ENDINGS_OF_ONE = ("ss", "us", "is", "bias", "alias", "dns", "tls", "os", "series")
+"""Of names of factors that end in s and are no plural: loss, bus, basis, qos."""
+_PLURALS = ("cpus", "gpus", "vcpus")
+"""Plurals that have such an ending."""
+
+
+def _singular(factor: str) -> str | None:
+    """The name of one of the things that a factor counts; None for a factor that counts none."""
+    is_plural = factor.endswith(_PLURALS) or not factor.endswith(_ENDINGS_OF_ONE)
+    if not factor.endswith("s") or not is_plural:
+        return None
+    return factor[:-2] if factor.endswith(("sses", "xes", "tches", "shes")) else factor[:-1]
 
 
 _SAYS_LITTLE = ("on", "off", "yes", "no", "none", "true", "false")

@@ -77,6 +77,30 @@ def test_the_crossover_is_not_hidden(told: StudyResult) -> None:
     assert "nexus-5010 overtakes arista-7124s at 5 servers." in text
 
 
+@pytest.mark.parametrize("is_equal_at_two", [True, False])
+def test_a_level_is_ahead_throughout_only_if_it_is_ahead_everywhere(
+    tmp_path: Path, is_equal_at_two: bool
+) -> None:
+    def made(planned: Run) -> RunRecord:
+        servers = int(planned.treatment["servers"])
+        is_slow = planned.treatment["switch"] == "arista-7124s"
+        time = 10.0 * servers * (1 if servers == 2 and is_equal_at_two else 1 + is_slow)
+        n = planned.count("measure")
+        zeros = np.zeros(n, dtype=int)
+        times = np.full(n, time * (1 + 0.001 * (planned.replicate - 2)))
+        return from_samples(planned, times, zeros, zeros, zeros)
+
+    rest = "factors: {switch: [arista-7124s, nexus-5010], servers: [2, 4, 8]}\nreplicates: 3\n"
+    text = study_text(
+        f"{rest}compare: {{factor: switch, base: nexus-5010, noise: 2 %}}\n",
+        switch='"${switch}"',
+        servers='"${servers}"',
+    )
+    result = analyse(from_text(tmp_path, text, made))
+    told = text_of(conclusions(result.cases[0].panels[0]))
+    assert ("nexus-5010 is ahead throughout." in told) is not is_equal_at_two
+
+
 def test_percentages_come_from_the_table_and_not_from_rounded_ratios(told: StudyResult) -> None:
     text = text_of(conclusions(told.cases[0].panels[0]))
     assert "At the end of the range, 23 servers: 140.5 ms on nexus-5010 against 379.1 ms" in text

@@ -147,9 +147,9 @@ def _crossovers(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
     if panel.x is None or not panel.x_numeric:
         return
     yield from overtakings(panel, table)
-    decided = [row for row in table.rows if row.winner is not None]
-    if not table.crossovers and len(decided) > 1:
-        yield say("{level} is ahead throughout.", level=named(table.factor, decided[0].winner))
+    winners = {row.winner for row in table.rows}
+    if len(table.rows) > 1 and len(winners) == 1 and None not in winners:
+        yield say("{level} is ahead throughout.", level=named(table.factor, winners.pop()))
 
 
 def _sizes(found: PanelResult, table: VerdictTable) -> Iterator[Sentence]:

@@ -16,11 +16,11 @@ from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.analysis.workloads.incast import COMPLETION, DROPS, GOODPUT
 from netstudy.report.document import document
 from netstudy.report.numbers import full_level
-from netstudy.report.prose.answer import WORDS_MAX, answer
+from netstudy.report.prose.answer import WORDS_MAX, answer, in_order, led, within
 from netstudy.report.prose.change import Change, ahead_of, lead, told_apart
 from netstudy.report.prose.summary import WORDS_MAX as SUMMARY_WORDS_MAX
 from netstudy.report.prose.summary import summary
-from netstudy.report.refs import Name, Number
+from netstudy.report.refs import Name, Number, say
 from netstudy.store import Folder
 from netstudy.wire import Level, Run, RunRecord
 from tests.report.results import from_text, study_text
@@ -209,6 +209,16 @@ cases:
 replicates: 5
 compare: {factor: control, base: reno, noise: 3 %}
 """
+
+
+def test_what_a_conclusion_goes_on_with_does_not_stand_without_its_finding() -> None:
+    finding, other = say("The link is full."), say("Nothing decides between the links.")
+    beside, again, more = *(say("Not measured: CPUs.") for _ in "ab"), say("More would.")
+    both = [*in_order([finding, beside]), *in_order([other, again, more])]
+    assert within(both) == [finding, beside, other, more]
+    assert within(both, 10) == [finding, beside]
+    assert within(in_order([other, beside]), 5, first_always=False) == []
+    assert within(led([finding, other, beside]), 7) == [finding, beside]
 
 
 def test_each_case_has_a_line_and_then_by_how_much(tmp_path: Path) -> None:

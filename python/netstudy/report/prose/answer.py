@@ -58,18 +58,17 @@ def answer(result: StudyResult) -> list[Sentence]:
     # The first sentence of every case, then by how much, as far as there is room.
     alike = _cases_alike(result)
     others = [case for case in result.cases if not any(case is one.case for one in alike)]
-    first, *more = [
-        [
-            say("{case}: {text}", case=Name(case.name), text=text)
-            for case, text in zip(others, turn, strict=True)
-            if text
-        ]
-        for turn in zip_longest(*(_case_in_brief(result, case) for case in others))
-    ] or [[]]
-    first += _alike(alike)
-    if sum(len(str(sentence).split()) for sentence in first) > WORDS_MAX:
-        first = [sentence.without_asides() for sentence in first]
-    return within(chain(first, *more))
+    briefs = [
+        [say("{case}: {text}", case=Name(case.name), text=text) for text in brief]
+        for case in others
+        if (brief := [*_case_in_brief(result, case)])
+    ]
+    said_alike = [*_alike(alike)]
+    if words_in([*(brief[0] for brief in briefs), *said_alike]) > WORDS_MAX:
+        briefs = [[first.without_asides(), *more] for first, *more in briefs]
+        said_alike = [sentence.without_asides() for sentence in said_alike]
+    first_of_each = alone([*(brief[0] for brief in briefs), *said_alike])
+    return within(chain(first_of_each, *(islice(led(brief), 1, None) for brief in briefs)))
 
 
 @dataclass(frozen=True)
@@ -119,28 +118,65 @@ def _alike(found: Sequence[_CaseAlike]) -> Iterator[Sentence]:
         yield say(template, metric=Name(metric.label), equal=equal, open=open_)
 
 
-def within(
-    sentences: Iterable[Sentence], words_max: int = WORDS_MAX, *, first_always: bool = True
-) -> list[Sentence]:
-    """The sentences that fit into a number of words; `first_always`: the first fits in any case."""
-    found: list[Sentence] = []
-    left = words_max
+@dataclass(frozen=True)
+class Weighed:
+    """A sentence that is put in if there is room."""
+
+    sentence: Sentence
+    after: Sentence | None = None
+    """The sentence without which it would lack its subject; None: it stands alone."""
+
+
+def alone(sentences: Iterable[Sentence]) -> Iterator[Weighed]:
+    """Sentences that stand alone."""
+    return map(Weighed, sentences)
+
+
+def led(sentences: Iterable[Sentence]) -> Iterator[Weighed]:
+    """Sentences that all speak of the subject of the first."""
+    first = None
     for sentence in sentences:
-        words = len(str(sentence).split())
-        if words <= left or (first_always and not found):
-            found.append(sentence)
+        yield Weighed(sentence, first)
+        first = first or sentence
+
+
+def in_order(sentences: Iterable[Sentence]) -> Iterator[Weighed]:
+    """Sentences that each go on from the one before."""
+    before = None
+    for sentence in sentences:
+        yield Weighed(sentence, before)
+        before = sentence
+
+
+def within(
+    weighed: Iterable[Weighed], words_max: int = WORDS_MAX, *, first_always: bool = True
+) -> list[Sentence]:
+    """The sentences that fit into a number of words, none twice; `first_always`: the first fits in
+    any case."""
+    found: dict[str, Sentence] = {}
+    said: list[Sentence] = []
+    left = words_max
+    for one in weighed:
+        text, words = str(one.sentence), words_in([one.sentence])
+        if one.after is not None and not any(one.after is sentence for sentence in said):
+            continue
+        if text in found:
+            said.append(one.sentence)
+        elif words <= left or (first_always and not found):
+            said.append(one.sentence)
+            found[text] = one.sentence
             left -= words
-    return found
+    return list(found.values())
 
 
-def words_of(one: Point) -> int:
-    """How many words a point has."""
-    return sum(len(str(sentence).split()) for sentence in one.sentences)
+def words_in(sentences: Iterable[Sentence]) -> int:
+    """How many words these sentences have."""
+    return sum(len(str(sentence).split()) for sentence in sentences)
 
 
 def _case_in_brief(result: StudyResult, case: CaseResult) -> Iterator[Sentence]:
     """Of a test case among others: its first sentence, and the largest lead of one level."""
-    yield from islice(_case(result, case), 1)
+    yield from (one.sentence for one in islice(_case(result, case), 1))
     tables = _deciding(result, case)
     decided = tables[0].with_outcome("different") if len(tables) == 1 else ()
     if decided:
@@ -156,32 +192,32 @@ def _deciding(result: StudyResult, case: CaseResult) -> list[VerdictTable]:
     return [table for table in tables if table.metric == result.deciding]
 
 
-def _case(result: StudyResult, case: CaseResult) -> Iterator[Sentence]:
+def _case(result: StudyResult, case: CaseResult) -> Iterator[Weighed]:
     """The sentences of a test case, the weightiest first."""
     tables = _deciding(result, case)
     whole = result.effects[case.name]
     if not tables:
-        own = map(sentences_of, _drawn(result, case))
+        own = (in_order(sentences_of(one)) for one in _drawn(result, case))
         yield from (one for turn in zip_longest(*own) for one in turn if one is not None)
     if case.loops:
-        yield from map(loop_sentence, case.loops)
+        yield from alone(map(loop_sentence, case.loops))
     if len(tables) == 1:
         compared = next(found for found in case.panels if tables[0] in found.verdicts)
-        yield from _two_levels(compared, tables[0])
+        yield from led(_two_levels(compared, tables[0]))
     elif tables and whole is not None and result.comparing is not None:
-        yield from _compared(result.comparing.factor, whole)
+        yield from alone(_compared(result.comparing.factor, whole))
     elif whole is not None and whole.ranked:
-        yield from _factors(whole, _load(case))
+        yield from alone(_factors(whole, _load(case)))
     elif not case.loops:
-        yield from _observed(case, alone=len(result.cases) == 1)
+        yield from alone(_observed(case, is_alone=len(result.cases) == 1))
     for found in case.panels:
-        yield from (in_words(found.panel, one) for one in out_of_order(found, result))
+        yield from alone(in_words(found.panel, one) for one in out_of_order(found, result))
     if tables:
         # A replaced part is stronger evidence of a limit than an observed load, so it comes first.
         weighed = sorted(
             _drawn(result, case), key=lambda one: not isinstance(one.drawn[0], Replaced)
         )
-        yield from (sentences_of(one)[0] for one in weighed)
+        yield from alone(sentences_of(one)[0] for one in weighed)
 
 
 def _drawn(result: StudyResult, case: CaseResult) -> list[Concluded]:
@@ -189,9 +225,9 @@ def _drawn(result: StudyResult, case: CaseResult) -> list[Concluded]:
     return [one for one in result.concluded if one.case == case.name and one.drawn]
 
 
-def _observed(case: CaseResult, *, alone: bool) -> Iterator[Sentence]:
+def _observed(case: CaseResult, *, is_alone: bool) -> Iterator[Sentence]:
     """What is seen where nothing is compared: the first observation of each panel, then others."""
-    if len(case.panels) == 1 or not alone:
+    if len(case.panels) == 1 or not is_alone:
         yield from key_observations(case.panels[0])
         return
     each = [

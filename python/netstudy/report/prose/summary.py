@@ -12,7 +12,7 @@ from netstudy.analysis.requirements import CheckedRequirement
 from netstudy.analysis.study_result import PanelResult, StudyResult
 from netstudy.report.cellrefs import count, treatment_text
 from netstudy.report.expectation_table import expectation_text
-from netstudy.report.prose.answer import answer, within, words_of
+from netstudy.report.prose.answer import alone, answer, led, within, words_in
 from netstudy.report.prose.explain import cause_summary
 from netstudy.report.prose.published import published_summary
 from netstudy.report.prose.words import Point, in_words, point, things
@@ -28,12 +28,12 @@ def summary(result: StudyResult) -> list[Point]:
     """The answer, then further points as long as they fit."""
     found = point("Answer", answer(result))
     for lead, sentences in (
-        ("Expected", _expected(result)),
-        ("Required", _required(result)),
-        ("Why", _why(result)),
-        ("Published", published_summary(result)),
+        ("Expected", alone(_expected(result))),
+        ("Required", alone(_required(result))),
+        ("Why", led(_why(result))),
+        ("Published", alone(published_summary(result))),
     ):
-        left = WORDS_MAX - sum(words_of(one) for one in found)
+        left = WORDS_MAX - sum(words_in(one.sentences) for one in found)
         fitting = within(sentences, left, first_always=False)
         found += point(lead, fitting)
     return found

@@ -171,6 +171,7 @@ def test_what_the_records_of_a_workload_hold_by_the_second_has_a_course(tmp_path
     figure = doc.cases[0].drawn.figures[0]
     found = figure.source
     assert isinstance(found, Lines)
+    assert found.x == "s from the start of the measuring phase"
     assert found.y2 == "Goodput of client, Mbit/s"
     for size in (charts.WIDE, charts.NARROW):
         ElementTree.fromstring(charts.svg(found, size))

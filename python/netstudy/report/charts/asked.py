@@ -375,7 +375,7 @@ class Asked:
         drawn = Lines(
             title=held(self.title, levels),
             subtitle=f"{axis(metrics[0])}; mean over the runs of each cell",
-            x="s from the start of the run",
+            x="s from the start of the measuring phase",
             y=axis(metrics[0]),
             series=series,
             points=points,

@@ -217,7 +217,7 @@ def test_what_a_conclusion_goes_on_with_does_not_stand_without_its_finding() -> 
     both = [*in_order([finding, beside]), *in_order([other, again, more])]
     assert within(both) == [finding, beside, other, more]
     assert within(both, 10) == [finding, beside]
-    assert within(in_order([other, beside]), 5, first_always=False) == []
+    assert within(in_order([other, beside]), 4, first_always=False) == []
     assert within(led([finding, other, beside]), 7) == [finding, beside]
 
 

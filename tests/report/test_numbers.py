@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from netstudy.report.numbers import counted, telling_decimals
+from netstudy.report.numbers import counted, small_decimals, telling_decimals
 
 
 def about(value: float, half: float) -> tuple[float, float, float]:
@@ -26,6 +26,23 @@ def test_decimals_tell_apart_what_differs_beyond_its_noise(
     spans: list[tuple[float, float, float]], decimals: int
 ) -> None:
     assert telling_decimals(spans, 1) == decimals
+
+
+@pytest.mark.parametrize(
+    ("values", "decimals"),
+    [
+        ([0.271, 0.268], 2),
+        ([0.0271, 0.5], 3),
+        ([0.00003, 0.5], 4),
+        ([0.271, 2.1, 0.0], 2),
+        ([0.004, 3_000.0], 2),
+        ([1.0, 12.5], 1),
+        ([0.999], 1),  # 1.0
+        ([], 1),
+    ],
+)
+def test_the_smallest_value_below_one_has_two_digits(values: list[float], decimals: int) -> None:
+    assert small_decimals(values, 1) == decimals
 
 
 def test_no_column_has_more_than_six_decimals() -> None:

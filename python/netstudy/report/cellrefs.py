@@ -16,6 +16,7 @@ from netstudy.report.numbers import (
     level_text,
     number_text,
     p_text,
+    small_decimals,
     telling_decimals,
     with_unit,
 )
@@ -70,20 +71,22 @@ def with_margin(found: Number, cell: CellRow, metric: Metric, *, may_refine: boo
 
 
 def column_decimals(cells: Iterable[CellRow | None], metric: Metric) -> int:
-    """Decimals with which values of a metric that differ beyond their intervals differ in print;
-    at least the metric's own. Values without an interval ask for no more."""
-    estimates = (cell.estimate(metric) for cell in cells if cell is not None)
+    """Decimals with which values of a metric that differ beyond their intervals differ in print,
+    and small values have two digits; at least the metric's own."""
+    estimates = [cell.estimate(metric) for cell in cells if cell is not None]
+    found = [one for one in estimates if one is not None]
     spans = [
         (one.value, one.interval.low, one.interval.high)
-        for one in estimates
-        if one is not None and one.interval is not None
+        for one in found
+        if one.interval is not None
     ]
-    return telling_decimals(spans, metric.decimals)
+    least = small_decimals((one.value for one in found), metric.decimals)
+    return telling_decimals(spans, least)
 
 
 def _decimals(estimate: Estimate, metric: Metric, decimals: int | None) -> int:
-    """The column's decimals or else the metric's, but no more than the value has."""
-    wanted = metric.decimals if decimals is None else decimals
+    """The column's decimals or else those of the value alone, but no more than it has."""
+    wanted = small_decimals([estimate.value], metric.decimals) if decimals is None else decimals
     return wanted if estimate.rounding is None else min(wanted, decimals_of(estimate.rounding))
 
 
@@ -95,7 +98,7 @@ def _basis(cell: CellRow, estimate: Estimate, metric: Metric) -> str:
     basis = f"{_things(len(cell.runs), 'run')}, {_things(samples, cell.counted.noun)}"
     if estimate.interval is None:
         return basis
-    bounds = interval_text(estimate.interval, metric.decimals)
+    bounds = interval_text(estimate.interval, _decimals(estimate, metric, None))
     return f"{basis}; 95 % interval {_kind(estimate)} {bounds}"
 
 
@@ -115,9 +118,11 @@ def interval_text(interval: Interval, decimals: int) -> str:
     return f"{number_text(interval.low, decimals)} to {number_text(interval.high, decimals)}"
 
 
-def metric_number(value: float, metric: Metric, what: str) -> Number:
-    """A value of a metric that belongs to no single cell, with its unit; `what` describes it."""
-    text = with_unit(number_text(value, metric.decimals), metric.unit)
+def metric_number(value: float, metric: Metric, what: str, *, is_published: bool = False) -> Number:
+    """A value of a metric that belongs to no single cell, with its unit; `what` describes it. A
+    published one has no more decimals than its metric."""
+    decimals = metric.decimals if is_published else small_decimals([value], metric.decimals)
+    text = with_unit(number_text(value, decimals), metric.unit)
     return Number(value, text, f"{metric.name}, {what}")
 
 

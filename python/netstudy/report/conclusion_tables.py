@@ -21,7 +21,15 @@ from netstudy.report.prose.bypass import crossings_table
 from netstudy.report.prose.extrapolate import extrapolation_table
 from netstudy.report.prose.words import held_levels
 from netstudy.report.refs import Name, Number, say
-from netstudy.report.tables import Group, Table, Value, bare, bare_interval, numeric_level
+from netstudy.report.tables import (
+    Group,
+    Table,
+    Value,
+    bare,
+    bare_interval,
+    compared_decimals,
+    numeric_level,
+)
 from netstudy.wire import Treatment
 
 
@@ -127,10 +135,11 @@ def _ratios_table(pair: PairEffect, table_id: str, held: Treatment) -> Table:
         Group(formula, columns=("value", "95 % interval")),
         Group("Finding"),
     )
+    digits = compared_decimals(pair.rows, pair.metric)
     rows = [
         (
             *(numeric_level(context.get(name), name) for name in shown),
-            *_ratio_row(row, pair, context),
+            *_ratio_row(row, pair, context, digits),
         )
         for context, row in zip(pair.contexts, pair.rows, strict=True)
     ]
@@ -146,7 +155,9 @@ def _ratios_table(pair: PairEffect, table_id: str, held: Treatment) -> Table:
     return Table(table_id, caption, groups, tuple(rows), stub=max(1, len(shown)), sortable=False)
 
 
-def _ratio_row(row: Comparison, pair: PairEffect, context: Treatment) -> tuple[Value, ...]:
+def _ratio_row(
+    row: Comparison, pair: PairEffect, context: Treatment, digits: int
+) -> tuple[Value, ...]:
     where = treatment_text(context)
     is_ratio = pair.scale == "ratio"
     value = row.ratio if is_ratio else row.difference
@@ -154,8 +165,8 @@ def _ratio_row(row: Comparison, pair: PairEffect, context: Treatment) -> tuple[V
     sign = "÷" if is_ratio else "−"
     source = f"{level_text(pair.level)} {sign} {level_text(pair.base)}, {pair.metric.name}, {where}"
     return (
-        bare(row.value, pair.metric, f"{level_text(pair.level)}, {where}"),
-        bare(row.base_value, pair.metric, f"{level_text(pair.base)}, {where}"),
+        bare(row.value, pair.metric, f"{level_text(pair.level)}, {where}", digits),
+        bare(row.base_value, pair.metric, f"{level_text(pair.base)}, {where}", digits),
         None if value is None else plain(value, RATIO_DECIMALS, "", source),
         bare_interval(interval, RATIO_DECIMALS, f"95 % interval, {source}"),
         Name(row.outcome),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from netstudy.study import levels
 from netstudy.units import format_duration
@@ -58,6 +58,20 @@ def telling_decimals(spans: Sequence[tuple[float, float, float]], least: int) ->
 
 _NEIGHBOURS = 3
 """Next larger values that each value is held against: those are the ones that may look equal."""
+
+
+def small_decimals(values: Iterable[float], least: int) -> int:
+    """Decimals of values in one column: `least`, or as many more as give the smallest of them two
+    significant digits, where it is below one. Beside large values, two at most."""
+    sizes = [abs(float(f"{value:.1e}")) for value in values if value]
+    if not sizes:
+        return least
+    wanted = 1 - math.floor(math.log10(min(sizes)))
+    return max(least, min(wanted, SMALLEST if max(sizes) < _LARGE else 2)) if wanted > 1 else least
+
+
+_LARGE = 10.0
+"""A value with which a column needs no more than two decimals."""
 
 
 def significant_text(value: float, digits: int) -> str:

@@ -28,7 +28,13 @@ from netstudy.report.cellrefs import (
     ratio_source,
     where,
 )
-from netstudy.report.numbers import NO_BREAK, level_text, number_text, telling_decimals
+from netstudy.report.numbers import (
+    NO_BREAK,
+    level_text,
+    number_text,
+    small_decimals,
+    telling_decimals,
+)
 from netstudy.report.refs import Name, Number, Sentence, say
 from netstudy.wire import Level
 
@@ -186,9 +192,18 @@ def verdicts_table(verdicts: VerdictTable, table_id: str, caption: Sentence) -> 
         Group("A/A noise", "%"),
         Group("Verdict"),
     )
-    digits = max((_apart_decimals(row, metric) for row in verdicts.rows), default=metric.decimals)
+    digits = compared_decimals(verdicts.rows, metric)
     rows = tuple(_verdict_row(row, verdicts, digits) for row in verdicts.rows)
     return Table(table_id, caption, groups, rows, stub=len(head))
+
+
+def compared_decimals(rows: Sequence[Comparison], metric: Metric) -> int:
+    """Decimals of both values of each row: small ones have two digits, and those that are found to
+    differ differ in print. Published values ask for none that they lack."""
+    exact = [row for row in rows if not row.by_rounding]
+    values = [v for row in exact for v in (row.value, row.base_value) if v is not None]
+    least = small_decimals(values, metric.decimals)
+    return max((least, *(_apart_decimals(row, metric) for row in rows)))
 
 
 def _apart_decimals(row: Comparison, metric: Metric) -> int:

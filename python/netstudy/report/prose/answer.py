@@ -35,7 +35,6 @@ from netstudy.report.prose.grow import loop_sentence
 from netstudy.report.prose.observe import key_observations, out_of_order
 from netstudy.report.prose.words import (
     NOTHING,
-    Point,
     at_level,
     at_levels,
     in_words,

@@ -33,7 +33,7 @@ from netstudy.report.prose.words import (
     point,
     why_no_verdict,
 )
-from netstudy.report.refs import Name, Number, Sentence, join, say
+from netstudy.report.refs import Name, Sentence, join, say
 from netstudy.wire import Level
 
 
@@ -183,9 +183,11 @@ def _size(panel: Panel, table: VerdictTable, row: Comparison, what: Sentence) ->
     assert value is not None, "a row with a ratio has both values"
     assert other is not None, "a row with a ratio has both values"
     change = change_of(row, ratio_source(row, table))
-    numbers = told_apart(
-        _value(table, value, level), _value(table, other, other_level), table.metric
+    one, two = (
+        metric_number(number, table.metric, f"{table.factor}={name}", is_published=row.by_rounding)
+        for number, name in ((value, level), (other, other_level))
     )
+    numbers = told_apart(one, two, table.metric)
     return say(
         "{what}{at}: {value} on {level} against {other} on {other_level}, {ahead}{undecided}.",
         what=what,
@@ -197,10 +199,6 @@ def _size(panel: Panel, table: VerdictTable, row: Comparison, what: Sentence) ->
         ahead=lead(table.metric, change if is_first else change.inverse()),
         undecided=say("; too close to call") if row.outcome == "undecided" else NOTHING,
     )
-
-
-def _value(table: VerdictTable, value: float, level: Level) -> Number:
-    return metric_number(value, table.metric, f"{table.factor}={level}")
 
 
 def _drops(panel: Panel, table: VerdictTable, chosen: Iterable[Level | None]) -> Iterator[Sentence]:

@@ -76,7 +76,7 @@ def test_rows_and_columns_may_be_swapped(tmp_path: Path) -> None:
     _, result = results_of(tmp_path, "{rows: switch, columns: servers, cell: completion_ms_mean}")
     (table,) = asked_tables(result, result.cases[0], "t")
     assert [row[0] for row in cells(table)] == ["nexus-5010", "arista-7124s"]
-    assert table.groups[1].columns == ("2", "4")
+    assert table.groups[1].columns == ("2 servers", "4 servers")
     for row, switch in zip(table.rows, ("nexus-5010", "arista-7124s"), strict=True):
         for shown, servers in zip(row[1:], (2, 4), strict=True):
             assert isinstance(shown, Number)

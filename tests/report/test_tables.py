@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
 from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.analysis.workloads.incast import COMPLETION
 from netstudy.report.document import document
+from netstudy.report.expectation_table import claim_text
 from netstudy.report.markdown import pipe_table
 from netstudy.report.plaintext import text_table
 from netstudy.report.reference_tables import reference_table
@@ -20,9 +23,9 @@ from netstudy.report.tables import (
     unrepeated,
     verdicts_table,
 )
-from netstudy.wire import Run
+from netstudy.wire import Run, RunRecord
 from tests.report.results import from_text, small_incast, study_text
-from tests.report.synthetic import record
+from tests.report.synthetic import from_samples, record
 
 CAPTION = say("Results")
 
@@ -102,6 +105,31 @@ def test_the_verdict_has_a_row_a_number_of_servers(found: StudyResult) -> None:
     assert len(table.rows) == 4
     assert str(table.rows[-1][-1]) == "nexus-5010\u00a0better"
     assert str(table.rows[0][-1]) == "same"
+
+
+def test_a_switch_stands_with_its_factor_and_a_name_alone(tmp_path: Path) -> None:
+    text = study_text(
+        "factors: {ecn: [true, false], servers: [2, 8]}\nreplicates: 3\n"
+        "compare: {factor: ecn, base: false, noise: 2 %}\n"
+        "expect: [{lower: completion_ms_mean, with: {ecn: true}, than: {ecn: false}}]\n",
+        servers='"${servers}"',
+    ).replace('count: "${servers}"', 'count: "${servers}", tcp: {ecn: "${ecn}"}')
+
+    def made(planned: Run) -> RunRecord:
+        n = planned.count("measure")
+        zeros = np.zeros(n, dtype=int)
+        slower = 1 if planned.treatment["ecn"] else 2
+        times = np.full(n, 10.0 * slower * (1 + 0.001 * planned.replicate))
+        return from_samples(planned, times, zeros, zeros, zeros)
+
+    result = analyse(from_text(tmp_path, text, made))
+    assert main_table(result).groups[1].columns == ("ecn true", "ecn false")
+    verdict = verdicts_table(result.cases[0].panels[0].verdicts[0], "v", CAPTION)
+    assert verdict.groups[1].columns == ("ecn true", "ecn false")
+    assert verdict.groups[2].meaning == "ecn true ÷ ecn false"
+    assert str(verdict.rows[0][-1]).replace("\u00a0", " ") == "ecn true better"
+    expected = "completion time is lower with ecn true than with ecn false"
+    assert claim_text(result.expectations[0]) == expected
 
 
 def test_published_values_stand_beside_the_simulated_ones(found: StudyResult) -> None:

@@ -17,7 +17,7 @@ from netstudy.analysis.metrics import Metric
 from netstudy.analysis.named import metric_named
 from netstudy.analysis.study_result import CaseResult, StudyResult
 from netstudy.report.cellrefs import cell_number, column_decimals, treatment_text, with_margin
-from netstudy.report.numbers import level_text, number_text, significant_text
+from netstudy.report.numbers import headed_level, level_text, number_text, significant_text
 from netstudy.report.prose.words import held_levels
 from netstudy.report.refs import Name, Number, say
 from netstudy.report.tables import Group, Table, Value, numeric_level
@@ -202,7 +202,9 @@ class _Layout:
     @cached_property
     def _groups(self) -> list[Group]:
         if self.asked.cell:
-            subs = tuple(", ".join(map(level_text, levels)) for levels in self._column_levels)
+            subs = tuple(
+                ", ".join(map(headed_level, self.across, levels)) for levels in self._column_levels
+            )
             return [self._group(name, subs) for name in self.asked.cell]
         groups: list[Group] = []
         headed = {name: head for head, names in self.asked.heads.items() for name in names}

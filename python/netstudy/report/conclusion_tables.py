@@ -15,7 +15,7 @@ from netstudy.analysis.extrapolation import Extrapolated
 from netstudy.analysis.study_result import StudyResult
 from netstudy.analysis.verdict import Comparison
 from netstudy.report.cellrefs import RATIO_DECIMALS, cell_number, plain, treatment_text
-from netstudy.report.numbers import level_text, number_text
+from netstudy.report.numbers import headed_level, level_text, number_text
 from netstudy.report.prose.bottleneck import limits_table
 from netstudy.report.prose.bypass import crossings_table
 from netstudy.report.prose.extrapolate import extrapolation_table
@@ -126,7 +126,7 @@ def _ratios_table(pair: PairEffect, table_id: str, held: Treatment) -> Table:
     """Both levels at each setting, their ratio with its interval, and the ratio over all."""
     names = list(dict.fromkeys(name for context in pair.contexts for name in context))
     shown = [name for name in names if len({context.get(name) for context in pair.contexts}) > 1]
-    level, base = level_text(pair.level), level_text(pair.base)
+    level, base = (headed_level(pair.factor, one) for one in (pair.level, pair.base))
     is_ratio = pair.scale == "ratio"
     formula = f"{level} ÷ {base}" if is_ratio else f"{level} − {base}"
     groups = (

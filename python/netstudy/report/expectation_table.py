@@ -7,7 +7,7 @@ from typing import Any
 
 from netstudy.analysis.expectations import CheckedExpectation, Finding
 from netstudy.report.cellrefs import treatment_text
-from netstudy.report.numbers import level_text, listed
+from netstudy.report.numbers import level_text, listed, says_little
 from netstudy.report.refs import Name, Number, say
 from netstudy.report.requirement_table import at_text, bound_text
 from netstudy.report.tables import Group, Table, Value
@@ -52,10 +52,10 @@ def claim_text(one: CheckedExpectation) -> str:
 
 
 def _side(levels: Mapping[str, Level]) -> str:
-    """A name stands for itself; a number needs its factor."""
+    """A name stands for itself; a number or a switch needs its factor."""
     return listed(
         [
-            level if isinstance(level, str) and not level[:1].isdigit() else f"{name} {level}"
+            f"{name} {level}" if says_little(level) else level
             for name, level in ((name, level_text(level)) for name, level in levels.items())
         ]
     )

@@ -131,8 +131,17 @@ _SAYS_LITTLE = ("on", "off", "yes", "no", "none", "true", "false")
 def full_level(factor: str, level: Level | None) -> str:
     """A level that stands alone: a number, a switch, or a letter says of which factor it is."""
     text = level_text(level)
-    says_little = text[:1].isdigit() or text in _SAYS_LITTLE or len(text) == 1
-    return counted(factor, text) if says_little else text
+    return counted(factor, text) if says_little(text) else text
+
+
+def headed_level(factor: str, level: Level | None) -> str:
+    """The same above a column, where its words may stand below one another."""
+    return full_level(factor, level).replace(NO_BREAK, " ")
+
+
+def says_little(text: str) -> bool:
+    """Whether a level is no name of its own: a number, a switch, or a letter."""
+    return text[:1].isdigit() or text in _SAYS_LITTLE or len(text) == 1
 
 
 def spans(chosen: Sequence[Level | None], of: Sequence[Level | None]) -> list[str]:

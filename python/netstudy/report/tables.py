@@ -30,6 +30,8 @@ from netstudy.report.cellrefs import (
 )
 from netstudy.report.numbers import (
     NO_BREAK,
+    full_level,
+    headed_level,
     level_text,
     number_text,
     small_decimals,
@@ -143,7 +145,7 @@ def results_table(
     `with_margins`: each value with the half width of its 95 % interval.
     """
     levels = panel.series_levels
-    subs = () if panel.series is None else tuple(level_text(level) for level in levels)
+    subs = _series_heads(panel)
     head = Group(panel.x or panel.series or "")
     groups = [Group(m.title, m.unit, m.better, subs) for m in metrics]
     digits = {metric: cellrefs.column_decimals(panel.cells.values(), metric) for metric in metrics}
@@ -163,6 +165,13 @@ def results_table(
     return Table(table_id, caption, (head, *groups), rows)
 
 
+def _series_heads(panel: Panel) -> tuple[str, ...]:
+    """The levels of the series as sub-headings; empty without a series."""
+    if panel.series is None:
+        return ()
+    return tuple(headed_level(panel.series, level) for level in panel.series_levels)
+
+
 def _cell_value(
     cell: CellRow | None, metric: Metric, decimals: int, *, with_margin: bool
 ) -> Number | None:
@@ -175,7 +184,7 @@ def _cell_value(
 def verdicts_table(verdicts: VerdictTable, table_id: str, caption: Sentence) -> Table:
     """One row for each value of x: both means, their ratio with its interval, and the verdict."""
     metric = verdicts.metric
-    pair = (level_text(verdicts.level), level_text(verdicts.base))
+    pair = tuple(headed_level(verdicts.factor, one) for one in (verdicts.level, verdicts.base))
     head = () if verdicts.x is None else (Group(verdicts.x),)
     change: tuple[Group, ...] = (
         Group("Ratio", columns=("ratio", "95 % interval"), meaning=f"{pair[0]} ÷ {pair[1]}"),
@@ -225,7 +234,7 @@ def _verdict_row(row: Comparison, table: VerdictTable, decimals: int) -> tuple[V
         None if row.p_different is None else p_number(row.p_different, f"p of equality, {source}"),
         None if row.p_same is None else p_number(row.p_same, f"p beyond the noise band, {source}"),
         None if row.noise_pct is None else bare_percent(row.noise_pct, f"A/A noise, {source}"),
-        Name(verdict_text(row)),
+        Name(verdict_text(row, table.factor)),
     )
 
 
@@ -248,12 +257,12 @@ def _in_points(row: Comparison, table: VerdictTable) -> tuple[Value, ...]:
     )
 
 
-def verdict_text(row: Comparison) -> str:
+def verdict_text(row: Comparison, factor: str) -> str:
     """The verdict in a table: the winner, same, undecided, or not measured."""
     match row.outcome:
         case "different":
             return (
-                f"{level_text(row.winner)}{NO_BREAK}better"
+                f"{full_level(factor, row.winner)}{NO_BREAK}better"
                 if row.winner is not None
                 else "different"
             )
@@ -334,7 +343,7 @@ def scope_text(scope: Scope, panel: Panel, samples: str) -> str:
 def _link_row(link: Link, panel: Panel, samples: str) -> tuple[Value, ...]:
     scope = scope_text(link.scope, panel, samples)
     if link.level is not None:
-        scope = f"{scope}, {level_text(link.level)}"
+        scope = f"{scope}, {full_level(panel.series or '', link.level)}"
     source = f"{link.cause.name} and {link.effect.name}, {scope}"
     rho = None if link.rho is None else plain(link.rho, 2, "", f"Spearman's rho of {source}")
     return (
@@ -360,7 +369,7 @@ def account_table(
     panel: Panel, found: Causes, waiting: Waiting, table_id: str, caption: Sentence
 ) -> Table:
     """The account of time: wire, waiting for timeouts, the rest."""
-    subs = () if panel.series is None else tuple(level_text(v) for v in panel.series_levels)
+    subs = _series_heads(panel)
     head = () if panel.x is None else (Group(panel.x),)
     by_key = {(account.x, account.level): account.found for account in found.accounts}
     by_x = {x: [by_key.get((x, level)) for level in panel.series_levels] for x in panel.x_levels}

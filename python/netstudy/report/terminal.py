@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from netstudy.report.asked_tables import asked_tables
 from netstudy.report.expectation_table import expectation_text
-from netstudy.report.numbers import MARGIN, NO_BREAK, level_text
+from netstudy.report.numbers import MARGIN, NO_BREAK, full_level, headed_level, level_text
 from netstudy.report.plaintext import Spelling, table_lines
 from netstudy.report.prose.summary import summary
 from netstudy.report.prose.warn import warnings
@@ -150,12 +150,15 @@ def _with_verdicts(table: Table, found: PanelResult | None, metric: Metric) -> T
     tables = [one for one in found.verdicts if one.metric == metric]
     if not any(row.ratio is not None for one in tables for row in one.rows):
         return table
-    subs = tuple(f"{level_text(one.level)} / {level_text(one.base)}" for one in tables)
+    subs = tuple(
+        f"{headed_level(one.factor, one.level)} / {headed_level(one.factor, one.base)}"
+        for one in tables
+    )
     heading = "Difference in" if metric.direction == "neutral" else "Better in"
     group = Group(f"{heading} {metric.label}", columns=subs if len(tables) > 1 else ())
-    columns = [{row.x: row for row in one.rows} for one in tables]
+    columns = [{row.x: _winner(row, one.factor) for row in one.rows} for one in tables]
     rows = tuple(
-        (*row[: table.stub], *(_winner(by_x.get(x)) for by_x in columns), *row[table.stub :])
+        (*row[: table.stub], *(by_x.get(x) for by_x in columns), *row[table.stub :])
         for row, x in zip(table.rows, found.panel.x_levels, strict=True)
     )
     groups = (*table.groups[: table.stub], group, *table.groups[table.stub :])
@@ -170,10 +173,10 @@ def _has_rows_of(table: Table, panel: Panel) -> bool:
     return own == [level_text(x) for x in panel.x_levels]
 
 
-def _winner(row: Comparison | None) -> Value:
-    if row is None or row.outcome == "missing":
+def _winner(row: Comparison, factor: str) -> Value:
+    if row.outcome == "missing":
         return None
-    text = row.outcome if row.winner is None else level_text(row.winner)
+    text = row.outcome if row.winner is None else full_level(factor, row.winner)
     return Verdict(text, outcome=row.outcome)
 
 

@@ -41,7 +41,8 @@ def test_a_table_has_margins_winners_and_trends(found: StudyResult) -> None:
     assert nine[1] == "nexus-5010"
     assert nine[3] == "±"
     assert all(set(bars) <= set("▁▂▃▄▅▆▇█") for bars in trend[1:])
-    assert "±: half of the 95 % confidence interval of the mean." in printed(found)
+    note = "±: half of the 95 % confidence interval; of an uneven one, its longer side."
+    assert note in printed(found)
 
 
 def test_verdicts_are_coloured_on_a_terminal_and_nowhere_else(

@@ -41,7 +41,7 @@ WIDTH = 100
 """Maximum width, so that output fits a usual terminal and a mail."""
 NARROWEST = 40
 """Minimum width that the output is laid out for."""
-_MARGIN_NOTE = "±: half of the 95 % confidence interval of the mean."
+_MARGIN_NOTE = "±: half of the 95 % confidence interval; of an uneven one, its longer side."
 BARS = "▁▂▃▄▅▆▇█"
 TREND_MIN_ROWS = 3
 TREND_WIDTH = 10

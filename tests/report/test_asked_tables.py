@@ -208,6 +208,24 @@ def test_a_machine_without_hardware_counters_says_why_a_cell_is_empty(tmp_path: 
     assert table.notes == ("¹ there are none",)
 
 
+def test_a_hole_has_no_level_of_a_factor_that_grows(tmp_path: Path) -> None:
+    """No run found that level: the dash has the reason of the hole."""
+    text = study_text(
+        "factors: {switch: [nexus-5010, arista-7124s], block: [1 MB, 4 MB],"
+        " servers: {grow: [2, 4], until: no gain}}\nreplicates: 3\nnoise: 2 %\n"
+        "holes: [{switch: arista-7124s, block: 4 MB, because: not sold}]\n"
+        "tables: [{rows: [switch, block], columns: [servers, goodput_mbps]}]\n",
+        switch='"${switch}"',
+        servers='"${servers}"',
+        block='"${block}"',
+    )
+    result = analyse(from_text(tmp_path, text))
+    (table,) = asked_tables(result, result.cases[0], "t")
+    assert [row[2] for row in cells(table)[:3]] == ["2", "2", "2"]
+    assert cells(table)[3] == ["arista-7124s", "4 MB", "–¹", "–¹"]
+    assert table.notes == ("¹ not sold",)
+
+
 def test_a_hole_without_a_reason_has_no_row(tmp_path: Path) -> None:
     design = HOLED.replace(", because: the switch was gone", "")
     (table,) = tables(tmp_path, "{rows: [switch, servers], columns: goodput_mbps}", design)

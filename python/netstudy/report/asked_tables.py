@@ -271,15 +271,26 @@ class _Layout:
     def _value(self, name: str, place: Place, replicate: int | None) -> Value:
         cell = self._by_place.get(place)
         metric = self._metrics.get(name)
-        if metric is None:  # a factor whose level stands in the row
-            hole = self._holes.get(place)
-            treatment = cell.treatment if cell else hole[0] if hole else {}
-            return numeric_level(treatment.get(name), name)
+        if metric is None:
+            return self._level(name, place)
         value = self._number(name, metric, cell, replicate)
-        if value is not None:
-            normal = self.asked.normalise.get(name)
-            return value if normal is None else self._normalised(value, name, metric, place)
-        reason = self._reason(name, place)
+        if value is None:
+            return self._dash(self._reason(name, place))
+        if name in self.asked.normalise:
+            return self._normalised(value, name, metric, place)
+        return value
+
+    def _level(self, name: str, place: Place) -> Value:
+        """The level of a factor that stands in the row. A hole has none of a growing factor: it is
+        found by runs."""
+        cell, hole = self._by_place.get(place), self._holes.get(place)
+        if cell is None and hole is not None and name in _grown(self.asked, self.case):
+            return self._dash(hole[1])
+        treatment = cell.treatment if cell else hole[0] if hole else {}
+        return numeric_level(treatment.get(name), name)
+
+    def _dash(self, reason: str | None) -> Value:
+        """An empty cell, with the mark of its reason if there is one."""
         return None if reason is None else Name(f"–{self._mark(reason)}")
 
     def _number(

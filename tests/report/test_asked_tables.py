@@ -157,6 +157,18 @@ def test_the_base_of_100_percent_is_told_in_every_form_of_the_report(tmp_path: P
     assert under in console.file.getvalue().splitlines()
 
 
+def test_a_base_of_zero_has_no_percentages_and_says_so(tmp_path: Path) -> None:
+    """Drops are made up for more servers than one."""
+    (table,) = tables(
+        tmp_path,
+        "{rows: [switch, servers], columns: drops_per_iteration,"
+        " normalise: {drops_per_iteration: first row}}",
+        DESIGN.replace("[2, 4]", "[1, 4]"),
+    )
+    assert {row[2] for row in cells(table)} == {"–¹"}
+    assert table.notes == ("¹ the base of 100 % is zero",)
+
+
 def test_a_normalised_pivot_has_a_base_in_each_column(tmp_path: Path) -> None:
     asked = """{rows: servers, columns: switch, cell: completion_ms_mean,
       normalise: {completion_ms_mean: first row}}"""

@@ -328,13 +328,15 @@ class _Layout:
         return Number(found.value, text, found.source)
 
     def _normalised(self, found: Number, name: str, metric: Metric, place: Place) -> Value:
-        """The value in percent of the base row of the same column; None if the base has no
-        value."""
+        """The value in percent of the base row of the same column; a dash if there is no such
+        percentage."""
         normal = self.asked.normalise[name]
         base_metric = self._metrics[normal.by] if normal.by else metric
         base = self._base(normal, base_metric, place[1])
-        if base is None or base.value == 0:
-            return None
+        if base is None:
+            return self._dash("the base of 100 % was not measured")
+        if base.value == 0:
+            return self._dash("the base of 100 % is zero")
         value = 100.0 * found.value / base.value
         source = f"{found.source}; in % of {base.source}"
         digits = self.asked.decimals.get(name, 1)

@@ -200,7 +200,7 @@ def sentences(found: FolderComparison) -> Iterator[Sentence]:
                 "{n} only in {side}: {cells}.",
                 n=things(count(len(rows), f"cells of {name} alone"), "cell"),
                 side=Name(name),
-                cells=join([Name(treatment_text(row.treatment)) for row in rows], last=";"),
+                cells=Name("; ".join(treatment_text(row.treatment) for row in rows)),
             )
     yield from _no_numbers(found)
     if found.judged:

@@ -288,7 +288,7 @@ def test_an_empty_cell_is_named(tmp_path: Path) -> None:
     folder = small_incast(tmp_path, lambda p: None if p.treatment["servers"] == 9 else record(p))
     found = [str(s) for s in warnings(analyse(folder))]
     (named,) = (s for s in found if "No run gives numbers for" in s)
-    assert "switch=nexus-5010, servers=9" in named
+    assert "for switch=arista-7124s, servers=9 and for switch=nexus-5010, servers=9." in named
     assert "configuration" not in named, "all cells have the same"
 
 

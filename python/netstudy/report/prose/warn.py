@@ -184,7 +184,7 @@ def _advice(result: StudyResult) -> Sentence:
 
 def _empty(cells: Sequence[CellRow], table: CellTable) -> Iterator[Sentence]:
     if cells:
-        yield say("No run gives numbers for {cells}.", cells=_named(cells, table))
+        yield say("No run gives numbers for {cells}.", cells=_named(cells, table, "for"))
 
 
 def _few(cells: Sequence[CellRow], result: StudyResult) -> Iterator[Sentence]:
@@ -259,8 +259,9 @@ def _warm_up(result: StudyResult) -> Iterator[Sentence]:
         )
 
 
-def _named(cells: Sequence[CellRow], table: CellTable) -> Sentence:
-    """Cells by their levels; those that differ only in the factor along x as one span.
+def _named(cells: Sequence[CellRow], table: CellTable, word: str = "in") -> Sentence:
+    """Cells by their levels; those that differ only in the factor along x as one span. `word` is
+    the preposition before them, which the last of several has too.
 
     A factor with the same level in all cells does not distinguish them, and is left out.
     """
@@ -273,7 +274,7 @@ def _named(cells: Sequence[CellRow], table: CellTable) -> Sentence:
     if along is None:
         return join([Name(text) for text in groups])
     names = [_span_name(text, along, chosen, table) for text, chosen in groups.items()]
-    return join(names, last="and in" if len(names) > 1 else "and")
+    return join(names, last=f"and {word}")
 
 
 def _span_name(text: str, along: str, chosen: Sequence[Level], table: CellTable) -> Name:

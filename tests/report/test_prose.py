@@ -163,6 +163,18 @@ def test_the_description_says_what_the_compared_cells_differ_in(told: StudyResul
     assert "credited to the switch as a whole" in text
 
 
+def test_a_difference_in_one_setting_is_credited_to_it(tmp_path: Path) -> None:
+    text = study_text(
+        "factors: {servers: [2, 4], control: [reno, cubic]}\nreplicates: 3\n"
+        "compare: {factor: control, base: reno, noise: 2 %}\n",
+        servers='"${servers}"',
+    ).replace('count: "${servers}"', 'count: "${servers}", tcp: {congestion_control: "${control}"}')
+    result = analyse(from_text(tmp_path, text))
+    told = " ".join(map(str, case_description(result.cases[0], result.comparing)))
+    assert "differ in server.tcp.congestion_control and in nothing else." in told
+    assert "credited" not in told
+
+
 def test_equal_configurations_do_not_differ_and_changed_ones_name_their_path() -> None:
     one = run({"servers": 4})
     assert differing(one, one) == []

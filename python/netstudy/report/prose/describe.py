@@ -11,7 +11,7 @@ from netstudy.analysis.settings import settings_of
 from netstudy.analysis.study_result import CaseResult, Comparing, StudyResult
 from netstudy.report.cellrefs import count, level_name
 from netstudy.report.numbers import level_text, listed, spans
-from netstudy.report.prose.words import number_range, things
+from netstudy.report.prose.words import NOTHING, number_range, things
 from netstudy.report.refs import Name, Sentence, join, say
 from netstudy.report.workloads import page_of
 from netstudy.report.workloads.base import probing
@@ -100,11 +100,13 @@ def _differences(case: CaseResult, comparing: Comparing | None) -> Iterator[Sent
     )
     if not paths:
         return
+    credited = "a difference is credited to the {factor} as a whole, not to one of these"
     yield say(
-        "The cells that are compared differ in {paths} and in nothing else; a difference is "
-        "credited to the {factor} as a whole, not to one of these.",
+        "The cells that are compared differ in {paths} and in nothing else{credited}.",
         paths=join([Name(path, code=True) for path in paths]),
-        factor=level_name(comparing.factor),
+        credited=say(f"; {credited}", factor=level_name(comparing.factor))
+        if len(paths) > 1
+        else NOTHING,
     )
 
 

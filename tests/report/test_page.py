@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
 from netstudy.analysis.study_result import StudyResult, analyse
-from netstudy.report.pages import write_report
+from netstudy.report.document import document
+from netstudy.report.pages import render_markdown, write_report
 from netstudy.store import Folder
 from tests.report.results import from_text, results, small_incast, study_text
 from tests.report.synthetic import failed, record
@@ -161,6 +162,13 @@ def test_markdown_tells_the_same(incast: Folder, page_path: Path) -> None:
     assert "**Verdict** In completion time" in text
     assert "**Answer** nexus-5010 is faster than arista-7124s" in text
     assert not re.search(r"\n{4,}", text)
+
+
+def test_markdown_shows_signs_in_a_lead_as_they_are(incast: Folder, found: StudyResult) -> None:
+    doc = document(incast, found)
+    point = replace(doc.summary[0], lead="Knee (link <z>)")
+    markdown = render_markdown(replace(doc, summary=(point,)))
+    assert "**Knee (link &lt;z>)** " in markdown
 
 
 def test_all_caveats_stand_in_the_summary(tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ def _columns(table: Table) -> list[str]:
 
 
 def _points(points: Sequence[Point]) -> list[str]:
-    return [f"**{one.lead}.** {' '.join(text(s) for s in one.sentences)}" for one in points]
+    return [f"**{text(one.lead)}.** {' '.join(text(s) for s in one.sentences)}" for one in points]
 
 
 def _warnings(warnings: Sequence[Sentence]) -> list[str]:

@@ -13,6 +13,7 @@ import pytest
 
 from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.analysis.warmup import WarmUp
+from netstudy.analysis.workloads.incast import INCAST as INCAST_METRICS
 from netstudy.report.prose.conclude import conclusions
 from netstudy.report.prose.describe import case_description, differing
 from netstudy.report.prose.explain import chain
@@ -152,6 +153,22 @@ def test_an_order_turned_round_is_warned_of(tmp_path: Path) -> None:
 def test_goodput_is_told_against_what_headers_leave(told: StudyResult) -> None:
     text = " ".join(map(str, observations(told.cases[0].panels[0]))).replace("\u00a0", " ")
     assert "Goodput is at most 9,142.9 Mbit/s at 1 server on arista-7124s, 92.4 %" in text
+
+
+def test_goodput_that_reaches_its_bound_is_not_above_it(tmp_path: Path) -> None:
+    def full(planned: Run) -> RunRecord:
+        """Iterations that take the time of the wire."""
+        n, bound = planned.count("measure"), INCAST_METRICS.bound(planned)
+        assert bound is not None
+        wire_ms = int(planned.treatment["servers"]) * 4_000_000 * 8 / bound.goodput_mbps / 1e3
+        zeros = np.zeros(n, dtype=int)
+        return from_samples(planned, np.full(n, wire_ms), zeros, zeros, zeros)
+
+    text = study_text("factors: {servers: [2, 4]}\nreplicates: 3\n", servers='"${servers}"')
+    result = analyse(from_text(tmp_path, text, full))
+    told = " ".join(map(str, observations(result.cases[0].panels[0]))).replace("\u00a0", " ")
+    (value, bound) = re.findall(r"([\d,.]+) Mbit/s", told.partition("Goodput is at most")[2])[:2]
+    assert float(value.replace(",", "")) <= float(bound.replace(",", ""))
 
 
 def test_the_description_says_what_the_compared_cells_differ_in(told: StudyResult) -> None:

@@ -11,10 +11,10 @@ from netstudy.analysis.order_breaks import order_breaks
 from netstudy.analysis.study_result import PanelResult, StudyResult
 from netstudy.analysis.workloads.probe import IDLE_P50, LOADED_P50, LOADED_P99
 from netstudy.report.cellrefs import cell_number, percent, plain, treatment_text
-from netstudy.report.numbers import counted, level_text
+from netstudy.report.numbers import NO_BREAK, counted, level_text
 from netstudy.report.prose.change import told_apart
 from netstudy.report.prose.words import NOTHING, at_level, on_level, sentence_case
-from netstudy.report.refs import Name, Sentence, join, say
+from netstudy.report.refs import Name, Number, Sentence, join, say
 from netstudy.report.workloads import page_of
 from netstudy.wire import Level
 
@@ -173,6 +173,8 @@ def _goodput(found: PanelResult) -> Iterator[Sentence]:
         at_low = at_level(panel, low_x)
         ideal = bound.goodput_mbps
         share = 100 * high_ref.value / ideal
+        # Rounded, a bound that is all but reached would be below the value.
+        decimals = 0 if round(ideal) > high_ref.value else _decimals_of(high_ref)
         yield say(
             "{title} is at most {high}{at_high}{on}, {share} of the {ideal} that the line rate "
             "allows with headers{lowest}.",
@@ -181,9 +183,13 @@ def _goodput(found: PanelResult) -> Iterator[Sentence]:
             at_high=at_level(panel, high_x),
             on=on_level(panel, level),
             share=percent(share, f"goodput ÷ ideal goodput, {treatment_text(high.treatment)}"),
-            ideal=plain(ideal, 0, "Mbit/s", "line rate × payload ÷ bytes on the wire"),
+            ideal=plain(ideal, decimals, "Mbit/s", "line rate × payload ÷ bytes on the wire"),
             lowest=NOTHING if low is high else say(", and at least {v}{at}", v=low_ref, at=at_low),
         )
+
+
+def _decimals_of(number: Number) -> int:
+    return len(number.text.partition(NO_BREAK)[0].partition(".")[2])
 
 
 def _tail(found: PanelResult) -> Iterator[Sentence]:

@@ -19,7 +19,9 @@ from netstudy.report.drawings import test_bed as draw_bed
 from netstudy.report.drawings import test_bed_alt as bed_in_words
 from netstudy.report.export import to_csv
 from netstudy.report.pages import render_html, render_markdown
+from netstudy.report.refs import Name, say
 from netstudy.report.svg import text_width
+from netstudy.report.workloads.base import agreeing
 from netstudy.report.workloads.incast import INCAST as INCAST_PAGE
 from netstudy.store import Folder
 from netstudy.study import load
@@ -217,6 +219,27 @@ def test_a_drawing_says_what_varies(wide: list[Run]) -> None:
     assert "varied: servers (1 to 16)" in texts
     assert "Varied: servers (1 to 16)." in bed_in_words(wide)
     assert "varied" not in draw_bed(wide[:1])
+
+
+def test_hosts_that_are_left_out_of_a_drawing_are_dots_that_need_no_font(wide: list[Run]) -> None:
+    illustration = INCAST_PAGE.illustration
+    assert illustration is not None
+    for drawing in (draw_bed(wide), illustration.svg(wide)):
+        assert drawing.count("<circle") == 3
+        assert "⋮" not in drawing
+
+
+def test_one_server_is_one_host(wide: list[Run]) -> None:
+    assert "and 1 to 16 hosts called server" in bed_in_words(wide)
+    single = next(one for one in wide if one.treatment["servers"] == 1)
+    assert "and 1 host called server" in bed_in_words([single])
+
+
+@pytest.mark.parametrize(
+    ("subject", "said"), [("1 client", "sends"), ("2 clients", "send"), ("1 to 4 clients", "send")]
+)
+def test_one_client_sends_and_several_send(subject: str, said: str) -> None:
+    assert str(agreeing("send", say("{n}", n=Name(subject)))) == said
 
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -132,7 +132,7 @@ def _draw_servers(drawing: Drawing, runs: Sequence[Run]) -> None:
         label = f"{name} {number}" if most > 1 else name
         drawing.text(422, y + gap + 25, label, anchor="middle", bold=True, width=87)
         if last and more:
-            drawing.text(422, y + 9, "⋮", anchor="middle", size=16)
+            drawing.dots(422, y + 1)
     drawing.text(470, 300, _hosts(_servers(runs)), anchor="end", size=13)
     room, access = STAR_WIDTH - 20, _access_lines(runs, "server")
     line = ", ".join(access)
@@ -176,7 +176,7 @@ def _star_alt(runs: Sequence[Run]) -> str:
     varied = "".join(f" {line[0].upper()}{line[1:]}." for line in _varied(runs))
     return (
         f"One switch ({profiles}) joins {client} ({', '.join(_access_lines(runs, 'client'))}) and "
-        f"{_servers(runs)} hosts called {servers} ({', '.join(_access_lines(runs, 'server'))})."
+        f"{_hosts(_servers(runs))} called {servers} ({', '.join(_access_lines(runs, 'server'))})."
         f"{varied}"
     )
 

@@ -37,6 +37,12 @@ class Drawing:
         points = f"{x2},{y2} {x2 - 3.5},{y2 + back} {x2 + 3.5},{y2 + back}"
         self._add("polygon", points=points, fill=colour)
 
+    def dots(self, x: float, y: float) -> None:
+        """Three dots below one another about y, for what is left out: a vertical ellipsis is in few
+        fonts."""
+        for down in (-5, 0, 5):
+            self._add("circle", cx=x, cy=y + down, r=1.3, fill=INK)
+
     def text(
         self,
         x: float,

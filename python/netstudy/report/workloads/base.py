@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from netstudy.report.numbers import duration_text, listed
 from netstudy.report.prose.words import NOTHING, number_range, things
-from netstudy.report.refs import Number, Sentence, say
+from netstudy.report.refs import Name, Number, Sentence, say
 from netstudy.wire import Host, PhaseKind, Run, UntilCount, UntilTime, Zone
 
 if TYPE_CHECKING:
@@ -88,6 +88,11 @@ def members(runs: Sequence[Run], role: str, noun: str) -> Sentence:
     """How many a role has: 1 to 23 servers."""
     counts = [len(set(getattr(run.workload.roles, role))) for run in runs]
     return things(number_range(counts, f"{role}s of the plan"), noun)
+
+
+def agreeing(verb: str, subject: Sentence) -> Name:
+    """The verb of a number of members: 1 client sends, 2 clients send, 1 to 4 clients send."""
+    return Name(f"{verb}s" if str(subject).split()[:-1] == ["1"] else verb)
 
 
 def lasting(runs: Sequence[Run], kind: PhaseKind, noun: str) -> Sentence | None:

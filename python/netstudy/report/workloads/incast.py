@@ -80,7 +80,7 @@ def _draw_lane(drawing: Drawing, index: int, lanes: int, most: int, name: str) -
     number = most if last else index + 1
     drawing.text(10, y + 4, f"{name} {number}" if most > 1 else name, bold=True)
     if last and most > lanes:
-        drawing.text(40, y - 14, "⋮", size=14, anchor="middle")
+        drawing.dots(40, y - 21)
     drawing.line(90, y, 470, y, "#cccccc")
     start = 104 + index * 9
     drawing.arrow(start, 46, start, y - 2)

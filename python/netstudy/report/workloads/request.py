@@ -11,6 +11,7 @@ from netstudy.report.svg import FAINT, Drawing
 from netstudy.report.workloads.base import (
     Illustration,
     WorkloadPage,
+    agreeing,
     measured,
     members,
     phase_line,
@@ -28,13 +29,16 @@ def _work(run: Run) -> Request:
 
 def _description(runs: Sequence[Run]) -> list[Sentence]:
     works = [_work(run) for run in runs]
+    clients = members(runs, "client", "client")
     connections = number_range([work.connections for work in works], "connections of the plan")
     sentences = [
         say(
-            "{measured}: {clients} send requests of {request} to {servers}, over {connections} for "
-            "each pair, and are answered with {response}; {when}.",
+            "{measured}: {clients} {send} requests of {request} to {servers}, over {connections} "
+            "for each pair, and {get} answers of {response}; {when}.",
             measured=measured(runs, "request"),
-            clients=members(runs, "client", "client"),
+            clients=clients,
+            send=agreeing("send", clients),
+            get=agreeing("get", clients),
             servers=members(runs, "server", "server"),
             request=Name(texts(format_size(work.request_bytes) for work in works)),
             response=Name(texts(format_size(work.response_bytes) for work in works)),

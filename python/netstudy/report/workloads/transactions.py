@@ -24,6 +24,7 @@ from netstudy.report.workloads.base import (
     BAR_FILLS,
     Illustration,
     WorkloadPage,
+    agreeing,
     duration_range,
     measured,
     members,
@@ -52,10 +53,11 @@ def _description(runs: Sequence[Run]) -> list[Sentence]:
     works = [work_of(run) for run in runs]
     return [
         say(
-            "{measured}: {load} submit operations of {application} by HTTP on connections that "
+            "{measured}: {load} {submit} operations of {application} by HTTP on connections that "
             "stay open, from {generators}; {when}.",
             measured=measured(runs, "transaction"),
             load=_load(works),
+            submit=agreeing("submit", _load(works)),
             application=Name(texts(map(_application, works))),
             generators=members(runs, "client", "generator"),
             when=_when(works),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.analysis.workloads.incast import COMPLETION
+from netstudy.data.samples import samples_csv
 from netstudy.report.export import to_csv, to_json, to_markdown
 from tests.report.results import from_text, small_incast, study_text
 from tests.report.synthetic import record
@@ -32,6 +33,22 @@ def test_csv_has_the_metrics_of_nodes_that_were_measured_under_their_names(
 ) -> None:
     columns = to_csv(found.cells).splitlines()[0].removeprefix(f"{HEADER},").split(",")
     assert columns == ["client.goodput_mbps", "server.goodput_mbps", "switch@client.port_drops"]
+
+
+def test_a_factor_called_like_a_column_has_another_head(tmp_path: Path) -> None:
+    text = study_text(
+        "factors: {goodput_mbps: [2, 4], replicate: [9000 B, 1500 B]}\nreplicates: 3\n",
+        servers='"${goodput_mbps}"',
+    ).replace("mtu: 9000 B", 'mtu: "${replicate}"')
+    made = from_text(tmp_path, text)
+    table = analyse(made).cells
+    heads = to_csv(table).splitlines()[0].split(",")
+    assert len(heads) == len(set(heads))
+    assert heads[:2] == ["goodput_mbps_level", "replicate"]
+    assert to_markdown(table).startswith("| goodput_mbps_level | replicate | ")
+    samples = next(samples_csv(made, "iteration")).strip().split(",")
+    assert len(samples) == len(set(samples))
+    assert samples[:4] == ["run", "goodput_mbps", "replicate_level", "replicate"]
 
 
 def test_csv_carries_every_digit(found: StudyResult) -> None:

@@ -10,7 +10,7 @@ from netstudy.analysis.metrics import Metric
 from netstudy.analysis.nodes import node_metric
 from netstudy.data.samples import SERIES, columns_of
 from netstudy.data.table import Column, ColumnType
-from netstudy.study.levels import is_numeric, level_text
+from netstudy.study.levels import columns_of_factors, is_numeric, level_text
 from netstudy.wire import HISTOGRAM_TABLES, Level, RequestHistogram, Run, Samples, Treatment
 
 _INT64: Final = range(-(2**63), 2**63)
@@ -53,15 +53,13 @@ class FactorColumns:
     @classmethod
     def of(cls, factors: Mapping[str, Sequence[Level]], taken: Iterable[str]) -> FactorColumns:
         """The columns of these factors; `<name>_level` for one whose name is taken."""
-        used = set(taken)
-        columns = []
-        for factor, levels in factors.items():
-            name = factor
-            while name in used:
-                name += "_level"
-            used.add(name)
-            columns.append(Column(name, _level_type(levels), "", f"Level of the factor {factor}"))
-        return cls(tuple(factors), tuple(columns))
+        columns = tuple(
+            Column(name, _level_type(levels), "", f"Level of the factor {factor}")
+            for name, (factor, levels) in zip(
+                columns_of_factors(factors, taken), factors.items(), strict=True
+            )
+        )
+        return cls(tuple(factors), columns)
 
     def levels(self, treatment: Treatment) -> list[Level | None]:
         """The values of a treatment; None for a factor that it does not have."""

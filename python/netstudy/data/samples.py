@@ -16,7 +16,7 @@ from netstudy.analysis.clocks import window_of
 from netstudy.analysis.nodes import course, node_metric
 from netstudy.analysis.samples import NS_PER_S, RunSample
 from netstudy.errors import StudyError
-from netstudy.study.levels import level_text
+from netstudy.study.levels import columns_of_factors, level_text
 from netstudy.wire import HISTOGRAM_TABLES, SAMPLE_TABLES, RequestHistogram, Run, RunRecord
 
 if TYPE_CHECKING:
@@ -90,7 +90,8 @@ def samples_csv(folder: Folder, table: str) -> Iterator[str]:
     """A header line, then one line for each sample; a value that was not measured is an empty
     field."""
     factors = factors_of(folder)
-    yield _line(("run", *factors, "replicate", *columns_of(table)))
+    own = ("replicate", *columns_of(table))
+    yield _line(("run", *columns_of_factors(factors, ("run", *own)), *own))
     for found in rows_by_run(folder, table):
         run = found.run
         levels = [level_text(run.treatment[f]) if f in run.treatment else "" for f in factors]

@@ -19,7 +19,7 @@ from netstudy.report.cellrefs import cell_number
 from netstudy.report.markdown import pipe_table
 from netstudy.report.refs import Name, say
 from netstudy.report.tables import Group, Table, numeric_level
-from netstudy.study.levels import level_text
+from netstudy.study.levels import columns_of_factors, level_text
 from netstudy.units import format_number
 
 CASES = "cases"
@@ -31,9 +31,15 @@ def to_csv(table: CellTable) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     metrics = exported(table)
-    writer.writerow([*_cases(table), *table.factors, *(metric.name for metric in metrics)])
+    values = [metric.name for metric in metrics]
+    writer.writerow([*_cases(table), *_factor_columns(table, values), *values])
     writer.writerows(_csv_row(row, table, metrics) for row in table.rows)
     return out.getvalue()
+
+
+def _factor_columns(table: CellTable, values: Sequence[str]) -> list[str]:
+    """The heads of the factors, none of which is that of another column; as in Parquet."""
+    return columns_of_factors(table.factors, (CASES, *values))
 
 
 def exported(table: CellTable) -> tuple[Metric, ...]:
@@ -131,7 +137,8 @@ def to_markdown(table: CellTable) -> str:
     """The same rows as a pipe table, rounded for reading, without node metrics that the study does
     not name."""
     metrics = _named(table)
-    groups = (*(Group(name) for name in table.factors), *(Group(m.name) for m in metrics))
+    values = [metric.name for metric in metrics]
+    groups = tuple(map(Group, (*_factor_columns(table, values), *values)))
     rows = tuple(
         (
             *(numeric_level(row.treatment.get(factor), factor) for factor in table.factors),

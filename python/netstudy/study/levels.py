@@ -82,6 +82,20 @@ class _Growing:
     """As the file has it."""
 
 
+def columns_of_factors(factors: Iterable[str], taken: Iterable[str]) -> list[str]:
+    """The names of factors as columns of a table with further columns: `<name>_level` for one whose
+    name is taken."""
+    used = set(taken)
+    columns = []
+    for factor in factors:
+        name = factor
+        while name in used:
+            name += "_level"
+        used.add(name)
+        columns.append(name)
+    return columns
+
+
 def level_text(level: Level) -> str:
     """A level as tables print it and `--only` selects it."""
     if isinstance(level, bool):

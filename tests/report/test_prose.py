@@ -321,6 +321,20 @@ def test_an_empty_cell_is_named(tmp_path: Path) -> None:
     assert "configuration" not in named, "all cells have the same"
 
 
+def test_empty_cells_are_parted_by_semicolons_as_their_levels_are_by_commas(
+    tmp_path: Path,
+) -> None:
+    text = study_text(
+        "factors: {block: [1 MB, 2 MB, 4 MB], servers: [2, 4]}\nreplicates: 3\n",
+        servers='"${servers}"',
+        block='"${block}"',
+    )
+    made = from_text(tmp_path, text, lambda p: None if p.treatment["servers"] == 4 else record(p))
+    found = [str(s) for s in warnings(analyse(made))]
+    (named,) = (s for s in found if "No run gives numbers for" in s)
+    assert "for block=1 MB, servers=4; block=2 MB, servers=4 and for block=4 MB, servers=4" in named
+
+
 def test_all_well_warns_of_nothing(found: StudyResult) -> None:
     assert warnings(found) == []
     assert not found.warnings.any()

@@ -120,11 +120,13 @@ def aside(template: str, **references: Number | Name | Sentence) -> Aside:
     return Aside(say(template, **references).parts)
 
 
-def join(items: Sequence[Number | Name | Sentence], last: str = "and") -> Sentence:
+def join(
+    items: Sequence[Number | Name | Sentence], last: str = "and", between: str = ", "
+) -> Sentence:
     """Joins references: a, b and c."""
     parts: list[Part] = []
     for index, item in enumerate(items):
         if index:
-            parts.append(f" {last} " if index == len(items) - 1 else ", ")
+            parts.append(f" {last} " if index == len(items) - 1 else between)
         parts.append(item)
     return Sentence(tuple(parts))

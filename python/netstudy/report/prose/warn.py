@@ -272,9 +272,9 @@ def _named(cells: Sequence[CellRow], table: CellTable, word: str = "in") -> Sent
         rest = {f: level for f, level in cell.treatment.items() if f in telling and f != along}
         groups.setdefault(treatment_text(rest), []).append(cell.treatment.get(along or "", ""))
     if along is None:
-        return join([Name(text) for text in groups])
+        return join([Name(text) for text in groups], between="; ")
     names = [_span_name(text, along, chosen, table) for text, chosen in groups.items()]
-    return join(names, last=f"and {word}")
+    return join(names, last=f"and {word}", between="; ")
 
 
 def _span_name(text: str, along: str, chosen: Sequence[Level], table: CellTable) -> Name:

@@ -67,7 +67,7 @@ def test_the_time_of_the_wire_stands_once_or_where_it_differs_for_each_level(
     )
     text = study_text(rest, servers='"${servers}"').replace("rate: 10 Gbit/s", 'rate: "${rate}"')
     columns, rows = _wire(analyse(from_text(tmp_path, text)))
-    assert columns == ("1 Gbit/s", "10 Gbit/s")
+    assert columns == ("rate 1 Gbit/s", "rate 10 Gbit/s")
     assert rows[:2] == ["64.6", "6.5"]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
+import numpy as np
 import pytest
 from rich.console import Console
 
@@ -12,9 +13,12 @@ from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.report.export import requirements_as_data
 from netstudy.report.pages import write_report
 from netstudy.report.prose.summary import summary
+from netstudy.report.requirement_table import worst_number
 from netstudy.report.terminal import WIDTH, print_summary
 from netstudy.store import Folder
+from netstudy.wire import Run, RunRecord
 from tests.report.results import from_text, study_text
+from tests.report.synthetic import from_samples
 
 REST = """\
 factors: {servers: [2, 4]}
@@ -99,3 +103,16 @@ def test_a_study_that_requires_nothing_says_nothing(found: StudyResult, page: st
     assert found.requirements == ()
     assert 'id="requirements"' not in page
     assert all(one.lead != "Required" for one in summary(found))
+
+
+def test_a_small_value_that_rounds_to_its_bound_has_more_digits(tmp_path: Path) -> None:
+    def made(planned: Run) -> RunRecord:
+        n = planned.count("measure")
+        zeros = np.zeros(n, dtype=int)
+        return from_samples(planned, np.full(n, 0.302), zeros, zeros, zeros)
+
+    text = study_text(
+        "factors: {block: [1 kB, 2 kB]}\nrequire: [completion_ms_mean < 0.3]\n", block='"${block}"'
+    )
+    (required,) = analyse(from_text(tmp_path, text, made)).requirements
+    assert str(worst_number(required)).replace("\u00a0", " ") == "0.302 ms"

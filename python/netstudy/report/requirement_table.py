@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.requirements import CheckedRequirement
-from netstudy.report.cellrefs import cell_number, treatment_text
-from netstudy.report.numbers import counted, level_text, listed, number_text, with_unit
+from netstudy.report.cellrefs import cell_number, metric_number, treatment_text
+from netstudy.report.numbers import counted, level_text, listed, with_unit
 from netstudy.report.prose.change import told_apart
 from netstudy.report.refs import Name, Number, say
 from netstudy.report.tables import Group, Table, Value, bare_interval, lacking_text
@@ -54,8 +54,7 @@ def worst_number(one: CheckedRequirement) -> Number | None:
     if one.worst is None or one.metric is None:
         return None
     value = cell_number(one.worst.cell, one.metric, unit=True)
-    limit = one.bound.value
-    bound = Number(limit, with_unit(number_text(limit, one.metric.decimals), one.metric.unit), "")
+    bound = metric_number(one.bound.value, one.metric, "the bound")
     return value and told_apart(value, bound, one.metric)[0]
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from netstudy.documents.fields import Ref
+from netstudy.errors import StudyError
+from netstudy.plan import make_plan
 from netstudy.study import Study, load
 from netstudy.study.procedure import CounterSnapshot, SarSampler, SnmpPoll
 from netstudy.study.workloads.transactions import Mix
@@ -73,6 +75,21 @@ def test_a_mix_of_one_s_own_gives_all_the_shares(small: Small) -> None:
 )  # fmt: skip
 def test_transactions_that_do_not_hold_together(new: str, said: str, refusal: Refusal) -> None:
     assert refusal(("application: brokerage", new), text=TRANSACTIONS) == [f"study.yaml:{said}"]
+
+
+def test_transactions_without_a_measuring_phase_are_refused(small: Small) -> None:
+    hosts = "{hosts: {client: {}, app: {}}}"
+    linked = (
+        "{hosts: {client: {profile: host-1g}, app: {profile: host-1g}}, "
+        "links: [{between: [client, app]}]}"
+    )
+    timeless = ("measure: 7 min", "cooldown: 1 s")
+    study = small((hosts, linked), timeless, text=TRANSACTIONS)
+    with pytest.raises(StudyError) as caught:
+        make_plan(study)
+    assert str(caught.value).endswith(
+        "study.yaml:6:17: workload.transactions: needs procedure.measure: how long it is measured"
+    )
 
 
 def test_phases_are_durations_and_switches(small: Small) -> None:

@@ -92,6 +92,8 @@ class Resolver:
         assert lowering is not None, "only what is carried out comes here"
         roles = lowering.roles(workload.spec, topology, path)
         self._check_client(roles, topology, workload.kind)
+        if workload.spec.counted is None and procedure.measure is None:
+            self._refuse(path, "needs procedure.measure: how long it is measured")
         graph = Graph(
             topology=topology,
             devices=self.devices,

@@ -9,7 +9,7 @@ from netstudy.documents.nearest import did_you_mean, suggestion
 from netstudy.documents.problems import DocumentError, Path, Problem
 from netstudy.documents.validation import validate
 from netstudy.study.file import StudyFile
-from netstudy.study.levels import FactorLevel, level_text
+from netstudy.study.levels import level_text
 from netstudy.study.model import Case, Factor, Study
 from netstudy.study.references import references
 from netstudy.study.selection import select
@@ -23,7 +23,6 @@ def design_problems(study: Study) -> Iterator[Problem]:
     """What is wrong with what varies."""
     design = [problem for case in study.cases for problem in _case_problems(study, case)]
     yield from design
-    yield from _namesake_problems(study)
     yield from _fixed_problems(study)
     yield from _reference_problems(study)
     if not design:
@@ -108,23 +107,6 @@ def _case_problems(study: Study, case: Case) -> Iterator[Problem]:
     yield from _zip_problems(study, case)
     yield from _hole_problems(study, case)
     yield from _growth_problems(study, case)
-
-
-def _namesake_problems(study: Study) -> Iterator[Problem]:
-    """Levels of one name that say different things in two cases: a name has one meaning. A level
-    that says nothing besides its name takes what the other case says."""
-    said: dict[tuple[str, str], tuple[Case, FactorLevel]] = {}
-    for case in study.cases:
-        for factor in case.factors:
-            for level in (level for level in factor.levels if level.says_more):
-                name = level_text(level.name)
-                other, first = said.setdefault((factor.name, name), (case, level))
-                if (first.fields, first.bundle) != (level.fields, level.bundle):
-                    message = (
-                        f"level {name} of {factor.name} has other fields in case {other.name}; "
-                        "name them apart"
-                    )
-                    yield study.document.problem(factor.path_of(level), message)
 
 
 def _zip_problems(study: Study, case: Case) -> Iterator[Problem]:

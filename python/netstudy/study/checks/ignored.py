@@ -1,0 +1,45 @@
+"""Checks for what a study says and what would take no effect.
+
+Results of an earlier version that let it pass are read all the same: these checks are of studies
+that are still to be carried out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from netstudy.documents.problems import Problem
+from netstudy.study.levels import FactorLevel, level_text
+from netstudy.study.model import Case, Study
+
+
+def ignored_problems(study: Study) -> Iterator[Problem]:
+    """Parts of a study that would be ignored."""
+    yield from _namesake_problems(study)
+
+
+def _namesake_problems(study: Study) -> Iterator[Problem]:
+    """Levels of one name that say different things in two cases: a name has one meaning. A level
+    that says nothing besides its name takes what the other case says."""
+    said: dict[tuple[str, str], tuple[Case, FactorLevel]] = {}
+    for case in study.cases:
+        for factor in case.factors:
+            for level in (level for level in factor.levels if level.says_more):
+                name = level_text(level.name)
+                other, first = said.setdefault((factor.name, name), (case, level))
+                if (first.fields, first.bundle) != (level.fields, level.bundle):
+                    message = (
+                        f"level {name} of {factor.name} has other fields in case {other.name}; "
+                        "name them apart"
+                    )
+                    yield study.document.problem(factor.path_of(level), message)
+
+
+def varying_fixed_problems(study: Study) -> Iterator[Problem]:
+    """Levels that a file holds for the whole study of factors that it varies in each case. What a
+    variant or an option varies takes the place of what is held."""
+    for name in study.file.fixed:
+        if all(case.factor(name) for case in study.cases):
+            where = "in every case" if study.file.cases else "in this study"
+            message = f"varies {where}; keep one of the two"
+            yield study.document.problem(("fixed", name), message, of_key=True)

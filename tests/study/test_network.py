@@ -365,6 +365,9 @@ def test_a_graph_that_does_not_hold_together_is_refused_with_its_place(
         (with_topology(DUMBBELL.replace("delay: 1 ms", "nic: osa-express2"),
                        "clients: left, servers: right"),
          "11:54: topology.links.1.nic: belongs to a host, and this link joins two switches"),
+        (with_topology(DUMBBELL.replace("delay: 1 ms", "buffers: 8"),
+                       "clients: left, servers: right"),
+         "11:58: topology.links.1.buffers: belongs to a host, and this link joins two switches"),
         (with_topology(ZONES.replace("b.zone1@ce4", "a.zone3"), "placement: across"),
          "14:41: topology.placement.across.receiver: is the sender too; the two must be different "
          "hosts"),

@@ -16,6 +16,7 @@ from netstudy.study.model import Case, Study
 def ignored_problems(study: Study) -> Iterator[Problem]:
     """Parts of a study that would be ignored."""
     yield from _namesake_problems(study)
+    yield from _buffer_problems(study)
 
 
 def _namesake_problems(study: Study) -> Iterator[Problem]:
@@ -33,6 +34,15 @@ def _namesake_problems(study: Study) -> Iterator[Problem]:
                         "name them apart"
                     )
                     yield study.document.problem(factor.path_of(level), message)
+
+
+def _buffer_problems(study: Study) -> Iterator[Problem]:
+    """Buffers of a driver at links that no host is at."""
+    switches = study.topology.all_switches.keys()
+    for index, link in enumerate(study.topology.links):
+        if link.buffers is not None and {end.group for end in link.between} <= switches:
+            message = "belongs to a host, and this link joins two switches"
+            yield study.document.problem(("topology", "links", index, "buffers"), message)
 
 
 def varying_fixed_problems(study: Study) -> Iterator[Problem]:

@@ -6,17 +6,20 @@ that are still to be carried out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import combinations
 
-from netstudy.documents.problems import Problem
+from netstudy.documents.problems import Path, Problem
 from netstudy.study.levels import FactorLevel, level_text
 from netstudy.study.model import Case, Study
+from netstudy.study.places import Place
 
 
 def ignored_problems(study: Study) -> Iterator[Problem]:
     """Parts of a study that would be ignored."""
     yield from _namesake_problems(study)
     yield from _buffer_problems(study)
+    yield from _zone_problems(study)
 
 
 def _namesake_problems(study: Study) -> Iterator[Problem]:
@@ -43,6 +46,20 @@ def _buffer_problems(study: Study) -> Iterator[Problem]:
         if link.buffers is not None and {end.group for end in link.between} <= switches:
             message = "belongs to a host, and this link joins two switches"
             yield study.document.problem(("topology", "links", index, "buffers"), message)
+
+
+def _zone_problems(study: Study) -> Iterator[Problem]:
+    """A zone at both ends, by two of its host's interfaces: it has one of them."""
+    spec, kind = study.workload.spec, study.workload.kind
+    groups: list[tuple[Path, Mapping[str, Place]]] = [(("workload", kind), spec.places)]
+    for name, placed in study.topology.placement.items():
+        ends = {"sender": placed.sender, "receiver": placed.receiver}
+        groups.append((("topology", "placement", name), ends))
+    for path, places in groups:
+        for (other, one), (key, place) in combinations(places.items(), 2):
+            if place.zone and (place.group, place.zone) == (one.group, one.zone) and place != one:
+                message = f"is the {other.rstrip('s')} too: a zone is at one interface"
+                yield study.document.problem((*path, key), message)
 
 
 def varying_fixed_problems(study: Study) -> Iterator[Problem]:

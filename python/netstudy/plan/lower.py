@@ -294,8 +294,8 @@ def _placed_interfaces(roles: Roles) -> dict[tuple[str, str], str]:
     """Group and zone -> the interface that a role gives it."""
     return {
         (place.group, place.zone): place.interface
-        for place in (roles.client, roles.server)
-        if place.zone and place.interface
+        for place in (roles.client, roles.server, roles.database)
+        if place and place.zone and place.interface
     }
 
 

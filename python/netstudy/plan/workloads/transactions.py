@@ -7,12 +7,12 @@ from typing import Any, Final
 
 from netstudy import wire
 from netstudy.documents.fields import Ref
-from netstudy.documents.problems import Path
+from netstudy.documents.problems import Path, dotted
 from netstudy.hardware import HardwareLibrary
 from netstudy.knobs import knobs
 from netstudy.plan.paths import Routes
 from netstudy.plan.workloads.base import Context, Counts, Load, Lowering, Roles
-from netstudy.study import Study
+from netstudy.study import Study, level_text
 from netstudy.study.dsn import postgresql_dsn
 from netstudy.study.references import concrete
 from netstudy.study.topology import Topology
@@ -65,9 +65,10 @@ class TransactionsLowering(Lowering[Transactions, wire.Transactions]):
     unit = "page elements"
 
     def not_simulated(self, spec: Transactions, study: Study, path: Path) -> Iterator[str]:  # noqa: ARG002
-        """A program without a model of its costs."""
+        """A program without a model of its costs, and a zone whose host has no simulated CPUs."""
         if spec.model is None and not spec.application.brokerage:
             yield "The simulator needs what the program costs: name a profile with model."
+        yield from _without_cpus(spec, study)
 
     def roles(self, spec: Transactions, topology: Topology, path: Path) -> Roles:
         """Generators, the application's host, and the database's."""
@@ -147,6 +148,33 @@ class TransactionsLowering(Lowering[Transactions, wire.Transactions]):
         every = dict.fromkeys(format_in(DURATION, work.statistics_every_ns) for work in works)
         if every:
             yield "writes", f"statistics of each generator every {', '.join(every)}"
+
+
+def _without_cpus(spec: Transactions, study: Study) -> Iterator[str]:
+    """Tiers in zones of hosts that have no simulated CPUs: those of a host that is a tier itself
+    have."""
+    tiers = {"server": spec.server, "database": spec.database_of(study.topology)}
+    whole = {place.group for place in tiers.values() if place is not None and place.zone is None}
+    for name, place in tiers.items():
+        if place is None or place.zone is None or place.group in whole:
+            continue
+        if not _cpus_are_known(study, place.group):
+            at = dotted((*study.topology.host_path(place.group), "cpus"))
+            yield (
+                f"The {name} is {place}, a zone of a host whose number of CPUs is not known; the "
+                f"simulator needs {at}."
+            )
+
+
+def _cpus_are_known(study: Study, group: str) -> bool:
+    """Whether the study says a host's CPUs, or each profile that it may have."""
+    host = study.topology.groups[group]
+    if host.cpus is not None or host.cpu is not None:
+        return True
+    library = HardwareLibrary.default(study.folder)
+    at = (*study.topology.host_path(group), "profile")
+    profiles = [library.host(level_text(name)) for _, name in study.levels_at(at, host.profile)]
+    return all(one.cpu is not None or one.figures.cpus is not None for one in profiles)
 
 
 def elements_of(mix: Sequence[wire.Operation]) -> float:

@@ -185,6 +185,8 @@ def test_a_database_is_asked_at_the_interface_that_its_place_names(tmp_path: Pat
     places = "server: app, database: store.z@y"
     (tmp_path / "study.yaml").write_text(TIERS.replace("PLACES", places))
     (zone,) = (
-        zone for zone in make_plan(load(tmp_path)).plan.runs[0].network.zones if zone.host == "store"
+        zone
+        for zone in make_plan(load(tmp_path)).plan.runs[0].network.zones
+        if zone.host == "store"
     )
     assert zone.interface == "y"

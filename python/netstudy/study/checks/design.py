@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+
 from netstudy.documents.fields import Ref
 from netstudy.documents.nearest import did_you_mean, suggestion
 from netstudy.documents.problems import DocumentError, Path, Problem

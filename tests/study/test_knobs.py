@@ -13,7 +13,7 @@ from netstudy import wire
 from netstudy.errors import StudyError
 from netstudy.hardware import LocalPathFigures, NicFigures, SwitchFigures, TcpFigures
 from netstudy.knobs import knobs
-from netstudy.plan import make_plan
+from netstudy.plan import make_plan, unsupported
 from netstudy.study import Study, load
 from netstudy.study.topology import LocalPath, Nic, Switch, TcpKnobs
 
@@ -278,6 +278,30 @@ def test_requests_of_an_adapter_that_nothing_cuts_are_refused(
     base = "profile: linux-2.6.18, " if "profile" not in other else ""
     told = refused(write, (SERVER, f"{SERVER} tcp: {{{base}{other}, offload_request: 16 KiB}},"))
     assert told.endswith(f"server.tcp.offload_request: has no effect without {needed}")
+
+
+@pytest.mark.parametrize("setting", ["rack: false", "tail_loss_probe: true"])
+@pytest.mark.parametrize("base", ["recovery: rfc", "profile: linux-2.6.18"])
+def test_what_belongs_to_another_loss_recovery_is_not_simulated(
+    base: str, setting: str, small: Small
+) -> None:
+    study = small((SERVER, f"{SERVER} tcp: {{{base}, {setting}}},"))
+    name = setting.partition(":")[0]
+    assert unsupported(study, "sim") == [
+        f"The {name} of host server has no effect in the simulator without recovery: prr; leave it "
+        "out, or say that too."
+    ]
+    assert unsupported(study, "netns-kernel") == unsupported(small(), "netns-kernel")
+
+
+@pytest.mark.parametrize("base", ["recovery: prr", "profile: linux-6", 'recovery: "${way}"'])
+def test_a_setting_of_a_loss_recovery_is_for_hosts_that_may_have_it(
+    base: str, small: Small
+) -> None:
+    ways = ("  servers: 1..3", "  servers: 1..3\n  way: [rfc, prr]")
+    varied = (ways,) if "way" in base else ()
+    study = small((SERVER, f"{SERVER} tcp: {{{base}, rack: false}},"), *varied)
+    assert unsupported(study, "sim") == []
 
 
 def test_quick_acknowledgments_after_disorder_that_are_none_are_refused(write: Write) -> None:

@@ -91,16 +91,6 @@ def test_the_fields_of_a_fixed_level_are_those_of_its_factor(small: Small) -> No
     ]
 
 
-def test_what_varies_in_every_case_is_not_held_for_all(refusal: Refusal, small: Small) -> None:
-    held = ("fixed: {size: 2 MB}", "fixed: {size: 2 MB, store: files}")
-    assert small(held, text=CASES), "one case does not vary it"
-    varied = ("    fixed: {store: files}", "    fixed: {}")
-    varies = ("factors: {size: [1 MB]}", "factors: {size: [1 MB], store: [files]}")
-    assert refusal(held, varied, varies, text=CASES) == [
-        "study.yaml:10:21: fixed.store: varies in every case; keep one of the two"
-    ]
-
-
 def test_what_is_held_may_be_varied_from_outside(small: Small) -> None:
     study = small(held("clients: 1"), ("client: {", 'client: {count: "${clients}", '))
     changed = apply_overrides(study, {"factors.clients": "[1, 2]"})

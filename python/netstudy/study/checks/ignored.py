@@ -63,10 +63,9 @@ def _zone_problems(study: Study) -> Iterator[Problem]:
 
 
 def varying_fixed_problems(study: Study) -> Iterator[Problem]:
-    """Levels that a file holds for the whole study of factors that it varies in each case. What a
-    variant or an option varies takes the place of what is held."""
-    for name in study.file.fixed:
-        if all(case.factor(name) for case in study.cases):
-            where = "in every case" if study.file.cases else "in this study"
-            message = f"varies {where}; keep one of the two"
+    """Levels that a file holds of factors that it varies, where it has no cases of which others
+    could hold them. What a variant or an option varies takes the place of what is held."""
+    for name in study.file.fixed if not study.file.cases else ():
+        if name in study.file.factors:
+            message = "varies in this study; keep one of the two"
             yield study.document.problem(("fixed", name), message, of_key=True)

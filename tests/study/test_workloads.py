@@ -136,3 +136,61 @@ def test_a_path_without_a_place_is_refused(refusal: Refusal) -> None:
 def test_a_place_that_is_not_there(old: str, new: str, said: str, refusal: Refusal) -> None:
     text = (ROOT / "studies/zones/study.yaml").read_text(encoding="utf-8")
     assert [line.split(": ", 2)[2] for line in refusal((old, new), text=text)] == [said]
+
+
+SERVED = """\
+study: served
+question: Which database?
+factors: {e: [sqlite, postgresql], n: [1]}
+topology:
+  hosts: {load: {profile: host-1g}, app: {profile: host-1g}, db: {profile: host-1g}}
+  switch: generic-shallow
+  link: {rate: 1 Gbit/s}
+workload:
+  transactions: {application: brokerage, clients: load, closed: {users: 3}, engine: "${e}"}
+procedure: {measure: 1 s}
+"""
+FILE = (('engine: "${e}"', "engine: sqlite"), ("e: [sqlite, postgresql], ", ""))
+DSN = (", db: {profile: host-1g}}", "}")
+
+
+def test_the_host_of_a_database_is_that_of_a_server(refusal: Refusal, small: Small) -> None:
+    named = ("clients: load", "clients: load, database: db")
+    assert refusal(named, *FILE, text=SERVED) == [
+        "study.yaml:9:67: workload.transactions.database: is the host of a server, and SQLite is a "
+        "file of the application: leave it out"
+    ]
+    assert small(named, text=SERVED), "one of the levels has it there"
+
+
+def test_a_level_that_is_a_file_does_not_go_with_a_server(refusal: Refusal) -> None:
+    there = ("clients: load", "clients: load, dsn: 'postgresql://u@/d?host=/s'")
+    assert refusal(there, DSN, text=SERVED) == [
+        "study.yaml:3:15: factors.e.0: is a file, and dsn names a server: keep one of them"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("host", "engine", "on"),
+    [("load", (), "app or db"), ("load", FILE, "app"), ("db", FILE, "app")],
+)
+def test_data_lie_on_the_host_of_the_database(
+    host: str, engine: tuple[tuple[str, str], ...], on: str, refusal: Refusal
+) -> None:
+    (said,) = refusal((f"{host}: {{", f"{host}: {{data: ram, "), *engine, text=SERVED)
+    assert said.endswith(
+        f"topology.hosts.{host}.data: is where a database has its tables, and it is on {on}"
+    )
+
+
+def test_data_lie_at_the_application_or_at_the_server_by_the_engine(small: Small) -> None:
+    for host in ("app", "db"):
+        assert small((f"{host}: {{", f"{host}: {{data: ram, "), text=SERVED)
+
+
+def test_one_host_may_be_said_by_a_level(small: Small, refusal: Refusal) -> None:
+    counted = ("app: {", 'app: {count: "${n}", ')
+    assert small(counted, text=SERVED)
+    assert refusal(counted, ("n: [1]", "n: [1, 2]"), text=SERVED) == [
+        "study.yaml:3:43: factors.n.1: is the server of transactions: one host"
+    ]

@@ -9,7 +9,7 @@ import pytest
 
 from netstudy.documents.fields import Ref
 from netstudy.errors import StudyError
-from netstudy.plan import make_plan
+from netstudy.plan import make_plan, stated
 from netstudy.study import Study, load
 from netstudy.study.procedure import CounterSnapshot, SarSampler, SnmpPoll
 from netstudy.study.workloads.transactions import Mix
@@ -194,3 +194,51 @@ def test_one_host_may_be_said_by_a_level(small: Small, refusal: Refusal) -> None
     assert refusal(counted, ("n: [1]", "n: [1, 2]"), text=SERVED) == [
         "study.yaml:3:43: factors.n.1: is the server of transactions: one host"
     ]
+
+
+def stated_of(study: Study) -> list[str]:
+    """What is stated and not modelled."""
+    end = " is stated and not modelled by the simulator: it changes no result there."
+    return [one.removeprefix("The ").removesuffix(end) for one in stated(study)]
+
+
+def test_what_the_simulator_does_not_model_of_transactions_is_said(small: Small) -> None:
+    said = "population: {users: 70}, variants: {quick: {threads: 9}}, variant: quik"
+    study = small(
+        ("clients: load", f"clients: load, {said}"),
+        ("db: {", "db: {disk: {rate: 1 Mbit/s}, "),
+        text=SERVED,
+    )
+    assert stated_of(study) == [
+        "disk of host db",
+        "users of the population",
+        "variant quik, which is none of quick,",
+    ]
+    there = ("clients: load", "clients: load, dsn: 'postgresql://u@/d?host=/s'")
+    study = small(there, DSN, ("sqlite, ", ""), text=SERVED)
+    assert stated_of(study) == ["dsn of transactions"]
+
+
+def test_what_the_simulator_does_not_model_of_a_program_is_said(small: Small) -> None:
+    program = "application: {start: [server], url: http://app:8080/a}, model: brokerage"
+    mix = "mix: {read: {share: 40 %, get: /b}, send: {share: 60 %, post: /c, body: a=1}}"
+    study = small(
+        ("application: brokerage", f"{program}, {mix}"), *FILE, (", engine: sqlite", ""),
+        text=SERVED,
+    )  # fmt: skip
+    assert stated_of(study) == [
+        "start of the application",
+        "url of the application",
+        "get of the operation read",
+        "body of the operation send",
+        "post of the operation send",
+    ]
+
+
+def test_a_rate_that_no_run_lives_to_see_is_refused(small: Small) -> None:
+    study = small(("closed: {users: 3}", "open: {rate: 0.000000001}"), text=SERVED)
+    with pytest.raises(StudyError) as caught:
+        make_plan(study)
+    assert str(caught.value).endswith(
+        "transactions.open.rate: is a number of submissions a second, at least 0.000001"
+    )

@@ -148,3 +148,5 @@ def _stated(study: Study) -> Iterator[str]:
     for link in study.topology.all_links:
         if link.nic is not None and link.nic.checksum_offload is not None:
             yield f"checksum_offload of the link of {' and '.join(map(str, link.between))}"
+    if lowering := lowering_of_spec(study.workload.spec):
+        yield from lowering.stated(study.workload.spec, study)

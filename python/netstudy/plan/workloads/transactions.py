@@ -50,6 +50,8 @@ is between a logout and the home page; buying, selling and updating begin with t
 it (crates/workload/src/transactions/script.rs)."""
 _FORM: Final = "application/x-www-form-urlencoded"
 _PS_PER_S: Final = 1_000_000_000_000
+_RATE_MIN_PER_S: Final = 1e-6
+"""A submission in 11 days: the interval of a lower rate is too long for the wire."""
 _PPM: Final = 1_000_000
 _STATISTICS_BYTES: Final = 90
 """Size of a block of statistics in a record."""
@@ -69,6 +71,19 @@ class TransactionsLowering(Lowering[Transactions, wire.Transactions]):
         if spec.model is None and not spec.application.brokerage:
             yield "The simulator needs what the program costs: name a profile with model."
         yield from _without_cpus(spec, study)
+
+    def stated(self, spec: Transactions, study: Study) -> Iterator[str]:
+        """What costs stand for: disks, the rows of the database, what a program is and is sent."""
+        for name, host in study.topology.groups.items():
+            if host.disk is not None:
+                yield f"disk of host {name}"
+        for key in sorted(spec.population.model_fields_set):
+            yield f"{key} of the population"
+        if spec.dsn is not None:
+            yield "dsn of transactions"
+        yield from _unknown_variants(spec, study)
+        if not spec.application.brokerage:
+            yield from _stated_of_a_program(spec)
 
     def roles(self, spec: Transactions, topology: Topology, path: Path) -> Roles:
         """Generators, the application's host, and the database's."""
@@ -164,6 +179,22 @@ def _without_cpus(spec: Transactions, study: Study) -> Iterator[str]:
                 f"The {name} is {place}, a zone of a host whose number of CPUs is not known; the "
                 f"simulator needs {at}."
             )
+
+
+def _unknown_variants(spec: Transactions, study: Study) -> Iterator[str]:
+    """Names that none of the declared variants has: each stands for the usual settings."""
+    path = ("workload", study.workload.kind, "variant")
+    for _, level in study.levels_at(path, spec.variant) if spec.variants else ():
+        if (name := level_text(level)) not in spec.variants:
+            yield f"variant {name}, which is none of {', '.join(spec.variants)},"
+
+
+def _stated_of_a_program(spec: Transactions) -> Iterator[str]:
+    """The program and its requests: each costs what the model says, whatever it is."""
+    yield from (f"{key} of the application" for key in sorted(spec.application.model_fields_set))
+    for name, own in spec.mix.items() if isinstance(spec.mix, dict) else ():
+        for key in sorted(own.model_fields_set - {"share"}):
+            yield f"{key} of the operation {name}"
 
 
 def _cpus_are_known(study: Study, group: str) -> bool:
@@ -294,8 +325,9 @@ def _load(spec: Transactions, context: Context) -> wire.ClosedLoad | wire.OpenLo
         )
     assert spec.open is not None, "the study was checked"
     rate = concrete(spec.open.rate)
-    if not 0 < rate <= _PS_PER_S:
-        context.refuse((*context.path, "open", "rate"), "is a number of submissions above 0")
+    if not _RATE_MIN_PER_S <= rate <= _PS_PER_S:
+        message = f"is a number of submissions a second, at least {_RATE_MIN_PER_S:.6f}"
+        context.refuse((*context.path, "open", "rate"), message)
     return wire.OpenLoad(
         interval_ps=round(_PS_PER_S / rate),
         arrivals=_word(spec.open.arrivals),

@@ -117,6 +117,15 @@ def test_a_hole_with_an_exclamation_mark_means_every_other_level(small: Small) -
     assert rows(small(("topology:", holes), text=GRID)) == ["x 1", "x 2", "x 3", "y 2"]
 
 
+def test_a_hole_that_no_treatment_falls_into_is_refused(
+    refusal: Callable[..., list[str]],
+) -> None:
+    zipped = ("b: [1, 2, 3]", "b: [1, 2]\nzip: [[a, b]]\nholes: [{a: x, b: 2}]")
+    assert refusal(zipped, text=GRID) == [
+        "study.yaml:7:9: holes.0: leaves out nothing: no treatment has all these levels"
+    ]
+
+
 def test_zipped_factors_go_first_with_first(small: Small) -> None:
     zipped = (
         (

@@ -242,3 +242,30 @@ def test_a_rate_that_no_run_lives_to_see_is_refused(small: Small) -> None:
     assert str(caught.value).endswith(
         "transactions.open.rate: is a number of submissions a second, at least 0.000001"
     )
+
+
+def test_a_warm_up_of_no_time_is_none_to_stop(refusal: Refusal) -> None:
+    changes = ("warmup: 5 min,", "warmup: 0 s, stop: true,")
+    assert refusal(changes, text=TRANSACTIONS) == [
+        "study.yaml:7:26: procedure.stop: stops the warm-up, and there is none"
+    ]
+
+
+POLLED = SERVED.replace(
+    "switch: generic-shallow", 'switch: {profile: generic-shallow, snmp: "${s}"}'
+)
+POLL = "instruments: [{snmp: switch, port: app}]\n"
+
+
+def test_a_switch_that_is_polled_can_be_at_each_level(refusal: Refusal) -> None:
+    text = POLLED.replace("n: [1]", "s: [true, false]") + POLL
+    assert refusal(text=text) == [
+        "study.yaml:3:46: factors.s.1: the switch cannot be polled, as instruments.0 asks"
+    ]
+
+
+def test_a_signature_without_a_user_is_refused(refusal: Refusal) -> None:
+    signed = POLL.replace("port: app", "port: app, authentication: SHA-256")
+    assert refusal(text=POLLED.replace('"${s}"', "true") + signed) == [
+        "study.yaml:11:57: instruments.0.authentication: is a user's; name the user of SNMPv3"
+    ]

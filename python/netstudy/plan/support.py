@@ -143,6 +143,8 @@ def _stated(study: Study) -> Iterator[str]:
     for name, host in study.topology.groups.items():
         if host.memory is not None:
             yield f"memory of host {name}"
+        if host.local_path is not None and not host.zones and len(host.interfaces or ()) < 2:
+            yield f"local_path of host {name}, which has no zones,"
         if host.nic is not None and host.nic.checksum_offload is not None:
             yield f"checksum_offload of host {name}"
     for link in study.topology.all_links:

@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import combinations
 
+from netstudy.documents.fields import Ref
 from netstudy.documents.problems import Path, Problem
 from netstudy.study.levels import FactorLevel, level_text
 from netstudy.study.model import Case, Study
 from netstudy.study.places import Place
+from netstudy.study.procedure import SnmpPoll
+from netstudy.study.treatments import hole_matches
 
 
 def ignored_problems(study: Study) -> Iterator[Problem]:
@@ -20,6 +23,7 @@ def ignored_problems(study: Study) -> Iterator[Problem]:
     yield from _namesake_problems(study)
     yield from _buffer_problems(study)
     yield from _zone_problems(study)
+    yield from _poll_problems(study)
 
 
 def _namesake_problems(study: Study) -> Iterator[Problem]:
@@ -60,6 +64,36 @@ def _zone_problems(study: Study) -> Iterator[Problem]:
             if place.zone and (place.group, place.zone) == (one.group, one.zone) and place != one:
                 message = f"is the {other.rstrip('s')} too: a zone is at one interface"
                 yield study.document.problem((*path, key), message)
+
+
+def _poll_problems(study: Study) -> Iterator[Problem]:
+    """A signature of nobody's, and levels at which a switch that is polled cannot be."""
+    for index, poll in enumerate(study.instruments):
+        if not isinstance(poll, SnmpPoll):
+            continue
+        if poll.user is None and "authentication" in poll.model_fields_set:
+            path = ("instruments", index, "authentication")
+            yield study.document.problem(path, "is a user's; name the user of SNMPv3")
+        switch = study.topology.all_switches.get(poll.snmp)
+        for place, level in _levels_of(study, None if switch is None else switch.snmp):
+            if level is False:
+                message = f"the switch cannot be polled, as instruments.{index} asks"
+                yield study.document.problem(place, message)
+
+
+def _levels_of(study: Study, value: object) -> Iterator[tuple[Path, object]]:
+    """The levels that a reference stands for, each with its place; nothing of a plain value."""
+    if isinstance(value, Ref):
+        yield from study.levels_at((), value)
+
+
+def unmatched_hole_problems(study: Study) -> Iterator[Problem]:
+    """Holes of a file that leave out nothing: factors that vary together never have such levels."""
+    for case in study.cases:
+        for index in range(len(case.holes)):
+            if not hole_matches(case, index):
+                message = "leaves out nothing: no treatment has all these levels"
+                yield study.document.problem((*case.path, "holes", index), message)
 
 
 def varying_fixed_problems(study: Study) -> Iterator[Problem]:

@@ -168,6 +168,7 @@ class Nic(Wire):
     NEEDS: ClassVar[tuple[tuple[str, str], ...]] = (
         ("pause_low_frames", "pause_high_frames"),
         ("pause_quanta", "pause_high_frames"),
+        ("receive_refill_frames", "receive_ring_frames"),
     )
     """Fields of which the first one has no effect without the second one."""
 

@@ -55,6 +55,12 @@ def told(found: Untested) -> str:
     return str(untested_sentence(found)).replace("\u00a0", " ")
 
 
+def test_dctcp_of_one_side_needs_a_switch_that_marks_too(tmp_path: Path) -> None:
+    (found,) = planned(tmp_path, text_of(server=DCTCP))
+    assert (found.kind, found.nodes, found.dctcp) == ("nothing marks", ("server",), True)
+    assert not planned(tmp_path, text_of(client=DCTCP)), "the client sends nothing but requests"
+
+
 def test_dctcp_needs_a_switch_that_marks(tmp_path: Path) -> None:
     (found,) = planned(tmp_path, text_of(client=DCTCP, server=DCTCP))
     assert (found.kind, found.nodes, found.dctcp) == ("nothing marks", ("server",), True)

@@ -117,6 +117,15 @@ def test_a_hole_with_an_exclamation_mark_means_every_other_level(small: Small) -
     assert rows(small(("topology:", holes), text=GRID)) == ["x 1", "x 2", "x 3", "y 2"]
 
 
+def test_a_hole_that_no_treatment_falls_into_is_refused(
+    refusal: Callable[..., list[str]],
+) -> None:
+    zipped = ("b: [1, 2, 3]", "b: [1, 2]\nzip: [[a, b]]\nholes: [{a: x, b: 2}]")
+    assert refusal(zipped, text=GRID) == [
+        "study.yaml:7:9: holes.0: leaves out nothing: no treatment has all these levels"
+    ]
+
+
 def test_zipped_factors_go_first_with_first(small: Small) -> None:
     zipped = (
         (
@@ -210,3 +219,36 @@ def test_treatments_are_counted_without_expanding_them(small: Small) -> None:
         USES_C,
     )
     assert case_sizes(small(*zipped, text=GRID).cases[0]) == (100, 100)
+
+
+BY_FIELDS = """\
+study: fields
+question: Which MTU?
+cases:
+  small: {factors: {conf: [{name: x, mtu: 1500}], servers: [2, 3]}}
+  jumbo: {factors: {conf: [{name: x, mtu: 9000}], servers: [2, 3]}}
+topology:
+  switch: generic-shallow
+  client: host-10g
+  server: {profile: host-10g, count: "${servers}"}
+  link: {rate: 10 Gbit/s, mtu: "${mtu}"}
+workload: {incast: {block: 1 MB, iterations: 1}}
+"""
+
+
+def test_a_level_means_the_same_in_all_cases(refusal: Callable[..., list[str]]) -> None:
+    assert refusal(text=BY_FIELDS) == [
+        "study.yaml:5:28: cases.jumbo.factors.conf.0: level x of conf has other fields in case "
+        "small; name them apart"
+    ]
+
+
+def test_a_level_has_its_fields_wherever_one_case_says_them(small: Small) -> None:
+    same = small(("mtu: 9000", "mtu: 1500"), text=BY_FIELDS)
+    first = small(("{name: x, mtu: 9000}", "x"), text=BY_FIELDS)
+    last = small(("{name: x, mtu: 1500}", "x"), text=BY_FIELDS)
+    assert [study.factors["conf"].levels[0].fields["mtu"] for study in (same, first, last)] == [
+        1500,
+        1500,
+        9000,
+    ]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from netstudy.plan import unsupported
-from netstudy.study import Study
+from netstudy.study import Study, apply_overrides
 
 Small = Callable[..., Study]
 Refusal = Callable[..., list[str]]
@@ -54,6 +54,12 @@ def test_a_fixed_profile_that_is_not_there_is_refused_with_its_place(refusal: Re
     )
 
 
+def test_what_varies_is_not_held_as_well(refusal: Refusal) -> None:
+    assert refusal(held("servers: 3")) == [
+        "study.yaml:8:9: fixed.servers: varies in this study; keep one of the two"
+    ]
+
+
 CASES = """\
 study: small
 question: What does it do?
@@ -83,6 +89,12 @@ def test_the_fields_of_a_fixed_level_are_those_of_its_factor(small: Small) -> No
         (("cases", "growing", "factors", "store", 1, "place"), "disk"),
         (("cases", "still", "fixed", "store", "place"), "disk"),
     ]
+
+
+def test_what_is_held_may_be_varied_from_outside(small: Small) -> None:
+    study = small(held("clients: 1"), ("client: {", 'client: {count: "${clients}", '))
+    changed = apply_overrides(study, {"factors.clients": "[1, 2]"})
+    assert changed.factors["clients"].names == (1, 2)
 
 
 def test_a_wire_speed_switch_for_a_fixed_number_of_hosts_can_be_watched(small: Small) -> None:

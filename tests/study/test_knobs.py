@@ -13,7 +13,7 @@ from netstudy import wire
 from netstudy.errors import StudyError
 from netstudy.hardware import LocalPathFigures, NicFigures, SwitchFigures, TcpFigures
 from netstudy.knobs import knobs
-from netstudy.plan import make_plan
+from netstudy.plan import make_plan, unsupported
 from netstudy.study import Study, load
 from netstudy.study.topology import LocalPath, Nic, Switch, TcpKnobs
 
@@ -210,6 +210,65 @@ def test_a_setting_of_pauses_that_nobody_asks_for_is_refused(setting: str, write
 
 
 @pytest.mark.parametrize(
+    ("server", "link", "said"),
+    [
+        ("nic: {}", "nic: {pause_low: 2}",
+         "topology.link.nic.pause_low: has no effect without pause_high"),
+        ("nic: {receive_ring: 8}", "nic: {receive_refill: 64}",
+         "topology.server.nic.receive_ring: receive_ring, 8, is below receive_refill, 64; it must "
+         "be at least that"),
+        ("nic: {pause_high: 10}", "nic: {pause_low: 20}",
+         "topology.server.nic.pause_high: pause_high, 10, is below pause_low, 20; it must be at "
+         "least that"),
+        ("nic: {pause_low: 20}", "nic: {pause_high: 10}",
+         "topology.link.nic.pause_high: pause_high, 10, is below pause_low, 20; it must be at "
+         "least that"),
+        ("cpu: {receive_per_packet: 1 us}", "nic: {receive_per_frame: 1 us}",
+         "topology.link.nic: received packets cost CPU time at the interface (receive_per_frame, "
+         "receive_rate) and at the CPUs; say it once"),
+        ("nic: {receive_refill: 4}", "nic: {receive_latency: 1 us}",
+         "topology.server.nic.receive_refill: has no effect without receive_ring"),
+        ("nic: {buffer: 64 KiB}", "nic: {receive_latency: 1 us}",
+         "topology.server.nic.buffer: has no effect without buffers"),
+        ("nic: {}", "nic: {buffer: 64 KiB}",
+         "topology.link.nic.buffer: has no effect without buffers"),
+    ],
+)  # fmt: skip
+def test_settings_of_a_host_and_of_its_link_go_together(
+    server: str, link: str, said: str, write: Write
+) -> None:
+    told = refused(write, (SERVER, f"{SERVER} {server},"), (LINK, f"{LINK} {link},"))
+    assert told.endswith(said)
+
+
+@pytest.mark.parametrize(
+    ("server", "link", "frames"),
+    [
+        ("nic: {buffer: 15140 B}", "buffers: 4", 40),
+        ("nic: {buffer: 15140 B}", "nic: {buffers: 4}", 40),
+        ("nic: {buffers: 4}", "nic: {buffer: 15140 B}", 40),
+        ("nic: {buffers: 4, buffer: 30280 B}", "nic: {buffer: 15140 B}", 40),
+        ("nic: {buffers: 4}", "nic: {transmit_queue: 7}", 7),
+        ("nic: {transmit_queue: 7}", "buffers: 4", 4),
+    ],
+)
+def test_buffers_and_their_size_may_be_said_at_host_and_link(
+    server: str, link: str, frames: int, small: Small
+) -> None:
+    study = small((SERVER, f"{SERVER} {server},"), (LINK, f"{LINK} {link},"))
+    run = make_plan(study).plan.runs[0]
+    nics = [port.nic for one in run.network.links for port in one.ports if "server" in port.node]
+    assert [nic.transmit_queue_frames for nic in nics if nic] == [frames] * len(nics)
+
+
+def test_a_threshold_of_the_host_and_one_of_its_link_pause_together(small: Small) -> None:
+    study = small(
+        (SERVER, f"{SERVER} nic: {{pause_low: 2}},"), (LINK, f"{LINK} nic: {{pause_high: 9}},")
+    )
+    assert make_plan(study).plan.runs
+
+
+@pytest.mark.parametrize(
     ("other", "needed"),
     [("profile: linux-6", "recovery: fack"), ("offload_burst: 0 B", "offload_burst")],
 )
@@ -219,6 +278,30 @@ def test_requests_of_an_adapter_that_nothing_cuts_are_refused(
     base = "profile: linux-2.6.18, " if "profile" not in other else ""
     told = refused(write, (SERVER, f"{SERVER} tcp: {{{base}{other}, offload_request: 16 KiB}},"))
     assert told.endswith(f"server.tcp.offload_request: has no effect without {needed}")
+
+
+@pytest.mark.parametrize("setting", ["rack: false", "tail_loss_probe: true"])
+@pytest.mark.parametrize("base", ["recovery: rfc", "profile: linux-2.6.18"])
+def test_what_belongs_to_another_loss_recovery_is_not_simulated(
+    base: str, setting: str, small: Small
+) -> None:
+    study = small((SERVER, f"{SERVER} tcp: {{{base}, {setting}}},"))
+    name = setting.partition(":")[0]
+    assert unsupported(study, "sim") == [
+        f"The {name} of host server has no effect in the simulator without recovery: prr; leave it "
+        "out, or say that too."
+    ]
+    assert unsupported(study, "netns-kernel") == unsupported(small(), "netns-kernel")
+
+
+@pytest.mark.parametrize("base", ["recovery: prr", "profile: linux-6", 'recovery: "${way}"'])
+def test_a_setting_of_a_loss_recovery_is_for_hosts_that_may_have_it(
+    base: str, small: Small
+) -> None:
+    ways = ("  servers: 1..3", "  servers: 1..3\n  way: [rfc, prr]")
+    varied = (ways,) if "way" in base else ()
+    study = small((SERVER, f"{SERVER} tcp: {{{base}, rack: false}},"), *varied)
+    assert unsupported(study, "sim") == []
 
 
 def test_quick_acknowledgments_after_disorder_that_are_none_are_refused(write: Write) -> None:

@@ -225,6 +225,7 @@ ZONES = """\
     - {between: [a@ce2, switch], rate: 1 Gbit/s}
     - {between: [b, switch], rate: 1 Gbit/s}
 """
+FREE_ZONE = ZONES.replace("zone3: {interface: ce3}", "zone3: {}").replace("a.zone3", "a.zone3@ce3")
 
 
 def test_zones_are_endpoints_on_an_interface_of_their_host(small: Small) -> None:
@@ -365,9 +366,17 @@ def test_a_graph_that_does_not_hold_together_is_refused_with_its_place(
         (with_topology(DUMBBELL.replace("delay: 1 ms", "nic: osa-express2"),
                        "clients: left, servers: right"),
          "11:54: topology.links.1.nic: belongs to a host, and this link joins two switches"),
+        (with_topology(DUMBBELL.replace("delay: 1 ms", "buffers: 8"),
+                       "clients: left, servers: right"),
+         "11:58: topology.links.1.buffers: belongs to a host, and this link joins two switches"),
         (with_topology(ZONES.replace("b.zone1@ce4", "a.zone3"), "placement: across"),
          "14:41: topology.placement.across.receiver: is the sender too; the two must be different "
          "hosts"),
+        (with_topology(FREE_ZONE.replace("b.zone1@ce4", "a.zone3@ce2"), "placement: across"),
+         "14:45: topology.placement.across.receiver: is the sender too: a zone is at one "
+         "interface"),
+        (with_topology(FREE_ZONE, "clients: a.zone3@ce3, servers: a.zone3@ce2"),
+         "20:45: workload.transfer.servers: is the client too: a zone is at one interface"),
         (with_topology(ZONES.replace("b.zone1@ce4", "a.zone1@ce3"), "placement: across"),
          "14:41: topology.placement.across.receiver: the zone zone1 of a is at interface ce2"),
         (two_hosts("    - {between: [client, server], rate: {up: 1 Gbit/s}}\n"),

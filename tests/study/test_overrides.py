@@ -55,6 +55,13 @@ def test_a_profile_gives_way_to_a_map_with_the_profile_in_it(small: Small) -> No
     assert study.topology.switch.profile == small().topology.switch.profile  # type: ignore[union-attr]
 
 
+def test_a_probe_gives_way_to_a_map_with_its_interval_in_it(small: Small) -> None:
+    probed = ("workload:\n", "workload:\n  probe: 10 ms\n")
+    study = apply_overrides(small(probed), {"workload.probe.request": "1 kB"})
+    assert study.workload.probe is not None
+    assert (study.workload.probe.every, study.workload.probe.request) == (10_000_000, 1_000)
+
+
 def test_items_of_lists_are_counted_from_0(small: Small) -> None:
     study = apply_overrides(small(), {"factors.configuration.0.mtu": "1500"})
     assert study.factors["configuration"].levels[0].fields["mtu"] == 1500

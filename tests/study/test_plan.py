@@ -462,7 +462,12 @@ def test_buffers_that_are_said_twice_are_refused(small: Small) -> None:
 
 
 def test_what_the_simulator_only_states_is_said(small: Small) -> None:
-    study = small(("server: {", "server: {memory: 1 GiB, nic: {checksum_offload: false}, "))
-    parts = ["memory of host server", "checksum_offload of host server"]
+    keys = "memory: 1 GiB, nic: {checksum_offload: false}, local_path: {latency: 1 us}"
+    study = small(("server: {", f"server: {{{keys}, "))
+    parts = [
+        "memory of host server",
+        "local_path of host server, which has no zones,",
+        "checksum_offload of host server",
+    ]
     said = "The {} is stated and not modelled by the simulator: it changes no result there."
     assert stated(study) == [said.format(part) for part in parts]

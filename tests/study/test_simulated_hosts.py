@@ -130,3 +130,63 @@ def test_the_gigabit_hosts_have_one_fitted_figure_each(name: str) -> None:
             "nt-client-450": {"cpu.receive_per_byte"},
         }[name]
     )
+
+
+TIERS = """\
+study: tiers
+question: Which zone answers sooner?
+factors: {users: [3, 4]}
+topology:
+  hosts:
+    load: {profile: host-1g}
+    app: {profile: host-1g, interfaces: [front], zones: {a: {}, b: {}}}
+    store: {profile: host-1g, interfaces: [x, y], zones: {z: {}}}
+  switch: generic-shallow
+  links:
+    - {between: [load, switch], rate: 1 Gbit/s}
+    - {between: [app, switch], rate: 1 Gbit/s}
+    - {between: [store@x, switch], rate: 1 Gbit/s}
+    - {between: [store@y, switch], rate: 1 Mbit/s}
+workload:
+  transactions: {application: brokerage, clients: load, closed: {users: "${users}"}, PLACES}
+procedure: {measure: 1 s}
+"""
+_SAID = (
+    "The {} is {}, a zone of a host whose number of CPUs is not known; the simulator needs "
+    "topology.hosts.{}.cpus."
+)
+
+
+@pytest.mark.parametrize(
+    ("places", "cpus", "said"),
+    [
+        ("server: app.a, database: store", "", [_SAID.format("server", "app.a", "app")]),
+        ("server: app, database: store.z", "", [_SAID.format("database", "store.z", "store")]),
+        ("server: app.a, database: app.b", "", [
+            _SAID.format("server", "app.a", "app"), _SAID.format("database", "app.b", "app"),
+        ]),
+        ("server: app.a, database: app.b", "cpus: 2, ", []),
+        ("server: app, database: app.b", "", []),
+        ("server: app.a, database: app", "", []),
+        ("server: app, database: store@x", "", []),
+    ],
+)  # fmt: skip
+def test_a_tier_in_a_zone_needs_the_cpus_of_its_host(
+    tmp_path: Path, places: str, cpus: str, said: list[str]
+) -> None:
+    text = TIERS.replace("PLACES", places).replace("app: {", f"app: {{{cpus}")
+    (tmp_path / "study.yaml").write_text(text)
+    study = load(tmp_path)
+    assert unsupported(study, "sim") == said
+    assert unsupported(study, "netns") == []
+
+
+def test_a_database_is_asked_at_the_interface_that_its_place_names(tmp_path: Path) -> None:
+    places = "server: app, database: store.z@y"
+    (tmp_path / "study.yaml").write_text(TIERS.replace("PLACES", places))
+    (zone,) = (
+        zone
+        for zone in make_plan(load(tmp_path)).plan.runs[0].network.zones
+        if zone.host == "store"
+    )
+    assert zone.interface == "y"

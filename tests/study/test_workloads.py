@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from netstudy.documents.fields import Ref
+from netstudy.errors import StudyError
+from netstudy.plan import make_plan, stated
 from netstudy.study import Study, load
 from netstudy.study.procedure import CounterSnapshot, SarSampler, SnmpPoll
 from netstudy.study.workloads.transactions import Mix
@@ -75,6 +77,21 @@ def test_transactions_that_do_not_hold_together(new: str, said: str, refusal: Re
     assert refusal(("application: brokerage", new), text=TRANSACTIONS) == [f"study.yaml:{said}"]
 
 
+def test_transactions_without_a_measuring_phase_are_refused(small: Small) -> None:
+    hosts = "{hosts: {client: {}, app: {}}}"
+    linked = (
+        "{hosts: {client: {profile: host-1g}, app: {profile: host-1g}}, "
+        "links: [{between: [client, app]}]}"
+    )
+    timeless = ("measure: 7 min", "cooldown: 1 s")
+    study = small((hosts, linked), timeless, text=TRANSACTIONS)
+    with pytest.raises(StudyError) as caught:
+        make_plan(study)
+    assert str(caught.value).endswith(
+        "study.yaml:6:17: workload.transactions: needs procedure.measure: how long it is measured"
+    )
+
+
 def test_phases_are_durations_and_switches(small: Small) -> None:
     procedure = small(("warmup: 5 min", "warmup: 5 min, reset: true"), text=TRANSACTIONS).procedure
     assert (procedure.warmup, procedure.measure) == (300 * 10**9, 420 * 10**9)
@@ -119,3 +136,136 @@ def test_a_path_without_a_place_is_refused(refusal: Refusal) -> None:
 def test_a_place_that_is_not_there(old: str, new: str, said: str, refusal: Refusal) -> None:
     text = (ROOT / "studies/zones/study.yaml").read_text(encoding="utf-8")
     assert [line.split(": ", 2)[2] for line in refusal((old, new), text=text)] == [said]
+
+
+SERVED = """\
+study: served
+question: Which database?
+factors: {e: [sqlite, postgresql], n: [1]}
+topology:
+  hosts: {load: {profile: host-1g}, app: {profile: host-1g}, db: {profile: host-1g}}
+  switch: generic-shallow
+  link: {rate: 1 Gbit/s}
+workload:
+  transactions: {application: brokerage, clients: load, closed: {users: 3}, engine: "${e}"}
+procedure: {measure: 1 s}
+"""
+FILE = (('engine: "${e}"', "engine: sqlite"), ("e: [sqlite, postgresql], ", ""))
+DSN = (", db: {profile: host-1g}}", "}")
+
+
+def test_the_host_of_a_database_is_that_of_a_server(refusal: Refusal, small: Small) -> None:
+    named = ("clients: load", "clients: load, database: db")
+    assert refusal(named, *FILE, text=SERVED) == [
+        "study.yaml:9:67: workload.transactions.database: is the host of a server, and SQLite is a "
+        "file of the application: leave it out"
+    ]
+    assert small(named, text=SERVED), "one of the levels has it there"
+
+
+def test_a_level_that_is_a_file_does_not_go_with_a_server(refusal: Refusal) -> None:
+    there = ("clients: load", "clients: load, dsn: 'postgresql://u@/d?host=/s'")
+    assert refusal(there, DSN, text=SERVED) == [
+        "study.yaml:3:15: factors.e.0: is a file, and dsn names a server: keep one of them"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("host", "engine", "on"),
+    [("load", (), "app or db"), ("load", FILE, "app"), ("db", FILE, "app")],
+)
+def test_data_lie_on_the_host_of_the_database(
+    host: str, engine: tuple[tuple[str, str], ...], on: str, refusal: Refusal
+) -> None:
+    (said,) = refusal((f"{host}: {{", f"{host}: {{data: ram, "), *engine, text=SERVED)
+    assert said.endswith(
+        f"topology.hosts.{host}.data: is where a database has its tables, and it is on {on}"
+    )
+
+
+def test_data_lie_at_the_application_or_at_the_server_by_the_engine(small: Small) -> None:
+    for host in ("app", "db"):
+        assert small((f"{host}: {{", f"{host}: {{data: ram, "), text=SERVED)
+
+
+def test_one_host_may_be_said_by_a_level(small: Small, refusal: Refusal) -> None:
+    counted = ("app: {", 'app: {count: "${n}", ')
+    assert small(counted, text=SERVED)
+    assert refusal(counted, ("n: [1]", "n: [1, 2]"), text=SERVED) == [
+        "study.yaml:3:43: factors.n.1: is the server of transactions: one host"
+    ]
+
+
+def stated_of(study: Study) -> list[str]:
+    """What is stated and not modelled."""
+    end = " is stated and not modelled by the simulator: it changes no result there."
+    return [one.removeprefix("The ").removesuffix(end) for one in stated(study)]
+
+
+def test_what_the_simulator_does_not_model_of_transactions_is_said(small: Small) -> None:
+    said = "population: {users: 70}, variants: {quick: {threads: 9}}, variant: quik"
+    study = small(
+        ("clients: load", f"clients: load, {said}"),
+        ("db: {", "db: {disk: {rate: 1 Mbit/s}, "),
+        text=SERVED,
+    )
+    assert stated_of(study) == [
+        "disk of host db",
+        "users of the population",
+        "variant quik, which is none of quick,",
+    ]
+    there = ("clients: load", "clients: load, dsn: 'postgresql://u@/d?host=/s'")
+    study = small(there, DSN, ("sqlite, ", ""), text=SERVED)
+    assert stated_of(study) == ["dsn of transactions"]
+
+
+def test_what_the_simulator_does_not_model_of_a_program_is_said(small: Small) -> None:
+    program = "application: {start: [server], url: http://app:8080/a}, model: brokerage"
+    mix = "mix: {read: {share: 40 %, get: /b}, send: {share: 60 %, post: /c, body: a=1}}"
+    study = small(
+        ("application: brokerage", f"{program}, {mix}"), *FILE, (", engine: sqlite", ""),
+        text=SERVED,
+    )  # fmt: skip
+    assert stated_of(study) == [
+        "start of the application",
+        "url of the application",
+        "get of the operation read",
+        "body of the operation send",
+        "post of the operation send",
+    ]
+
+
+def test_a_rate_that_no_run_lives_to_see_is_refused(small: Small) -> None:
+    study = small(("closed: {users: 3}", "open: {rate: 0.000000001}"), text=SERVED)
+    with pytest.raises(StudyError) as caught:
+        make_plan(study)
+    assert str(caught.value).endswith(
+        "transactions.open.rate: is a number of submissions a second, at least 0.000001"
+    )
+
+
+def test_a_warm_up_of_no_time_is_none_to_stop(refusal: Refusal) -> None:
+    changes = ("warmup: 5 min,", "warmup: 0 s, stop: true,")
+    assert refusal(changes, text=TRANSACTIONS) == [
+        "study.yaml:7:26: procedure.stop: stops the warm-up, and there is none"
+    ]
+
+
+POLLED = SERVED.replace(
+    "switch: generic-shallow", 'switch: {profile: generic-shallow, snmp: "${s}"}'
+)
+POLL = "instruments: [{snmp: switch, port: app}]\n"
+
+
+def test_a_switch_that_is_polled_can_be_at_each_level(refusal: Refusal) -> None:
+    text = POLLED.replace("n: [1]", "s: [true, false]") + POLL
+    assert refusal(text=text) == [
+        "study.yaml:3:46: factors.s.1: the switch cannot be polled, as instruments.0 asks"
+    ]
+
+
+def test_a_signature_without_a_user_is_refused(refusal: Refusal) -> None:
+    signed = POLL.replace("port: app", "port: app, authentication: SHA-256")
+    assert refusal(text=POLLED.replace('"${s}"', "true") + signed) == [
+        "study.yaml:11:57: instruments.0.authentication: is a user's; name the user of SNMPv3"
+    ]

@@ -227,6 +227,9 @@ def _marking(design: _Design) -> Iterator[Untested]:
         if high:
             yield Untested("never marks", nodes=tuple(high))
         return
+    if not switches:
+        alone = (name for run in design.runs for name in _dctcp_senders(run))
+        hosts |= dict.fromkeys(alone)
     if hosts:
         dctcp = any(
             _is_dctcp(group)
@@ -265,6 +268,14 @@ def _listening(run: Run) -> tuple[str, ...]:
         if all(group.tcp.ecn or _is_dctcp(group) for group in ends.values()):
             found.update((ends[role].name, None) for role in run.workload.sending)
     return tuple(found)
+
+
+def _dctcp_senders(run: Run) -> Iterator[str]:
+    """Groups of senders with DCTCP, whatever the other end of their connections has."""
+    groups = _groups(run.network)
+    for client, server in run.workload.connected:
+        ends = {"client": groups[split(client)[0]], "server": groups[split(server)[0]]}
+        yield from (ends[role].name for role in run.workload.sending if _is_dctcp(ends[role]))
 
 
 def _groups(network: Network) -> dict[str, Group]:

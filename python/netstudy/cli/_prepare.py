@@ -80,21 +80,25 @@ def prepare(asked: Asked) -> Prepared:
 
     as_written = load(asked.study)
     testbed = asked.testbed or DEFAULT_TESTBED
-    variant = _variant(as_written, asked.variant, testbed)
-    invocation = Invocation(
+    told = Invocation(
         study=str(asked.study),
         testbed=testbed,
-        seed=as_written.seed if asked.seed is None else asked.seed,
+        seed=as_written.seed,
         overrides=pairs(asked.overrides, "--set"),
         quick=asked.quick,
-        variant=variant,
-        scale=_scale(as_written, asked.scale, variant),
         without=list(asked.without),
     )
-    study = invocation.applied_to(as_written)
+    variant = _variant(told.with_variants(as_written), asked.variant, testbed)
+    told = told.model_copy(update={"variant": variant})
+    study = told.applied_to(as_written)
     if asked.quick:
         _refuse_without_short_form(study, variant)
-    invocation = invocation.model_copy(update={"only": parse_only(asked.only, study)})
+    found = {
+        "seed": study.seed if asked.seed is None else asked.seed,
+        "scale": _scale(study, asked.scale, variant),
+        "only": parse_only(asked.only, study),
+    }
+    invocation = told.model_copy(update=found)
     only = invocation.levels_kept(study)
     if testbed == PUBLISHED:
         _refuse_without_effect(asked, invocation.scale)

@@ -39,6 +39,10 @@ _BYTES_MAX = 10_000_000
 _TOO_DEEP = f"lists and maps are nested more than {_DEPTH_MAX} levels deep"
 
 
+_ALONE: dict[str | int, str] = {"probe": "every"}
+"""Key of a map -> the key that its short form gives; of others it is the profile."""
+
+
 class Written:
     """Marks numbers; `text` is their written form in the file."""
 
@@ -340,8 +344,8 @@ def _child(part: Any, key: str | int, path: Path, source: Place) -> Any:
         return part[_index(part, path, source)]
     child = part.get(key, {})
     if isinstance(child, str):
-        # Where a map is allowed, the name of its profile alone is its short form.
-        child = {"profile": child}
+        # Where a map is allowed, one of its values alone is its short form.
+        child = {_ALONE.get(key, "profile"): child}
     if not isinstance(child, dict | list):
         fail(Problem(source, dotted(path), f"is {child}, which has nothing inside to set"))
     part[key] = child

@@ -115,13 +115,15 @@ class Graph:
         for path, link in self.topology.placed_links:
             self._join(("topology", *path), link)
         self._check_links()
+        made = tuple(
+            self.devices.group(
+                name, host, self.topology.host_path(name), works=name in self.working
+            )
+            for name, host in groups.items()
+        )
+        self.devices.check_interfaces(self.topology, made)
         return wire.Network(
-            groups=tuple(
-                self.devices.group(
-                    name, host, self.topology.host_path(name), works=name in self.working
-                )
-                for name, host in groups.items()
-            ),
+            groups=made,
             nodes=tuple(self._nodes()),
             links=tuple(map(self._link, self._joined)),
             shared_clock=concrete(self.topology.shared_clock),
@@ -191,7 +193,8 @@ class Graph:
             return _End(node, None)
         host = self.topology.groups[place.group]
         own = link.nic is not None or link.buffers is not None
-        nic = self.devices.nic_of_link(host, link, path) if own else None
+        host_path = self.topology.host_path(place.group)
+        nic = self.devices.nic_of_link(host, link, path, host_path) if own else None
         return _End(node, self._interface(path, link, place, node), nic)
 
     def _interface(self, path: Path, link: Link, place: Place, node: str) -> str:

@@ -92,6 +92,8 @@ class Resolver:
         assert lowering is not None, "only what is carried out comes here"
         roles = lowering.roles(workload.spec, topology, path)
         self._check_client(roles, topology, workload.kind)
+        if workload.spec.counted is None and procedure.measure is None:
+            self._refuse(path, "needs procedure.measure: how long it is measured")
         graph = Graph(
             topology=topology,
             devices=self.devices,
@@ -292,8 +294,8 @@ def _placed_interfaces(roles: Roles) -> dict[tuple[str, str], str]:
     """Group and zone -> the interface that a role gives it."""
     return {
         (place.group, place.zone): place.interface
-        for place in (roles.client, roles.server)
-        if place.zone and place.interface
+        for place in (roles.client, roles.server, roles.database)
+        if place and place.zone and place.interface
     }
 
 

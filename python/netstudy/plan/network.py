@@ -6,8 +6,9 @@ wire's own default. A figure of another kind of switch is refused with its place
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any, NoReturn, TypeVar
 
 from pydantic import BaseModel
@@ -24,7 +25,7 @@ from netstudy.hardware import (
 )
 from netstudy.knobs import disorder, knobs, without_effect
 from netstudy.study.references import concrete
-from netstudy.study.topology import Host, LinkProperties, Nic, Switch, TcpKnobs
+from netstudy.study.topology import Host, LinkProperties, Nic, Switch, TcpKnobs, Topology
 
 WireT = TypeVar("WireT", bound=wire.Wire)
 
@@ -48,6 +49,48 @@ def _tcp_figures(hardware: HardwareLibrary, name: str) -> dict[str, Any]:
     return _figures(hardware.tcp(name).figures, wire.Tcp)
 
 
+_CHARGED_TWICE = (
+    "received packets cost CPU time at the interface (receive_per_frame, receive_rate) and at the "
+    "CPUs; say it once"
+)
+
+
+@dataclass(frozen=True)
+class _Queue:
+    """What waits for the wire at an interface: so many frames, or buffers of its driver."""
+
+    frames: int | None = None
+    buffers: int | None = None
+    buffer_bytes: int | None = None
+    """Size of each buffer; None: it holds one frame."""
+
+    def changed(self, frames: int | None, buffers: int | None, size: int | None) -> _Queue:
+        """The queue by a nearer source: what that does not say stays."""
+        size = self.buffer_bytes if size is None else size
+        if frames is None and buffers is None:
+            return replace(self, buffer_bytes=size)
+        return _Queue(frames, buffers if frames is None else None, size)
+
+    @property
+    def on_the_wire(self) -> dict[str, int]:
+        """Its length in frames of the usual MTU; empty: nothing says it."""
+        each = max(1, (self.buffer_bytes or 0) // _FRAME_BYTES)
+        length = self.frames if self.buffers is None else self.buffers * each
+        return {} if length is None else {"transmit_queue_frames": length}
+
+
+@dataclass(frozen=True)
+class _Interface:
+    """The interface of a group's hosts at a link."""
+
+    group: str
+    nic: wire.Nic
+    places: tuple[Path, ...]
+    """The parts of the study that may say its settings, the nearest first."""
+    has_buffers: bool
+    """Whether frames wait in buffers of the driver, which have a size."""
+
+
 @dataclass(frozen=True)
 class Devices:
     """Looks up hosts, interfaces and switches; raises StudyError with places."""
@@ -64,9 +107,8 @@ class Devices:
         """
         named = concrete(host.profile)
         tcp = self._tcp(None if named is None else self.hardware.host(named), host.tcp)
-        nic = wire.Nic(**self._nic(host, path))
+        nic = self._host_nic(host, path)
         self._check_order((*path, "tcp"), tcp)
-        self._check_order((*path, "nic"), nic)
         return wire.Group(
             name=name,
             profile=named or BYSTANDER,
@@ -80,16 +122,54 @@ class Devices:
             disk=self._simulated(host, wire.Disk, "disk"),
         )
 
-    def nic_of_link(self, host: Host, link: LinkProperties, path: Path) -> wire.Nic:
+    def nic_of_link(
+        self, host: Host, link: LinkProperties, path: Path, host_path: Path
+    ) -> wire.Nic:
         """The interface of a host at a link with its own settings; `path` is the link's place."""
-        values = self._nic(host, path)
+        values = self._nic(host, host_path)
         if link.nic is not None:
-            values |= self._own_nic(host, link.nic, (*path, "nic"))
-        if (buffers := concrete(link.buffers)) is not None:
-            if link.nic is not None and {link.nic.buffers, link.nic.transmit_queue} != {None}:
+            values |= self._own_nic(link.nic, (*path, "nic"))
+            if link.buffers is not None and {link.nic.buffers, link.nic.transmit_queue} != {None}:
                 self.refuse((*path, "buffers"), "is said twice, here and under nic")
-            values |= {"transmit_queue_frames": buffers * self._buffer_frames(host, link.nic)}
-        return wire.Nic(**values)
+        return wire.Nic(**(values | self._queue(host, link).on_the_wire))
+
+    def check_interfaces(self, topology: Topology, groups: Sequence[wire.Group]) -> None:
+        """The settings of a host and of its links must go together at each interface, and each must
+        have an effect at one of them."""
+        costly = {group.name for group in groups if group.cpu is not None}
+        useful, useless = set[Path](), dict[Path, str]()
+        for one in self._interfaces(topology):
+            self._check_disorder(one.places, one.nic)
+            if one.group in costly and _costs_cpu(one.nic):
+                self.refuse(one.places[0], _CHARGED_TWICE)
+            idle = dict(without_effect(wire.Nic, _settings(one.nic)))
+            if not one.has_buffers:
+                idle["buffer"] = "buffers"
+            for place, name in product(one.places, (*knobs(wire.Nic), "buffer")):
+                at = (*place, name)
+                if self.is_said(at) and name in idle:
+                    useless[at] = idle[name]
+                elif self.is_said(at):
+                    useful.add(at)
+        for at, needed in useless.items():
+            if at not in useful:
+                self.refuse(at, f"has no effect without {needed}")
+
+    def _interfaces(self, topology: Topology) -> Iterator[_Interface]:
+        for inside, link in topology.placed_links:
+            path = ("topology", *inside)
+            for name in dict.fromkeys(end.group for end in link.between):
+                if (host := topology.groups.get(name)) is None:
+                    continue
+                own = topology.host_path(name)
+                has_own = link.nic is not None or link.buffers is not None
+                nic = (
+                    self.nic_of_link(host, link, path, own)
+                    if has_own
+                    else self._host_nic(host, own)
+                )
+                places = (*([(*path, "nic")] if link.nic else []), (*own, "nic"))
+                yield _Interface(name, nic, places, self._queue(host, link).buffers is not None)
 
     def line_rates(self, name: str, host: Host, at_link: Nic | None) -> dict[str, int]:
         """The rate of a host's interface, by the name of its source; empty if no source gives
@@ -156,12 +236,8 @@ class Devices:
             return None
         if cpus is not None and host.cpu is not None and host.cpu.cpus is not None:
             self.refuse((*path, "cpus"), "is said twice, here and under cpu")
-        if nic.receive_frame_ns or nic.receive_rate_bps is not None:
-            message = (
-                "received packets cost CPU time at the interface (receive_per_frame, receive_rate) "
-                "and at the CPUs; say it once"
-            )
-            self.refuse((*path, "nic") if host.nic is not None else path, message)
+        if _costs_cpu(nic):
+            self.refuse((*path, "nic") if host.nic is not None else path, _CHARGED_TWICE)
         return cpu if cpus is None else cpu.model_copy(update={"cpus": cpus})
 
     def _known_cpus(self, host: Host) -> int | None:
@@ -181,49 +257,51 @@ class Devices:
         values = {} if figures is None else _figures(figures, model)
         return model(**(values if own is None else values | _knobs(own, model)))
 
+    def _host_nic(self, host: Host, path: Path) -> wire.Nic:
+        """The interface of a host at a link without settings of its own."""
+        return wire.Nic(**(self._nic(host, path) | self._queue(host).on_the_wire))
+
     def _nic(self, host: Host, path: Path) -> dict[str, Any]:
         profile = concrete(host.profile)
-        values = {} if profile is None else _nic_figures(self.hardware.host(profile).nic)
-        if host.nic is None:
-            return values
-        return values | self._own_nic(host, host.nic, (*path, "nic"))
+        values = {} if profile is None else _figures(self.hardware.host(profile).nic, wire.Nic)
+        return values if host.nic is None else values | self._own_nic(host.nic, (*path, "nic"))
 
-    def _own_nic(self, host: Host, own: Nic, path: Path) -> dict[str, Any]:
-        named, buffers = concrete(own.profile), concrete(own.buffers)
-        values = {} if named is None else _nic_figures(self.hardware.nic(named).figures)
-        if buffers is not None:
-            if own.transmit_queue is not None:
-                self.refuse((*path, "buffers"), "is said twice, here and as transmit_queue")
-            values |= {"transmit_queue_frames": buffers * self._buffer_frames(host, own)}
-        elif own.buffer is not None:
-            self.refuse((*path, "buffer"), "has no effect without buffers")
+    def _own_nic(self, own: Nic, path: Path) -> dict[str, Any]:
+        named = concrete(own.profile)
+        values = {} if named is None else _figures(self.hardware.nic(named).figures, wire.Nic)
+        if own.buffers is not None and own.transmit_queue is not None:
+            self.refuse((*path, "buffers"), "is said twice, here and as transmit_queue")
         return values | _knobs(own, wire.Nic)
 
-    def _buffer_frames(self, host: Host, at_link: Nic | None) -> int:
-        """Frames of the usual MTU that fit into a buffer of a host's interface: by the study,
-        else by the profiles; without a size a buffer holds one."""
-        size: int | None = None
+    def _queue(self, host: Host, link: LinkProperties | None = None) -> _Queue:
+        """What waits at an interface of a host: by the study, else by the profiles."""
+        found = _Queue()
         if (named := concrete(host.profile)) is not None:
-            size = _buffer_bytes(self.hardware.host(named).nic)
-        for own in (host.nic, at_link):
+            found = found.changed(*_queue_of(self.hardware.host(named).nic))
+        for own in (host.nic, None if link is None else link.nic):
             if own is None:
                 continue
             if (profile := concrete(own.profile)) is not None:
-                size = _buffer_bytes(self.hardware.nic(profile).figures) or size
-            size = concrete(own.buffer) or size
-        return 1 if size is None else max(1, size // _FRAME_BYTES)
+                found = found.changed(*_queue_of(self.hardware.nic(profile).figures))
+            said = own.transmit_queue, own.buffers, own.buffer
+            found = found.changed(*map(concrete, said))
+        return found if link is None else found.changed(None, concrete(link.buffers), None)
 
-    def _check_order(self, path: Path, made: wire.Tcp | wire.Nic | wire.Switch) -> None:
+    def _check_order(self, path: Path, made: wire.Tcp | wire.Switch) -> None:
         """The study's values must be consistent with those that it leaves to profiles."""
-        model = type(made)
-        values = {name: getattr(made, knob.wired) for name, knob in knobs(model).items()}
-        for wrong in disorder(model, values):
-            said = (*path, wrong.upper), (*path, wrong.lower)
-            place = next((each for each in said if self.is_said(each)), path)
-            self.refuse(place, wrong.message)
-        for name, needed in without_effect(model, values):
+        self._check_disorder((path,), made)
+        for name, needed in without_effect(type(made), _settings(made)):
             if self.is_said((*path, name)):
                 self.refuse((*path, name), f"has no effect without {needed}")
+
+    def _check_disorder(
+        self, places: Sequence[Path], made: wire.Tcp | wire.Nic | wire.Switch
+    ) -> None:
+        """Values that contradict each other; `places` are the parts of the study that say them."""
+        for wrong in disorder(type(made), _settings(made)):
+            said = [(*place, name) for name in (wrong.upper, wrong.lower) for place in places]
+            at = next((each for each in said if self.is_said(each)), places[0])
+            self.refuse(at, wrong.message)
 
     def _check_knobs(self, own: Switch, profile: SwitchProfile, path: Path) -> None:
         for architecture, names in BUFFER_FIGURES.items():
@@ -253,17 +331,23 @@ def _figures(figures: BaseModel, model: type[BaseModel]) -> dict[str, Any]:
     return {wired: figure.value for wired, figure in given.items() if figure is not None}
 
 
-def _nic_figures(figures: NicFigures) -> dict[str, Any]:
-    """The figures of an interface: frames wait in the buffers of its driver."""
-    waits = {}
-    if figures.buffers is not None:
-        each = max(1, (_buffer_bytes(figures) or 0) // _FRAME_BYTES)
-        waits = {"transmit_queue_frames": figures.buffers.value * each}
-    return waits | _figures(figures, wire.Nic)
+def _queue_of(figures: NicFigures) -> tuple[int | None, int | None, int | None]:
+    """The queue of a profile: frames, buffers of the driver, the size of one."""
+    frames, buffers, size = (
+        None if figure is None else figure.value
+        for figure in (figures.transmit_queue, figures.buffers, figures.buffer)
+    )
+    return frames, buffers, size
 
 
-def _buffer_bytes(figures: NicFigures) -> int | None:
-    return None if figures.buffer is None else figures.buffer.value
+def _costs_cpu(nic: wire.Nic) -> bool:
+    """Whether received frames take CPU time at the interface."""
+    return bool(nic.receive_frame_ns) or nic.receive_rate_bps is not None
+
+
+def _settings(made: BaseModel) -> dict[str, Any]:
+    """The settings in a model of the wire, by their names in studies."""
+    return {name: getattr(made, knob.wired) for name, knob in knobs(type(made)).items()}
 
 
 def _knobs(own: BaseModel, model: type[BaseModel]) -> dict[str, Any]:

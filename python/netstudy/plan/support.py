@@ -9,12 +9,16 @@ from collections.abc import Iterator
 
 from netstudy.documents.nearest import suggestion
 from netstudy.documents.problems import listed
+from netstudy.hardware import HardwareLibrary
 from netstudy.plan.workloads import LOWERINGS, lowering_of_spec
-from netstudy.study import Study
+from netstudy.study import Study, level_text
 from netstudy.study.not_reported import not_reported
 from netstudy.study.procedure import SarSampler
 from netstudy.study.topology import Host
 from netstudy.study.vocabulary import PUBLISHED, TESTBEDS
+
+_OF_PRR = ("rack", "tail_loss_probe")
+"""Settings of TCP that only the loss recovery `prr` has."""
 
 
 def unsupported(study: Study, testbed: str) -> list[str]:
@@ -46,6 +50,8 @@ def _not_simulated(study: Study, testbed: str) -> Iterator[str]:
             yield f"The cpu_quota of host {name} needs a testbed of real hosts, such as netns."
         if testbed != "sim" and (said := listed(_simulated_only(study, host))):
             yield f"The {said} of host {name} can only be simulated: leave it out, or use sim."
+    if testbed == "sim":
+        yield from _of_another_recovery(study)
     for instrument in study.instruments:
         if testbed == "sim" and isinstance(instrument, SarSampler) and instrument.sysstat:
             yield (
@@ -55,6 +61,33 @@ def _not_simulated(study: Study, testbed: str) -> Iterator[str]:
     workload = study.workload
     if testbed == "sim" and (lowering := lowering_of_spec(workload.spec)):
         yield from lowering.not_simulated(workload.spec, study, ("workload", workload.kind))
+
+
+def _of_another_recovery(study: Study) -> Iterator[str]:
+    """Settings of the loss recovery `prr` that a study says of hosts that never have it. A real
+    kernel has no other."""
+    for name, host in study.topology.groups.items():
+        said = [key for key in _OF_PRR if getattr(host.tcp, key) is not None]
+        if said and "prr" not in _recoveries(study, name):
+            yield (
+                f"The {listed(said)} of host {name} has no effect in the simulator without "
+                "recovery: prr; leave it out, or say that too."
+            )
+
+
+def _recoveries(study: Study, group: str) -> set[str]:
+    """The loss recoveries of a host over all levels: its own, else those of its TCP's profile."""
+    path, tcp = (*study.topology.host_path(group), "tcp"), study.topology.groups[group].tcp
+    if tcp.recovery is not None:
+        return {level_text(one) for _, one in study.levels_at((*path, "recovery"), tcp.recovery)}
+    library = HardwareLibrary.default(study.folder)
+    profile = study.topology.groups[group].profile
+    hosts = [library.host(level_text(one)).tcp for _, one in study.levels_at(path, profile)]
+    own = {one.recovery.value for one in hosts if one.recovery is not None}
+    tcps = [level_text(one) for _, one in study.levels_at(path, tcp.profile)]
+    tcps = tcps or [one.profile for one in hosts if one.profile is not None]
+    found = [library.tcp(name).figures.recovery for name in tcps]
+    return own | {one.value for one in found if one is not None}
 
 
 def _not_reported(study: Study) -> Iterator[str]:
@@ -110,8 +143,12 @@ def _stated(study: Study) -> Iterator[str]:
     for name, host in study.topology.groups.items():
         if host.memory is not None:
             yield f"memory of host {name}"
+        if host.local_path is not None and not host.zones and len(host.interfaces or ()) < 2:
+            yield f"local_path of host {name}, which has no zones,"
         if host.nic is not None and host.nic.checksum_offload is not None:
             yield f"checksum_offload of host {name}"
     for link in study.topology.all_links:
         if link.nic is not None and link.nic.checksum_offload is not None:
             yield f"checksum_offload of the link of {' and '.join(map(str, link.between))}"
+    if lowering := lowering_of_spec(study.workload.spec):
+        yield from lowering.stated(study.workload.spec, study)

@@ -13,6 +13,10 @@ from netstudy.wire import Level
 if TYPE_CHECKING:
     from netstudy.study import Study
 
+_VARIANTS = "testbeds"
+_QUICK = "quick"
+"""The parts of a study's file that say which forms it takes."""
+
 
 class Invocation(BaseModel):
     """The arguments of `netstudy run` that decide what is run (`invocation.json`)."""
@@ -41,13 +45,26 @@ class Invocation(BaseModel):
 
     def applied_to(self, study: Study) -> Study:
         """The study in its testbed's variant and its short form, with the overrides, and without
-        the parts that were left out."""
-        from netstudy.study import apply_overrides, in_variant, quick_form, without_parts
+        the parts that were left out. Changes of variants and short form come before these."""
+        from netstudy.study import in_variant, quick_form
 
-        varied = in_variant(study, self.variant) if self.variant else study
-        chosen = quick_form(varied) if self.quick else varied
-        changed = apply_overrides(chosen, self.overrides) if self.overrides else chosen
-        return without_parts(changed, self.without) if self.without else changed
+        declared = self.with_variants(study)
+        varied = in_variant(declared, self.variant) if self.variant else declared
+        short = self._changed(varied, _QUICK)
+        return self._changed(quick_form(short) if self.quick else short, None)
+
+    def with_variants(self, study: Study) -> Study:
+        """The study with the overrides of its variants, and without those that were left out."""
+        return self._changed(study, _VARIANTS)
+
+    def _changed(self, study: Study, part: str | None) -> Study:
+        """The study with the changes of a part of its file; None: of all but the forms it takes."""
+        from netstudy.study import apply_overrides, without_parts
+
+        overrides = {path: v for path, v in self.overrides.items() if _form_of(path) == part}
+        without = [path for path in self.without if _form_of(path) == part]
+        changed = apply_overrides(study, overrides) if overrides else study
+        return without_parts(changed, without) if without else changed
 
     def has_rounds(self, study: Study) -> bool:
         """Whether further runs depend on the results: a factor grows, and the testbed is not
@@ -63,3 +80,9 @@ class Invocation(BaseModel):
             **(quick_only(study) if self.quick else {}),
             **self.only,
         }
+
+
+def _form_of(path: str) -> str | None:
+    """The part of the file with forms that a path leads into; None: another part."""
+    part = path.partition(".")[0].strip()
+    return part if part in (_VARIANTS, _QUICK) else None

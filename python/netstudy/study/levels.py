@@ -42,6 +42,11 @@ class FactorLevel:
     """Its index in the file's list; None when it comes from a range."""
 
     @property
+    def says_more(self) -> bool:
+        """Whether it says more than its name and what to print beside it."""
+        return bool(self.fields or self.bundle)
+
+    @property
     def text(self) -> str:
         """What is said of it: its description, and what changes together with it."""
         together = f"changes together with {self.bundle}" if self.bundle else ""

@@ -24,6 +24,7 @@ from netstudy.errors import StudyError
 from netstudy.hardware import HardwareLibrary
 from netstudy.study.checks import problems_of
 from netstudy.study.checks.design import quick_problems, unused_field_problems
+from netstudy.study.checks.ignored import unmatched_hole_problems, varying_fixed_problems
 from netstudy.study.checks.outcome import reference_problems
 from netstudy.study.file import StudyFile
 from netstudy.study.model import Study
@@ -47,8 +48,12 @@ def load(
     study = _checked(file, read(file), hardware, was_carried_out=was_carried_out)
     if not was_carried_out:
         extras = (*quick_problems(study), *reference_problems(study))
-        fields = unused_field_problems(study)
-        raise_problems([*extras, *fields, *_form_problems(study, hardware)])
+        ignored = (
+            *unused_field_problems(study),
+            *varying_fixed_problems(study),
+            *unmatched_hole_problems(study),
+        )
+        raise_problems([*extras, *ignored, *_form_problems(study, hardware)])
     return study
 
 

@@ -302,7 +302,9 @@ class Study:
             for factor in case.factors:
                 levels = found.setdefault(factor.name, {})
                 for level in factor.levels:
-                    levels.setdefault(level_text(level.name), level)
+                    name = level_text(level.name)
+                    if name not in levels or not levels[name].says_more:
+                        levels[name] = level
         for case in self.cases:
             for name, held in case.fixed.items():
                 found.setdefault(name, {}).setdefault(level_text(held), FactorLevel(held))

@@ -27,6 +27,18 @@ def treatments(case: Case) -> Iterator[Treatment]:
             yield ordered | dict(case.fixed)
 
 
+def hole_matches(case: Case, index: int) -> bool:
+    """Whether a hole leaves out anything: each group that varies together has its levels."""
+    hole = _hole(case, index)
+    return all(
+        any(
+            all(level_text(level) in hole[name] for name, level in row if name in hole)
+            for row in _zipped(group)
+        )
+        for group in _groups(case)
+    )
+
+
 def reasoned_holes(case: Case) -> Iterator[tuple[Treatment, str]]:
     """Treatments that are not run and the reason that the study gives; those without are left
     out."""

@@ -142,6 +142,10 @@ class Lowering(Planned[WireT], Generic[SpecT, WireT]):
         """Parts that only real hosts carry out, one sentence each."""
         yield from ()
 
+    def stated(self, spec: SpecT, study: Study) -> Iterator[str]:  # noqa: ARG002
+        """Parts that change no result of the simulator, which only states them."""
+        yield from ()
+
     @abstractmethod
     def roles(self, spec: SpecT, topology: Topology, path: Path) -> Roles:
         """Client and server; `path` is the workload's place in the study."""

@@ -7,12 +7,12 @@ from typing import Any, Final
 
 from netstudy import wire
 from netstudy.documents.fields import Ref
-from netstudy.documents.problems import Path
+from netstudy.documents.problems import Path, dotted
 from netstudy.hardware import HardwareLibrary
 from netstudy.knobs import knobs
 from netstudy.plan.paths import Routes
 from netstudy.plan.workloads.base import Context, Counts, Load, Lowering, Roles
-from netstudy.study import Study
+from netstudy.study import Study, level_text
 from netstudy.study.dsn import postgresql_dsn
 from netstudy.study.references import concrete
 from netstudy.study.topology import Topology
@@ -50,6 +50,8 @@ is between a logout and the home page; buying, selling and updating begin with t
 it (crates/workload/src/transactions/script.rs)."""
 _FORM: Final = "application/x-www-form-urlencoded"
 _PS_PER_S: Final = 1_000_000_000_000
+_RATE_MIN_PER_S: Final = 1e-6
+"""A submission in 11 days: the interval of a lower rate is too long for the wire."""
 _PPM: Final = 1_000_000
 _STATISTICS_BYTES: Final = 90
 """Size of a block of statistics in a record."""
@@ -65,9 +67,23 @@ class TransactionsLowering(Lowering[Transactions, wire.Transactions]):
     unit = "page elements"
 
     def not_simulated(self, spec: Transactions, study: Study, path: Path) -> Iterator[str]:  # noqa: ARG002
-        """A program without a model of its costs."""
+        """A program without a model of its costs, and a zone whose host has no simulated CPUs."""
         if spec.model is None and not spec.application.brokerage:
             yield "The simulator needs what the program costs: name a profile with model."
+        yield from _without_cpus(spec, study)
+
+    def stated(self, spec: Transactions, study: Study) -> Iterator[str]:
+        """What costs stand for: disks, the rows of the database, what a program is and is sent."""
+        for name, host in study.topology.groups.items():
+            if host.disk is not None:
+                yield f"disk of host {name}"
+        for key in sorted(spec.population.model_fields_set):
+            yield f"{key} of the population"
+        if spec.dsn is not None:
+            yield "dsn of transactions"
+        yield from _unknown_variants(spec, study)
+        if not spec.application.brokerage:
+            yield from _stated_of_a_program(spec)
 
     def roles(self, spec: Transactions, topology: Topology, path: Path) -> Roles:
         """Generators, the application's host, and the database's."""
@@ -147,6 +163,49 @@ class TransactionsLowering(Lowering[Transactions, wire.Transactions]):
         every = dict.fromkeys(format_in(DURATION, work.statistics_every_ns) for work in works)
         if every:
             yield "writes", f"statistics of each generator every {', '.join(every)}"
+
+
+def _without_cpus(spec: Transactions, study: Study) -> Iterator[str]:
+    """Tiers in zones of hosts that have no simulated CPUs: those of a host that is a tier itself
+    have."""
+    tiers = {"server": spec.server, "database": spec.database_of(study.topology)}
+    whole = {place.group for place in tiers.values() if place is not None and place.zone is None}
+    for name, place in tiers.items():
+        if place is None or place.zone is None or place.group in whole:
+            continue
+        if not _cpus_are_known(study, place.group):
+            at = dotted((*study.topology.host_path(place.group), "cpus"))
+            yield (
+                f"The {name} is {place}, a zone of a host whose number of CPUs is not known; the "
+                f"simulator needs {at}."
+            )
+
+
+def _unknown_variants(spec: Transactions, study: Study) -> Iterator[str]:
+    """Names that none of the declared variants has: each stands for the usual settings."""
+    path = ("workload", study.workload.kind, "variant")
+    for _, level in study.levels_at(path, spec.variant) if spec.variants else ():
+        if (name := level_text(level)) not in spec.variants:
+            yield f"variant {name}, which is none of {', '.join(spec.variants)},"
+
+
+def _stated_of_a_program(spec: Transactions) -> Iterator[str]:
+    """The program and its requests: each costs what the model says, whatever it is."""
+    yield from (f"{key} of the application" for key in sorted(spec.application.model_fields_set))
+    for name, own in spec.mix.items() if isinstance(spec.mix, dict) else ():
+        for key in sorted(own.model_fields_set - {"share"}):
+            yield f"{key} of the operation {name}"
+
+
+def _cpus_are_known(study: Study, group: str) -> bool:
+    """Whether the study says a host's CPUs, or each profile that it may have."""
+    host = study.topology.groups[group]
+    if host.cpus is not None or host.cpu is not None:
+        return True
+    library = HardwareLibrary.default(study.folder)
+    at = (*study.topology.host_path(group), "profile")
+    profiles = [library.host(level_text(name)) for _, name in study.levels_at(at, host.profile)]
+    return all(one.cpu is not None or one.figures.cpus is not None for one in profiles)
 
 
 def elements_of(mix: Sequence[wire.Operation]) -> float:
@@ -266,8 +325,9 @@ def _load(spec: Transactions, context: Context) -> wire.ClosedLoad | wire.OpenLo
         )
     assert spec.open is not None, "the study was checked"
     rate = concrete(spec.open.rate)
-    if not 0 < rate <= _PS_PER_S:
-        context.refuse((*context.path, "open", "rate"), "is a number of submissions above 0")
+    if not _RATE_MIN_PER_S <= rate <= _PS_PER_S:
+        message = f"is a number of submissions a second, at least {_RATE_MIN_PER_S:.6f}"
+        context.refuse((*context.path, "open", "rate"), message)
     return wire.OpenLoad(
         interval_ps=round(_PS_PER_S / rate),
         arrivals=_word(spec.open.arrivals),

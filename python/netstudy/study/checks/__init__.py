@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from netstudy.documents.problems import Problem
 from netstudy.hardware import HardwareLibrary
 from netstudy.study.checks.design import design_problems, unused_problems
+from netstudy.study.checks.ignored import ignored_problems
 from netstudy.study.checks.network import network_problems
 from netstudy.study.checks.outcome import outcome_problems
 from netstudy.study.checks.workload import workload_problems
@@ -25,7 +26,7 @@ def problems_of(study: Study, hardware: HardwareLibrary) -> Iterator[Problem]:
         *design_problems(study),
         *network_problems(study, hardware),
         *workload_problems(study),
-        *([] if study.was_carried_out else outcome_problems(study)),
+        *([] if study.was_carried_out else [*ignored_problems(study), *outcome_problems(study)]),
     ]
     yield from found
     if not found and not study.was_carried_out:

@@ -55,4 +55,4 @@ def _other_problems(study: Study) -> Iterator[Problem]:
 
 def _warms_up(study: Study) -> bool:
     counted = getattr(study.workload.spec, "warmup", None)
-    return study.procedure.warmup is not None or counted not in (None, 0)
+    return study.procedure.warmup not in (None, 0) or counted not in (None, 0)

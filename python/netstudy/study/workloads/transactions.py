@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 from urllib.parse import SplitResult, urlsplit
 
@@ -39,6 +39,7 @@ from netstudy.study.workloads.base import (
 if TYPE_CHECKING:
     from netstudy.study.model import Study
     from netstudy.study.topology import Topology
+    from netstudy.wire import Level
 
 Arrivals = Annotated[str | Ref, Typed(Choice(("poisson", "uniform"), "a process of arrivals"))]
 Thinking = Annotated[
@@ -449,6 +450,7 @@ class Transactions(Spec):
         yield from found
         if not found:
             yield from self._place_problems(study, path)
+            yield from () if study.was_carried_out else self._ignored(study, path)
         if self.dsn is not None:
             yield from self._hosts_of_an_existing_database(study)
         problem = study.document.problem
@@ -471,9 +473,43 @@ class Transactions(Spec):
             yield study.document.problem((*path, "clients"), str(error))
         for key in ("server", "database"):
             place = self.server if key == "server" else self.database_of(study.topology)
-            if place is not None and study.topology.groups[place.group].count != 1:
-                where = (*study.topology.host_path(place.group), "count")
-                yield study.document.problem(where, f"is the {key} of transactions: one host")
+            if place is None:
+                continue
+            where = (*study.topology.host_path(place.group), "count")
+            for at, count in study.levels_at(where, study.topology.groups[place.group].count):
+                if count != 1:
+                    yield study.document.problem(at, f"is the {key} of transactions: one host")
+
+    def _ignored(self, study: Study, path: Path) -> Iterator[Problem]:
+        """What the study says of a database that is not where it says."""
+        problem, engines = study.document.problem, self._engines(study, path)
+        is_server = [at for at, engine in engines if engine == "postgresql"]
+        if self.database is not None and not is_server:
+            message = (
+                "is the host of a server, and SQLite is a file of the application: leave it out"
+            )
+            yield problem((*path, "database"), message)
+        for at, engine in engines if self.dsn is not None else ():
+            if engine == "sqlite":
+                yield problem(at, "is a file, and dsn names a server: keep one of them")
+        with_data = self._hosts_of_data(study, {engine for _, engine in engines})
+        for name, host in study.topology.groups.items() if self.dsn is None else ():
+            if host.data is not None and name not in with_data:
+                where = (*study.topology.host_path(name), "data")
+                on = " or ".join(sorted(with_data))
+                yield problem(where, f"is where a database has its tables, and it is on {on}")
+
+    def _engines(self, study: Study, path: Path) -> list[tuple[Path, Level]]:
+        """The databases over all levels, each with its place."""
+        return list(study.levels_at((*path, "engine"), self.engine))
+
+    def _hosts_of_data(self, study: Study, engines: Iterable[Level]) -> set[str]:
+        """The hosts that have the tables of a database of the run's own."""
+        places = (
+            self.model_copy(update={"engine": engine}).database_of(study.topology)
+            for engine in engines
+        )
+        return {(place or self.server).group for place in places}
 
     def _hosts_of_an_existing_database(self, study: Study) -> Iterator[Problem]:
         """What the study says of a database that is not the run's to place."""

@@ -1,0 +1,105 @@
+"""Checks for what a study says and what would take no effect.
+
+Results of an earlier version that let it pass are read all the same: these checks are of studies
+that are still to be carried out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+
+from netstudy.documents.fields import Ref
+from netstudy.documents.problems import Path, Problem
+from netstudy.study.levels import FactorLevel, level_text
+from netstudy.study.model import Case, Study
+from netstudy.study.places import Place
+from netstudy.study.procedure import SnmpPoll
+from netstudy.study.treatments import hole_matches
+
+
+def ignored_problems(study: Study) -> Iterator[Problem]:
+    """Parts of a study that would be ignored."""
+    yield from _namesake_problems(study)
+    yield from _buffer_problems(study)
+    yield from _zone_problems(study)
+    yield from _poll_problems(study)
+
+
+def _namesake_problems(study: Study) -> Iterator[Problem]:
+    """Levels of one name that say different things in two cases: a name has one meaning. A level
+    that says nothing besides its name takes what the other case says."""
+    said: dict[tuple[str, str], tuple[Case, FactorLevel]] = {}
+    for case in study.cases:
+        for factor in case.factors:
+            for level in (level for level in factor.levels if level.says_more):
+                name = level_text(level.name)
+                other, first = said.setdefault((factor.name, name), (case, level))
+                if (first.fields, first.bundle) != (level.fields, level.bundle):
+                    message = (
+                        f"level {name} of {factor.name} has other fields in case {other.name}; "
+                        "name them apart"
+                    )
+                    yield study.document.problem(factor.path_of(level), message)
+
+
+def _buffer_problems(study: Study) -> Iterator[Problem]:
+    """Buffers of a driver at links that no host is at."""
+    switches = study.topology.all_switches.keys()
+    for index, link in enumerate(study.topology.links):
+        if link.buffers is not None and {end.group for end in link.between} <= switches:
+            message = "belongs to a host, and this link joins two switches"
+            yield study.document.problem(("topology", "links", index, "buffers"), message)
+
+
+def _zone_problems(study: Study) -> Iterator[Problem]:
+    """A zone at both ends, by two of its host's interfaces: it has one of them."""
+    spec, kind = study.workload.spec, study.workload.kind
+    groups: list[tuple[Path, Mapping[str, Place]]] = [(("workload", kind), spec.places)]
+    for name, placed in study.topology.placement.items():
+        ends = {"sender": placed.sender, "receiver": placed.receiver}
+        groups.append((("topology", "placement", name), ends))
+    for path, places in groups:
+        for (other, one), (key, place) in combinations(places.items(), 2):
+            if place.zone and (place.group, place.zone) == (one.group, one.zone) and place != one:
+                message = f"is the {other.rstrip('s')} too: a zone is at one interface"
+                yield study.document.problem((*path, key), message)
+
+
+def _poll_problems(study: Study) -> Iterator[Problem]:
+    """A signature of nobody's, and levels at which a switch that is polled cannot be."""
+    for index, poll in enumerate(study.instruments):
+        if not isinstance(poll, SnmpPoll):
+            continue
+        if poll.user is None and "authentication" in poll.model_fields_set:
+            path = ("instruments", index, "authentication")
+            yield study.document.problem(path, "is a user's; name the user of SNMPv3")
+        switch = study.topology.all_switches.get(poll.snmp)
+        for place, level in _levels_of(study, None if switch is None else switch.snmp):
+            if level is False:
+                message = f"the switch cannot be polled, as instruments.{index} asks"
+                yield study.document.problem(place, message)
+
+
+def _levels_of(study: Study, value: object) -> Iterator[tuple[Path, object]]:
+    """The levels that a reference stands for, each with its place; nothing of a plain value."""
+    if isinstance(value, Ref):
+        yield from study.levels_at((), value)
+
+
+def unmatched_hole_problems(study: Study) -> Iterator[Problem]:
+    """Holes of a file that leave out nothing: factors that vary together never have such levels."""
+    for case in study.cases:
+        for index in range(len(case.holes)):
+            if not hole_matches(case, index):
+                message = "leaves out nothing: no treatment has all these levels"
+                yield study.document.problem((*case.path, "holes", index), message)
+
+
+def varying_fixed_problems(study: Study) -> Iterator[Problem]:
+    """Levels that a file holds of factors that it varies, where it has no cases of which others
+    could hold them. What a variant or an option varies takes the place of what is held."""
+    for name in study.file.fixed if not study.file.cases else ():
+        if name in study.file.factors:
+            message = "varies in this study; keep one of the two"
+            yield study.document.problem(("fixed", name), message, of_key=True)

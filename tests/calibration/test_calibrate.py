@@ -79,6 +79,11 @@ def shop(tmp_path: Path) -> Study:
 OPTIONS = Options(figures=("app_cpu", "database_cpu"), rounds=3, length=Length(measure_s=30.0))
 
 
+FITTED_SHORTLY = [
+    "calibrate", "--profile", "shop", "--fit", "app_cpu", "--rounds", "1", "--measure", "1 s",
+]  # fmt: skip
+
+
 def test_known_figures_are_found_again_and_a_kept_row_is_predicted(shop: Study) -> None:
     found = calibrate(shop, "shop", OPTIONS)
     assert found.values["app_cpu"] == pytest.approx(4e6, rel=0.03)
@@ -148,6 +153,38 @@ def test_an_option_for_a_metric_that_has_no_value_is_refused(
         f'no value that is looked at is of "etr_per_sec", {role}; did you mean "etr_per_s"?'
         in capsys.readouterr().err
     )
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        (["--measure", "foo"], '--measure: "foo" is not a duration; write a number and a unit'),
+        (["--warmup", "2"], "--warmup: 2 has no unit; a duration is in ns"),
+        (["--measure", "0s"], "--measure: 0s measures nothing; write a time such as 20 s"),
+        (["--tolerance", "etr_per_s=nan"], "--tolerance etr_per_s=nan: write METRIC=NUMBER"),
+        (["--tolerance", "etr_per_s"], "--tolerance etr_per_s: write METRIC=NUMBER"),
+        (["--tolerance", "etr_per_s=0"], "=0: a tolerance is a finite number above 0"),
+        (["--tolerance", "etr_per_s=-2%"], "=-2%: a tolerance is a finite number above 0"),
+        (["--tolerance", "etr_per_s=inf"], "=inf: a tolerance is a finite number above 0"),
+        (
+            ["--tolerance", "etr_per_s=1", "--tolerance", "etr_per_s=2"],
+            "--tolerance: etr_per_s is given twice; give it once",
+        ),
+        (
+            ["--choose", "database_calls=1,2", "--choose", "database_calls=3,4"],
+            "--choose: database_calls is given twice; give it once",
+        ),
+    ],
+)
+def test_an_option_with_a_wrong_value_is_refused_by_name(
+    shop: Study, capsys: pytest.CaptureFixture[str], option: list[str], message: str
+) -> None:
+    assert invoke([*FITTED_SHORTLY, *option, str(shop.path)]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_runs_may_have_no_warmup(shop: Study) -> None:
+    assert invoke([*FITTED_SHORTLY, "--warmup", "0 s", str(shop.path)]) == 0
 
 
 def test_the_verb_prints_json_and_refuses_a_figure_that_is_not_there(

@@ -139,12 +139,13 @@ class Model:
         return found
 
     def _short(self, run: wire.Run) -> wire.Run:
-        """A run as short as calibration can do with: phases that last for a time."""
+        """A run as short as calibration can do with: phases that last for a time. A warm-up of 0 is
+        left out, as in a plan."""
         lasts = {"warm-up": self.length.warmup_s, "measure": self.length.measure_s}
         phases = tuple(
             phase.model_copy(update={"until": wire.UntilTime(ns=round(lasts[phase.kind] * 1e9))})
             for phase in run.phases
-            if phase.kind in lasts and isinstance(phase.until, wire.UntilTime)
+            if lasts.get(phase.kind) and isinstance(phase.until, wire.UntilTime)
         )
         return run.model_copy(update={"phases": phases or run.phases})
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -16,6 +17,8 @@ from netstudy.errors import StudyError
 if TYPE_CHECKING:
     from netstudy.calibration import Calibration, Judged
     from netstudy.hardware import HardwareLibrary
+
+ValueT = TypeVar("ValueT")
 
 NAME = "calibrate"
 EPILOG = (
@@ -101,23 +104,27 @@ def command(
     from netstudy.cli._prepare import pairs
     from netstudy.store import Folder
     from netstudy.study import apply_overrides, load, parse_only
-    from netstudy.units import parse_duration
 
     measured = Folder.at(study)
     known = load(study) if measured is None else measured.study()
     known = apply_overrides(known, pairs(overrides or (), "--set"))
     if (measured is None) == bool(on):
         raise StudyError("says what measured runs are fitted on: name both, or none", "--on")
+    in_percent = [text for text in tolerance or () if text.endswith("%")]
+    in_units = [text for text in tolerance or () if not text.endswith("%")]
+    length = Length(_seconds("--warmup", warmup), _seconds("--measure", measure), replicates)
+    if not length.measure_s:
+        raise StudyError(f"{measure} measures nothing; write a time such as 20 s", "--measure")
     asked = Options(
         figures=_names(fit),
-        choices=dict(_choice(text) for text in choose or ()),
-        tolerances=dict(_number(text) for text in tolerance or () if not text.endswith("%")),
-        shares=dict(_share(text) for text in tolerance or () if text.endswith("%")),
+        choices=_once("--choose", map(_choice, choose or ())),
+        tolerances=_once("--tolerance", map(_number, in_units)),
+        shares=_once("--tolerance", map(_share, in_percent)),
         left_out=frozenset(without or ()),
         metrics=_names(on),
         only=parse_only(only or (), known),
         rounds=rounds,
-        length=Length(parse_duration(warmup) / 1e9, parse_duration(measure) / 1e9, replicates),
+        length=length,
         threads=threads,
     )
     found = calibrate(known, profile, asked, measured)
@@ -183,22 +190,43 @@ def _choice(text: str) -> tuple[str, tuple[str, ...]]:
     return name.strip(), found
 
 
-def _number(text: str) -> tuple[str, float]:
-    name, given, value = text.rpartition("=")
+def _seconds(option: str, text: str) -> float:
+    from netstudy.units import parse_duration
+
     try:
-        return name, float(value) if given else _refused(text)
-    except ValueError:
-        _refused(text)
-        raise
+        return parse_duration(text) / 1e9
+    except ValueError as error:
+        raise StudyError(str(error), option) from None
 
 
 def _share(text: str) -> tuple[str, float]:
-    name, percent = _number(text.removesuffix("%").strip())
+    name, percent = _number(text)
     return name, percent / 100
 
 
-def _refused(text: str) -> float:
-    raise StudyError(f"--tolerance {text}: write METRIC=NUMBER, such as response_ms_mean=0.5")
+def _number(text: str) -> tuple[str, float]:
+    name, given, value = text.rpartition("=")
+    try:
+        number = float(value.removesuffix("%"))
+    except ValueError:
+        number = math.nan
+    if not given or math.isnan(number):
+        raise StudyError(
+            f"--tolerance {text}: write METRIC=NUMBER, such as response_ms_mean=0.5 or etr_per_s=2%"
+        )
+    if not 0 < number < math.inf:
+        raise StudyError(f"--tolerance {text}: a tolerance is a finite number above 0")
+    return name.strip(), number
+
+
+def _once(option: str, pairs: Iterable[tuple[str, ValueT]]) -> dict[str, ValueT]:
+    """The values by name. Raises StudyError for a name with two: one would have no effect."""
+    found: dict[str, ValueT] = {}
+    for name, value in pairs:
+        if name in found:
+            raise StudyError(f"{name} is given twice; give it once", option)
+        found[name] = value
+    return found
 
 
 def _lines(found: Calibration) -> Iterator[str]:

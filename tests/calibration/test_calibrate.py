@@ -183,6 +183,23 @@ def test_an_option_with_a_wrong_value_is_refused_by_name(
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "twice",
+    [
+        ["--fit", "app_cpu,app_cpu"],
+        ["--fit", "app_cpu,shop:app_cpu"],
+        ["--choose", "app_cpu=1 ms,2 ms"],
+        ["--choose", "shop:app_cpu=1 ms,2 ms"],
+    ],
+)
+def test_a_figure_that_is_named_twice_is_refused(
+    shop: Study, capsys: pytest.CaptureFixture[str], twice: list[str]
+) -> None:
+    assert invoke([*FITTED_SHORTLY, *twice, str(shop.path)]) == 2
+    message = "the figure app_cpu of shop is named twice; name it once"
+    assert message in capsys.readouterr().err
+
+
 def test_runs_may_have_no_warmup(shop: Study) -> None:
     assert invoke([*FITTED_SHORTLY, "--warmup", "0 s", str(shop.path)]) == 0
 

@@ -137,6 +137,24 @@ def library_of(study: Study, measured: Folder | None = None) -> HardwareLibrary:
     return HardwareLibrary.default(named if named.is_dir() else named.parent)
 
 
+def figures_of(
+    options: Options, library: HardwareLibrary, profile: str | None
+) -> dict[str, Figure]:
+    """The figures that are fitted or chosen, by their names in the options. Raises StudyError for
+    one that there is not, and for one that is named twice."""
+    chosen = (name for name in options.choices if ":" in name or "." not in name)
+    found: dict[str, Figure] = {}
+    for name in (*options.figures, *chosen):
+        figure = figure_named(library, name, profile)
+        if figure in found.values():
+            raise StudyError(
+                f"the figure {figure.name} of {figure.profile} is named twice; name it once, to "
+                "fit it or to choose its value"
+            )
+        found[name] = figure
+    return found
+
+
 @dataclass(frozen=True)
 class _Calibrator:
     """A calibration under way."""
@@ -162,10 +180,7 @@ class _Calibrator:
             parse_scale(scale or 1),
             options.threads,
         )
-        figures = {name: figure_named(model.library, name, profile) for name in options.figures}
-        for name in options.choices:
-            if ":" in name or "." not in name:
-                figures[name] = figure_named(model.library, name, profile)
+        figures = figures_of(options, model.library, profile)
         planned = model.planned()
         if measured is None:
             found = published_targets(study, planned)

@@ -200,6 +200,17 @@ def test_a_figure_that_is_named_twice_is_refused(
     assert message in capsys.readouterr().err
 
 
+def test_another_seed_fits_and_judges_with_other_random_numbers(
+    shop: Study, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = []
+    for seed in ("1", "77", "9223372036854775807"):
+        assert invoke([*FITTED_SHORTLY, "--json", "--set", f"seed={seed}", str(shop.path)]) == 0
+        found.append(json.loads(capsys.readouterr().out))
+    assert len({one["sum_of_squares"] for one in found}) == 3
+    assert len({one["rows"][0]["simulated"] for one in found}) == 3
+
+
 def test_runs_may_have_no_warmup(shop: Study) -> None:
     assert invoke([*FITTED_SHORTLY, "--warmup", "0 s", str(shop.path)]) == 0
 

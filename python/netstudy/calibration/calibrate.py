@@ -15,7 +15,7 @@ from netstudy.analysis.workloads import RELATIVE
 from netstudy.calibration.figures import FIGURES, Figure, figure_named, value_of
 from netstudy.calibration.least_squares import Fit, Floats, fit
 from netstudy.calibration.lists import Interval, descend
-from netstudy.calibration.model import FRESH_SEED, SEED, Length, Model, Trial
+from netstudy.calibration.model import Length, Model, Trial
 from netstudy.calibration.profile import Fitted
 from netstudy.calibration.targets import Target, measured_targets, published_targets
 from netstudy.documents.nearest import did_you_mean
@@ -239,7 +239,7 @@ class _Calibrator:
         wanted = np.array([one.value for one in targets])
 
         def residuals(values: Floats) -> Floats:
-            said = self._said(targets, values, chosen, SEED)
+            said = self._said(targets, values, chosen, self.model.seed)
             return np.asarray((wanted - said) / tolerances)
 
         return fit(residuals, start, [*map(_step, fitted, start)], self.options.rounds)
@@ -277,7 +277,7 @@ class _Calibrator:
         return said
 
     def _judged(self, best: Fit, chosen: Mapping[str, str]) -> tuple[Judged, ...]:
-        said = self._said(self.targets, best.values, chosen, FRESH_SEED)
+        said = self._said(self.targets, best.values, chosen, self.model.fresh_seed)
         left_out = self._left_out(best)
         return tuple(
             Judged(one, float(value), left_out.get((one.row, one.metric)))

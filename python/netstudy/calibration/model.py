@@ -27,10 +27,7 @@ from netstudy.testbed.sim import Sim
 
 _BASES = dict.fromkeys(RELATIVE, 1.0)
 """A relative metric is known up to its base here."""
-SEED = 1
-"""The same random numbers for all figures."""
-FRESH_SEED = 2
-"""Other ones, for what the fitted model says."""
+_MOST_SEED = 2**63 - 1
 
 Shown = tuple[str, str]
 """Run and metric."""
@@ -69,14 +66,22 @@ class Model:
     """Run, as JSON -> metric -> value, so that no run is simulated twice: most figures change only
     some runs. Whole records are not kept, since a search makes thousands."""
 
+    @property
+    def seed(self) -> int:
+        """Root of the random numbers that all candidates meet: the study's."""
+        return self.study.seed
+
+    @property
+    def fresh_seed(self) -> int:
+        """Root of others, for what the fitted model says."""
+        return self.seed % _MOST_SEED + 1
+
     def planned(self) -> PlannedStudy:
         """All runs of the study, with the figures as they are."""
         study = self._repeated({})
-        return make_plan(study, seed=SEED, hardware=self.library, scale=self.scale)
+        return make_plan(study, seed=self.seed, hardware=self.library, scale=self.scale)
 
-    def predict(
-        self, trial: Trial, wanted: Iterable[Shown], seed: int = SEED
-    ) -> dict[Shown, float]:
+    def predict(self, trial: Trial, wanted: Iterable[Shown], seed: int) -> dict[Shown, float]:
         """What the simulator says of these metrics of these runs; the mean over the replicates.
         Raises TestbedError where a run fails."""
         asked = tuple(dict.fromkeys(wanted))

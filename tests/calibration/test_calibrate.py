@@ -79,6 +79,7 @@ def shop(tmp_path: Path) -> Study:
 OPTIONS = Options(figures=("app_cpu", "database_cpu"), rounds=3, length=Length(measure_s=30.0))
 
 
+HOSTS = ("load", "app", "db")
 FITTED_SHORTLY = [
     "calibrate", "--profile", "shop", "--fit", "app_cpu", "--rounds", "1", "--measure", "1 s",
 ]  # fmt: skip
@@ -197,6 +198,61 @@ def test_a_figure_that_is_named_twice_is_refused(
 ) -> None:
     assert invoke([*FITTED_SHORTLY, *twice, str(shop.path)]) == 2
     message = "the figure app_cpu of shop is named twice; name it once"
+    assert message in capsys.readouterr().err
+
+
+COSTS = "workload.transactions.costs"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            ["--fit", "app_cpu", "--set", f"{COSTS}.app_cpu=250 us"],
+            "app_cpu of shop changes no run that is fitted to: the study says app_cpu itself, at "
+            f"{COSTS}.app_cpu; leave that out",
+        ),
+        (
+            ["--fit", "app_cpu", "--choose", f"{COSTS}.app_cpu=1 ms,2 ms"],
+            f"app_cpu of shop changes no run that is fitted to: the study says app_cpu itself, at "
+            f"{COSTS}.app_cpu; leave that out",
+        ),
+        (
+            ["--choose", "app_cpu=1 ms,2 ms", "--fit", "", "--set", f"{COSTS}.app_cpu=250 us"],
+            "app_cpu of shop changes no run that is fitted to: ",
+        ),
+        (
+            ["--fit", "host-1g:nic.send_latency"]
+            + [f"--set=topology.hosts.{host}.nic.send_latency=1 us" for host in HOSTS],
+            "nic.send_latency of host-1g changes no run that is fitted to: the study says "
+            "send_latency itself, at topology.hosts.load.nic.send_latency and topology.hosts.app.",
+        ),
+        (
+            ["--fit", "hp-n4000:cpu.send_per_packet"],
+            "cpu.send_per_packet of hp-n4000 changes no run that is fitted to; fit a figure of a "
+            "profile that these runs use",
+        ),
+    ],
+)
+def test_a_figure_that_the_study_takes_from_elsewhere_is_refused(
+    shop: Study, capsys: pytest.CaptureFixture[str], options: list[str], message: str
+) -> None:
+    assert invoke([*FITTED_SHORTLY, *options, str(shop.path)]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_figure_that_some_hosts_still_take_from_their_profile_is_fitted(shop: Study) -> None:
+    options = ["--fit", "host-1g:nic.send_latency", "--set=topology.hosts.db.nic.send_latency=1 us"]
+    assert invoke([*FITTED_SHORTLY, *options, str(shop.path)]) == 0
+
+
+@pytest.mark.parametrize("values", ["2", "2,2"])
+def test_a_choice_of_one_value_is_refused(
+    shop: Study, capsys: pytest.CaptureFixture[str], values: str
+) -> None:
+    options = ["--choose", f"database_calls={values}"]
+    assert invoke([*FITTED_SHORTLY, *options, str(shop.path)]) == 2
+    message = "--choose: database_calls: a choice is of two different values or more"
     assert message in capsys.readouterr().err
 
 

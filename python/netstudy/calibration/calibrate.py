@@ -181,21 +181,24 @@ class _Calibrator:
             options.threads,
         )
         figures = figures_of(options, model.library, profile)
+        _refuse_single(options.choices)
         planned = model.planned()
         if measured is None:
-            found = published_targets(study, planned)
+            known = published_targets(study, planned)
         else:
-            found = measured_targets(measured, planned, options.metrics)
-        _refuse_unknown(options.left_out, found, "to be left out")
+            known = measured_targets(measured, planned, options.metrics)
+        _refuse_unknown(options.left_out, known, "to be left out")
         targets = tuple(
-            one for one in found if one.metric not in options.left_out and _is_in(one, options.only)
+            one for one in known if one.metric not in options.left_out and _is_in(one, options.only)
         )
         _refuse_unknown([*options.tolerances, *options.shares], targets, "for a tolerance")
         free = len(options.figures)
         values = sum(not one.predicted for one in targets)
         if values < max(free, 1):
             raise StudyError(f"{values} values cannot tell {free} figures apart")
-        return cls(model, options, figures, targets)
+        found = cls(model, options, figures, targets)
+        found._refuse_without_effect()
+        return found
 
     def found(self) -> Calibration:
         """Fit, for each choice that is tried, and judge the best."""
@@ -220,6 +223,31 @@ class _Calibrator:
             judged=judged,
             unresolved=tuple(dict.fromkeys(_unresolved(judged))),
         )
+
+    def _refuse_without_effect(self) -> None:
+        """Raises StudyError for a figure that no run which is fitted to takes from its profile."""
+        keys = {name: texts[0] for name, texts in self.options.choices.items()}
+        keys = {name: text for name, text in keys.items() if name not in self.figures}
+        for name, figure in self.figures.items():
+            runs = {
+                self._runs_fitted_to(Trial({figure: value}, keys))
+                for value in self._two_values(name)
+            }
+            if len(runs) == 1:
+                raise StudyError(_without_effect(figure, self.model.study_with(keys)))
+
+    def _two_values(self, name: str) -> list[float]:
+        """Two different values of a figure that it may take."""
+        figure = self.figures[name]
+        if name in self.options.choices:
+            return list(dict.fromkeys(map(figure.read, self.options.choices[name])))[:2]
+        now = value_of(self.model.library, figure)
+        return [now, now + _step(figure, now)]
+
+    def _runs_fitted_to(self, trial: Trial) -> tuple[str, ...]:
+        wanted = {one.run for one in self._fitted_to}
+        runs = self.model.plan_with(trial, self.model.seed).runs
+        return tuple(run.model_dump_json() for run in runs if run.id in wanted)
 
     @property
     def _fitted_to(self) -> list[Target]:
@@ -330,6 +358,41 @@ class _Calibrator:
         if name in self.figures:
             good.sort(key=self.figures[name].read)
         return Interval(good[0], good[-1])
+
+
+def _without_effect(figure: Figure, study: Study) -> str:
+    name, profile = figure.name, figure.profile
+    parts = {part: study.document.data.get(part) for part in ("topology", "workload")}
+    paths = [
+        ".".join(path)
+        for path in _paths_of(figure.knob.name, parts)
+        if figure.section == path[-2] or (figure.section == FIGURES and "link" not in path[-2])
+    ]
+    if paths:
+        said = f"the study says {figure.knob.name} itself, at {' and '.join(paths)}"
+        return f"{name} of {profile} changes no run that is fitted to: {said}; leave that out"
+    return (
+        f"{name} of {profile} changes no run that is fitted to; fit a figure of a profile that "
+        "these runs use"
+    )
+
+
+def _paths_of(key: str, data: object, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Where a document has a key."""
+    if isinstance(data, Mapping):
+        for name, value in data.items():
+            if name == key:
+                yield (*above, name)
+            yield from _paths_of(key, value, (*above, name))
+    elif isinstance(data, list):
+        for index, value in enumerate(data):
+            yield from _paths_of(key, value, (*above[:-1], f"{above[-1]}[{index}]"))
+
+
+def _refuse_single(choices: Choices) -> None:
+    for name, texts in choices.items():
+        if len(set(texts)) < len(texts) or len(texts) < 2:
+            raise StudyError(f"{name}: a choice is of two different values or more", "--choose")
 
 
 def _refuse_unknown(metrics: Iterable[str], targets: Sequence[Target], role: str) -> None:

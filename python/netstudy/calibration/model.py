@@ -78,18 +78,22 @@ class Model:
 
     def planned(self) -> PlannedStudy:
         """All runs of the study, with the figures as they are."""
-        study = self._repeated({})
+        study = self.study_with({})
         return make_plan(study, seed=self.seed, hardware=self.library, scale=self.scale)
+
+    def plan_with(self, trial: Trial, seed: int) -> wire.Plan:
+        """All runs of the study, with what is tried."""
+        with tempfile.TemporaryDirectory(prefix="netstudy-calibrate-") as folder:
+            library = library_with(self.library, Path(folder), trial.figures)
+            study = self.study_with(trial.keys)
+            planned = make_plan(study, seed=seed, hardware=library, scale=self.scale)
+        return planned.whole_plan
 
     def predict(self, trial: Trial, wanted: Iterable[Shown], seed: int) -> dict[Shown, float]:
         """What the simulator says of these metrics of these runs; the mean over the replicates.
         Raises TestbedError where a run fails."""
         asked = tuple(dict.fromkeys(wanted))
-        with tempfile.TemporaryDirectory(prefix="netstudy-calibrate-") as folder:
-            library = library_with(self.library, Path(folder), trial.figures)
-            study = self._repeated(trial.keys)
-            planned = make_plan(study, seed=seed, hardware=library, scale=self.scale)
-        whole = planned.whole_plan
+        whole = self.plan_with(trial, seed)
         by_treatment: dict[str, list[wire.Run]] = {}
         for run in whole.runs:
             by_treatment.setdefault(str(run.treatment), []).append(self._short(run))
@@ -123,7 +127,8 @@ class Model:
             own |= {name: _value(sample, name, metrics) for name in names[run.id]}
         return {run: self._known[key] for run, key in keys.items()}
 
-    def _repeated(self, keys: Mapping[str, Any]) -> Study:
+    def study_with(self, keys: Mapping[str, Any]) -> Study:
+        """The study with other values of keys, repeated as often as the calibration wants."""
         changes = {"replicates": str(self.length.replicates)}
         changes |= {path: str(value) for path, value in keys.items()}
         return apply_overrides(self.study, changes, hardware=self.library)

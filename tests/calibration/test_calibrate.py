@@ -256,6 +256,59 @@ def test_a_choice_of_one_value_is_refused(
     assert message in capsys.readouterr().err
 
 
+ONE_CPU = ["--set", "topology.hosts.app.cpus=1"]
+"""An application on one CPU: what each further CPU adds to its time changes nothing."""
+
+
+def test_a_figure_that_the_data_say_nothing_of_is_left_as_it_was(
+    shop: Study, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    new = tmp_path / "new.yaml"
+    options = [*ONE_CPU, "--fit", "app_cpu,app_cpu_growth", "--write", str(new)]
+    assert invoke([*FITTED_SHORTLY, *options, str(shop.path)]) == 0
+    out, err = capsys.readouterr()
+    assert "shop app_cpu_growth: 0 % (no interval)\n" in out
+    assert "the data say nothing of app_cpu_growth: no fitted value changes with it\n" in out
+    assert "left as it was in the profile: app_cpu_growth\n" in err
+    text = new.read_text()
+    assert "source: fitted" in text
+    assert "app_cpu_growth:" not in text
+
+
+@pytest.mark.parametrize("how", [["--fit", "app_cpu_growth"],
+                                 ["--fit", "", "--choose", "app_cpu_growth=0 %,1 %"]])  # fmt: skip
+def test_where_the_data_say_nothing_no_profile_is_written(
+    shop: Study, tmp_path: Path, capsys: pytest.CaptureFixture[str], how: list[str]
+) -> None:
+    new = tmp_path / "new.yaml"
+    assert invoke([*FITTED_SHORTLY, *ONE_CPU, *how, "--write", str(new), str(shop.path)]) == 2
+    out, err = capsys.readouterr()
+    assert "the data say nothing of app_cpu_growth" in out
+    assert "--write: nothing is written: the data say nothing of app_cpu_growth" in err
+    assert not new.exists()
+
+
+def test_figures_that_the_data_do_not_tell_apart_are_named_and_not_written(
+    shop: Study, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    new = tmp_path / "new.yaml"
+    # With that tolerance there is only the rate of one user, who waits for either of them alike.
+    options = ["--fit", "delay,database_hold", "--only", "users=1", "--write", str(new)]
+    (shop.folder / "known.csv").write_text("users,rate,cpu\n1,100,15\n")
+    loosely = ["--tolerance", "app.cpu_pct=1e12", "--rounds", "4"]
+    command = [*FITTED_SHORTLY, *options, *loosely, str(shop.path)]
+    assert invoke(command) == 2
+    out, err = capsys.readouterr()
+    assert "the data do not tell delay and database_hold apart: fit fewer of them\n" in out
+    assert out.count("(no interval)") == 2
+    assert "holds only with the values above of delay and database_hold" in err
+    assert not new.exists()
+    assert invoke([*command, "--json"]) == 2
+    found = json.loads(capsys.readouterr().out)
+    assert found["undetermined"] == [["delay", "database_hold"]]
+    assert found["intervals"] == {}
+
+
 def test_another_seed_fits_and_judges_with_other_random_numbers(
     shop: Study, capsys: pytest.CaptureFixture[str]
 ) -> None:

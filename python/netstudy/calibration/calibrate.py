@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from netstudy.analysis.workloads import RELATIVE
 from netstudy.calibration.figures import FIGURES, Figure, figure_named, value_of
-from netstudy.calibration.least_squares import Fit, Floats, fit
+from netstudy.calibration.least_squares import ROUNDING, Fit, Floats, fit
 from netstudy.calibration.lists import Interval, descend
 from netstudy.calibration.model import Length, Model, Trial
 from netstudy.calibration.profile import Fitted
@@ -92,6 +92,12 @@ class Calibration:
     values: Mapping[str, float]
     """By the same name, in its smallest unit."""
     intervals: Mapping[str, tuple[float, float]]
+    """Of those that the data determine."""
+    undetermined: tuple[tuple[str, ...], ...]
+    """What the data do not determine: each figure or key of which they say nothing, and groups of
+    figures of which they say only what a combination comes to."""
+    moved: tuple[str, ...]
+    """Those of them that are not as they were: all other values hold with them only."""
     chosen: Mapping[str, str]
     as_good: Mapping[str, Interval]
     """The lowest and the highest that were tried of what was chosen and fit as well."""
@@ -104,14 +110,15 @@ class Calibration:
     """Differences that the source shows and that are below the model's resolution."""
 
     def fitted(self, source: str) -> dict[Figure, Fitted]:
-        """What goes into profiles."""
+        """What goes into profiles: figures that the data determine."""
         found = {}
-        for name, value in self.values.items():
-            figure = self.figures[name]
+        undetermined = {name for group in self.undetermined for name in group}
+        for name in self.intervals:
+            figure, value = self.figures[name], self.values[name]
             low, high = (figure.rounded(end) for end in self.intervals[name])
             found[figure] = Fitted(figure.rounded(value), Interval(low, high), source)
         for name, text in self.chosen.items():
-            if name in self.figures:
+            if name in self.figures and name not in undetermined:
                 figure, good = self.figures[name], self.as_good[name]
                 ends = Interval(figure.read(good.low), figure.read(good.high))
                 found[figure] = Fitted(figure.read(text), ends, source)
@@ -209,13 +216,20 @@ class _Calibrator:
         judged = self._judged(best, chosen)
         names = self.options.figures
         widths = zip(names, best.values, best.half_widths, strict=True)
+        groups = [tuple(names[index] for index in group) for group in best.undetermined]
+        values = dict(zip(names, map(float, best.values), strict=True))
         return Calibration(
             figures=self.figures,
-            values=dict(zip(names, map(float, best.values), strict=True)),
+            values=values,
             intervals={
                 name: (max(0.0, float(value - width)), float(value + width))
                 for name, value, width in widths
+                if np.isfinite(width)
             },
+            undetermined=(*groups, *((name,) for name in choices if self._is_idle(name, chosen))),
+            moved=tuple(
+                name for group in groups for name in group if values[name] != self._start(name)
+            ),
             chosen=chosen,
             as_good={name: self._as_good(name, chosen) for name in choices},
             cost=best.cost,
@@ -241,7 +255,7 @@ class _Calibrator:
         figure = self.figures[name]
         if name in self.options.choices:
             return list(dict.fromkeys(map(figure.read, self.options.choices[name])))[:2]
-        now = value_of(self.model.library, figure)
+        now = self._start(name)
         return [now, now + _step(figure, now)]
 
     def _runs_fitted_to(self, trial: Trial) -> tuple[str, ...]:
@@ -261,7 +275,7 @@ class _Calibrator:
 
     def _least_squares(self, chosen: Mapping[str, str]) -> Fit:
         fitted = [self.figures[name] for name in self.options.figures]
-        start = [value_of(self.model.library, figure) for figure in fitted]
+        start = [self._start(name) for name in self.options.figures]
         targets = self._fitted_to
         tolerances = np.array([self._tolerance(one) for one in targets])
         wanted = np.array([one.value for one in targets])
@@ -271,6 +285,9 @@ class _Calibrator:
             return np.asarray((wanted - said) / tolerances)
 
         return fit(residuals, start, [*map(_step, fitted, start)], self.options.rounds)
+
+    def _start(self, name: str) -> float:
+        return value_of(self.model.library, self.figures[name])
 
     def _tolerance(self, target: Target) -> float:
         options, metric = self.options, target.metric
@@ -345,6 +362,11 @@ class _Calibrator:
         bases = [base for base in dict.fromkeys(of) if base is not None]
         found = np.array([[base == one for one in of] for base in bases], dtype=bool)
         return found.reshape(len(bases), len(targets))
+
+    def _is_idle(self, name: str, chosen: Mapping[str, str]) -> bool:
+        """Whether all that was tried of a choice fits the same, all other choices held."""
+        tried = [self._fit({**chosen, name: text}) for text in self.options.choices[name]]
+        return all(np.allclose(one.residuals, tried[0].residuals, 0.0, ROUNDING) for one in tried)
 
     def _as_good(self, name: str, chosen: Mapping[str, str]) -> Interval:
         """The ends of what fits as well: a likelihood ratio of 95 %, all other choices held."""

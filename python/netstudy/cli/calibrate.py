@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from netstudy.cli import _options as options
-from netstudy.cli._terminal import print_json
+from netstudy.cli._terminal import print_json, say
 from netstudy.errors import StudyError
 
 if TYPE_CHECKING:
@@ -128,6 +128,11 @@ def command(
         threads=threads,
     )
     found = calibrate(known, profile, asked, measured)
+    if json:
+        print_json(_data(found))
+    else:
+        for line in _lines(found):
+            print(line)
     if write is not None:
         command = _command(
             study,
@@ -147,11 +152,6 @@ def command(
             },
         )
         _write(write, library_of(known, measured), found, command)
-    if json:
-        print_json(_data(found))
-    else:
-        for line in _lines(found):
-            print(line)
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -159,10 +159,20 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _write(path: Path, library: HardwareLibrary, found: Calibration, source: str) -> None:
-    """Write the profiles that have a fitted figure: as this file, or into this folder."""
+    """Write the profiles that have a fitted figure: as this file, or into this folder. Raises
+    StudyError where the values hold only with others that the data do not determine."""
     from netstudy.calibration import written
 
+    if found.moved:
+        raise StudyError(
+            f"nothing is written: what was found holds only with the values above of "
+            f"{_all_of(found.moved)}, which the data do not determine; fit fewer figures",
+            "--write",
+        )
     fitted = found.fitted(source)
+    left = [name for group in found.undetermined for name in group if name in found.figures]
+    if not fitted:
+        raise StudyError(f"nothing is written: the data say nothing of {_all_of(left)}", "--write")
     profiles = list(dict.fromkeys(figure.profile for figure in fitted))
     if len(profiles) > 1 and not path.is_dir():
         raise StudyError(f"is no folder, and {' and '.join(profiles)} are several files", "--write")
@@ -171,6 +181,8 @@ def _write(path: Path, library: HardwareLibrary, found: Calibration, source: str
         assert file is not None, "its figures were found"
         target = path / f"{name}.yaml" if path.is_dir() else path
         target.write_bytes(written(file, fitted))
+    if left:
+        say(f"left as it was in the profile: {_all_of(left)}")
 
 
 def _command(study: Path, given: Mapping[str, str | list[str] | None]) -> str:
@@ -237,12 +249,30 @@ def _lines(found: Calibration) -> Iterator[str]:
         yield f"{name}: {text} ({found.as_good[name].low} to {found.as_good[name].high})"
     for name, value in found.values.items():
         figure = found.figures[name]
-        low, high = (figure.written(end) for end in found.intervals[name])
-        yield f"{figure.profile} {figure.name}: {figure.written(value)} ({low} to {high})"
+        yield f"{figure.profile} {figure.name}: {figure.written(value)} ({_interval(found, name)})"
+    for group in found.undetermined:
+        yield _undetermined(group)
     yield ""
     for one in found.judged:
         yield _row(one)
     yield from found.unresolved
+
+
+def _interval(found: Calibration, name: str) -> str:
+    if name not in found.intervals:
+        return "no interval"
+    low, high = (found.figures[name].written(end) for end in found.intervals[name])
+    return f"{low} to {high}"
+
+
+def _undetermined(group: Sequence[str]) -> str:
+    if len(group) == 1:
+        return f"the data say nothing of {group[0]}: no fitted value changes with it"
+    return f"the data do not tell {_all_of(group)} apart: fit fewer of them"
+
+
+def _all_of(names: Sequence[str]) -> str:
+    return " and ".join(", ".join(names).rsplit(", ", 1))
 
 
 def _row(one: Judged) -> str:
@@ -264,6 +294,7 @@ def _data(found: Calibration) -> dict[str, Any]:
     return {
         "values": dict(found.values),
         "intervals": {name: list(ends) for name, ends in found.intervals.items()},
+        "undetermined": [list(group) for group in found.undetermined],
         "chosen": dict(found.chosen),
         "as_good": {name: [one.low, one.high] for name, one in found.as_good.items()},
         "sum_of_squares": found.cost,

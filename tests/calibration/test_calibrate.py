@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +25,7 @@ from netstudy.hardware import HardwareLibrary
 from netstudy.plan import make_plan
 from netstudy.store import Folder
 from netstudy.study import Study, load
+from netstudy.testbed.sim import Sim
 
 STUDY = """\
 study: shop
@@ -286,6 +288,49 @@ def test_where_the_data_say_nothing_no_profile_is_written(
     assert "the data say nothing of app_cpu_growth" in out
     assert "--write: nothing is written: the data say nothing of app_cpu_growth" in err
     assert not new.exists()
+
+
+@pytest.mark.parametrize(
+    ("path", "more", "message"),
+    [
+        ("none/x.yaml", [], "--write: there is no folder none for x.yaml"),
+        ("study.yaml/x.yaml", [], "--write: there is no folder study.yaml for x.yaml"),
+        ("taken", [], "--write: taken/shop.yaml cannot be written"),
+        (
+            "x.yaml",
+            ["--fit", "app_cpu,host-1g:nic.send_latency"],
+            "--write: x.yaml is no folder, and shop and host-1g are several files; name a folder",
+        ),
+        ("x.yaml", ["--fit", ""], "no figure of a profile is fitted or chosen: nothing to write"),
+    ],
+)
+def test_a_place_that_cannot_be_written_is_refused_before_anything_is_simulated(
+    shop: Study,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    path: str,
+    more: list[str],
+    message: str,
+) -> None:
+    monkeypatch.chdir(shop.folder)
+    monkeypatch.setattr(Sim, "run", lambda *_, **__: pytest.fail("it was simulated"))
+    (shop.folder / "taken" / "shop.yaml").mkdir(parents=True)
+    assert invoke([*FITTED_SHORTLY, *more, "--write", path, str(shop.path)]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_result_that_cannot_be_written_in_the_end_is_printed(
+    shop: Study, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("netstudy.store.write_atomic", full)
+    new = shop.folder / "new.yaml"
+    assert invoke([*FITTED_SHORTLY, "--write", str(new), str(shop.path)]) == 2
+    out, err = capsys.readouterr()
+    assert "shop app_cpu: " in out
+    assert f"--write: {new}: No space left on device" in err
 
 
 def test_figures_that_the_data_do_not_tell_apart_are_named_and_not_written(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,7 +16,7 @@ from netstudy.cli._terminal import print_json, say
 from netstudy.errors import StudyError
 
 if TYPE_CHECKING:
-    from netstudy.calibration import Calibration, Judged
+    from netstudy.calibration import Calibration, Figure, Judged
     from netstudy.hardware import HardwareLibrary
 
 ValueT = TypeVar("ValueT")
@@ -100,7 +101,7 @@ def command(
     fitted to the rows of all other runs. All candidates meet the same random numbers, and the
     result is shown with other ones. With one round figures stay as they are and are judged alone.
     """
-    from netstudy.calibration import Length, Options, calibrate, library_of
+    from netstudy.calibration import Length, Options, calibrate, figures_of, library_of
     from netstudy.cli._prepare import pairs
     from netstudy.store import Folder
     from netstudy.study import apply_overrides, load, parse_only
@@ -127,6 +128,8 @@ def command(
         length=length,
         threads=threads,
     )
+    if write is not None:
+        _check_writable(write, figures_of(asked, library_of(known, measured), profile))
     found = calibrate(known, profile, asked, measured)
     if json:
         print_json(_data(found))
@@ -158,10 +161,34 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
+def _check_writable(path: Path, figures: Mapping[str, Figure]) -> None:
+    """Raises StudyError where the profiles of these figures cannot be written there: known before
+    anything is simulated."""
+    profiles = list(dict.fromkeys(figure.profile for figure in figures.values()))
+    if not profiles:
+        raise StudyError("no figure of a profile is fitted or chosen: nothing to write", "--write")
+    if len(profiles) > 1 and not path.is_dir():
+        raise StudyError(
+            f"{path} is no folder, and {_all_of(profiles)} are several files; name a folder",
+            "--write",
+        )
+    for target in _files(path, profiles).values():
+        if not target.parent.is_dir():
+            raise StudyError(f"there is no folder {target.parent} for {target.name}", "--write")
+        if target.is_dir() or not os.access(target.parent, os.W_OK):
+            raise StudyError(f"{target} cannot be written", "--write")
+
+
+def _files(path: Path, profiles: Iterable[str]) -> dict[str, Path]:
+    """The file of each profile."""
+    return {name: path / f"{name}.yaml" if path.is_dir() else path for name in profiles}
+
+
 def _write(path: Path, library: HardwareLibrary, found: Calibration, source: str) -> None:
     """Write the profiles that have a fitted figure: as this file, or into this folder. Raises
     StudyError where the values hold only with others that the data do not determine."""
     from netstudy.calibration import written
+    from netstudy.store import write_atomic
 
     if found.moved:
         raise StudyError(
@@ -173,14 +200,13 @@ def _write(path: Path, library: HardwareLibrary, found: Calibration, source: str
     left = [name for group in found.undetermined for name in group if name in found.figures]
     if not fitted:
         raise StudyError(f"nothing is written: the data say nothing of {_all_of(left)}", "--write")
-    profiles = list(dict.fromkeys(figure.profile for figure in fitted))
-    if len(profiles) > 1 and not path.is_dir():
-        raise StudyError(f"is no folder, and {' and '.join(profiles)} are several files", "--write")
-    for name in profiles:
+    for name, target in _files(path, {figure.profile: None for figure in fitted}).items():
         file = library.file(name)
         assert file is not None, "its figures were found"
-        target = path / f"{name}.yaml" if path.is_dir() else path
-        target.write_bytes(written(file, fitted))
+        try:
+            write_atomic(target, written(file, fitted))
+        except OSError as error:
+            raise StudyError(f"{target}: {error.strerror}", "--write") from None
     if left:
         say(f"left as it was in the profile: {_all_of(left)}")
 

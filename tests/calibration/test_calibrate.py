@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +25,7 @@ from netstudy.hardware import HardwareLibrary
 from netstudy.plan import make_plan
 from netstudy.store import Folder
 from netstudy.study import Study, load
+from netstudy.testbed.sim import Sim
 
 STUDY = """\
 study: shop
@@ -77,6 +79,12 @@ def shop(tmp_path: Path) -> Study:
 
 
 OPTIONS = Options(figures=("app_cpu", "database_cpu"), rounds=3, length=Length(measure_s=30.0))
+
+
+HOSTS = ("load", "app", "db")
+FITTED_SHORTLY = [
+    "calibrate", "--profile", "shop", "--fit", "app_cpu", "--rounds", "1", "--measure", "1 s",
+]  # fmt: skip
 
 
 def test_known_figures_are_found_again_and_a_kept_row_is_predicted(shop: Study) -> None:
@@ -148,6 +156,217 @@ def test_an_option_for_a_metric_that_has_no_value_is_refused(
         f'no value that is looked at is of "etr_per_sec", {role}; did you mean "etr_per_s"?'
         in capsys.readouterr().err
     )
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        (["--measure", "foo"], '--measure: "foo" is not a duration; write a number and a unit'),
+        (["--warmup", "2"], "--warmup: 2 has no unit; a duration is in ns"),
+        (["--measure", "0s"], "--measure: 0s measures nothing; write a time such as 20 s"),
+        (["--tolerance", "etr_per_s=nan"], "--tolerance etr_per_s=nan: write METRIC=NUMBER"),
+        (["--tolerance", "etr_per_s"], "--tolerance etr_per_s: write METRIC=NUMBER"),
+        (["--tolerance", "etr_per_s=0"], "=0: a tolerance is a finite number above 0"),
+        (["--tolerance", "etr_per_s=-2%"], "=-2%: a tolerance is a finite number above 0"),
+        (["--tolerance", "etr_per_s=inf"], "=inf: a tolerance is a finite number above 0"),
+        (
+            ["--tolerance", "etr_per_s=1", "--tolerance", "etr_per_s=2"],
+            "--tolerance: etr_per_s is given twice; give it once",
+        ),
+        (
+            ["--choose", "database_calls=1,2", "--choose", "database_calls=3,4"],
+            "--choose: database_calls is given twice; give it once",
+        ),
+    ],
+)
+def test_an_option_with_a_wrong_value_is_refused_by_name(
+    shop: Study, capsys: pytest.CaptureFixture[str], option: list[str], message: str
+) -> None:
+    assert invoke([*FITTED_SHORTLY, *option, str(shop.path)]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "twice",
+    [
+        ["--fit", "app_cpu,app_cpu"],
+        ["--fit", "app_cpu,shop:app_cpu"],
+        ["--choose", "app_cpu=1 ms,2 ms"],
+        ["--choose", "shop:app_cpu=1 ms,2 ms"],
+    ],
+)
+def test_a_figure_that_is_named_twice_is_refused(
+    shop: Study, capsys: pytest.CaptureFixture[str], twice: list[str]
+) -> None:
+    assert invoke([*FITTED_SHORTLY, *twice, str(shop.path)]) == 2
+    message = "the figure app_cpu of shop is named twice; name it once"
+    assert message in capsys.readouterr().err
+
+
+COSTS = "workload.transactions.costs"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            ["--fit", "app_cpu", "--set", f"{COSTS}.app_cpu=250 us"],
+            "app_cpu of shop changes no run that is fitted to: the study says app_cpu itself, at "
+            f"{COSTS}.app_cpu; leave that out",
+        ),
+        (
+            ["--fit", "app_cpu", "--choose", f"{COSTS}.app_cpu=1 ms,2 ms"],
+            f"app_cpu of shop changes no run that is fitted to: the study says app_cpu itself, at "
+            f"{COSTS}.app_cpu; leave that out",
+        ),
+        (
+            ["--choose", "app_cpu=1 ms,2 ms", "--fit", "", "--set", f"{COSTS}.app_cpu=250 us"],
+            "app_cpu of shop changes no run that is fitted to: ",
+        ),
+        (
+            ["--fit", "host-1g:nic.send_latency"]
+            + [f"--set=topology.hosts.{host}.nic.send_latency=1 us" for host in HOSTS],
+            "nic.send_latency of host-1g changes no run that is fitted to: the study says "
+            "send_latency itself, at topology.hosts.load.nic.send_latency and topology.hosts.app.",
+        ),
+        (
+            ["--fit", "hp-n4000:cpu.send_per_packet"],
+            "cpu.send_per_packet of hp-n4000 changes no run that is fitted to; fit a figure of a "
+            "profile that these runs use",
+        ),
+    ],
+)
+def test_a_figure_that_the_study_takes_from_elsewhere_is_refused(
+    shop: Study, capsys: pytest.CaptureFixture[str], options: list[str], message: str
+) -> None:
+    assert invoke([*FITTED_SHORTLY, *options, str(shop.path)]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_figure_that_some_hosts_still_take_from_their_profile_is_fitted(shop: Study) -> None:
+    options = ["--fit", "host-1g:nic.send_latency", "--set=topology.hosts.db.nic.send_latency=1 us"]
+    assert invoke([*FITTED_SHORTLY, *options, str(shop.path)]) == 0
+
+
+@pytest.mark.parametrize("values", ["2", "2,2"])
+def test_a_choice_of_one_value_is_refused(
+    shop: Study, capsys: pytest.CaptureFixture[str], values: str
+) -> None:
+    options = ["--choose", f"database_calls={values}"]
+    assert invoke([*FITTED_SHORTLY, *options, str(shop.path)]) == 2
+    message = "--choose: database_calls: a choice is of two different values or more"
+    assert message in capsys.readouterr().err
+
+
+ONE_CPU = ["--set", "topology.hosts.app.cpus=1"]
+"""An application on one CPU: what each further CPU adds to its time changes nothing."""
+
+
+def test_a_figure_that_the_data_say_nothing_of_is_left_as_it_was(
+    shop: Study, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    new = tmp_path / "new.yaml"
+    options = [*ONE_CPU, "--fit", "app_cpu,app_cpu_growth", "--write", str(new)]
+    assert invoke([*FITTED_SHORTLY, *options, str(shop.path)]) == 0
+    out, err = capsys.readouterr()
+    assert "shop app_cpu_growth: 0 % (no interval)\n" in out
+    assert "the data say nothing of app_cpu_growth: no fitted value changes with it\n" in out
+    assert "left as it was in the profile: app_cpu_growth\n" in err
+    text = new.read_text()
+    assert "source: fitted" in text
+    assert "app_cpu_growth:" not in text
+
+
+@pytest.mark.parametrize("how", [["--fit", "app_cpu_growth"],
+                                 ["--fit", "", "--choose", "app_cpu_growth=0 %,1 %"]])  # fmt: skip
+def test_where_the_data_say_nothing_no_profile_is_written(
+    shop: Study, tmp_path: Path, capsys: pytest.CaptureFixture[str], how: list[str]
+) -> None:
+    new = tmp_path / "new.yaml"
+    assert invoke([*FITTED_SHORTLY, *ONE_CPU, *how, "--write", str(new), str(shop.path)]) == 2
+    out, err = capsys.readouterr()
+    assert "the data say nothing of app_cpu_growth" in out
+    assert "--write: nothing is written: the data say nothing of app_cpu_growth" in err
+    assert not new.exists()
+
+
+@pytest.mark.parametrize(
+    ("path", "more", "message"),
+    [
+        ("none/x.yaml", [], "--write: there is no folder none for x.yaml"),
+        ("study.yaml/x.yaml", [], "--write: there is no folder study.yaml for x.yaml"),
+        ("taken", [], "--write: taken/shop.yaml cannot be written"),
+        (
+            "x.yaml",
+            ["--fit", "app_cpu,host-1g:nic.send_latency"],
+            "--write: x.yaml is no folder, and shop and host-1g are several files; name a folder",
+        ),
+        ("x.yaml", ["--fit", ""], "no figure of a profile is fitted or chosen: nothing to write"),
+    ],
+)
+def test_a_place_that_cannot_be_written_is_refused_before_anything_is_simulated(
+    shop: Study,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    path: str,
+    more: list[str],
+    message: str,
+) -> None:
+    monkeypatch.chdir(shop.folder)
+    monkeypatch.setattr(Sim, "run", lambda *_, **__: pytest.fail("it was simulated"))
+    (shop.folder / "taken" / "shop.yaml").mkdir(parents=True)
+    assert invoke([*FITTED_SHORTLY, *more, "--write", path, str(shop.path)]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_result_that_cannot_be_written_in_the_end_is_printed(
+    shop: Study, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("netstudy.store.write_atomic", full)
+    new = shop.folder / "new.yaml"
+    assert invoke([*FITTED_SHORTLY, "--write", str(new), str(shop.path)]) == 2
+    out, err = capsys.readouterr()
+    assert "shop app_cpu: " in out
+    assert f"--write: {new}: No space left on device" in err
+
+
+def test_figures_that_the_data_do_not_tell_apart_are_named_and_not_written(
+    shop: Study, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    new = tmp_path / "new.yaml"
+    # With that tolerance there is only the rate of one user, who waits for either of them alike.
+    options = ["--fit", "delay,database_hold", "--only", "users=1", "--write", str(new)]
+    (shop.folder / "known.csv").write_text("users,rate,cpu\n1,100,15\n")
+    loosely = ["--tolerance", "app.cpu_pct=1e12", "--rounds", "4"]
+    command = [*FITTED_SHORTLY, *options, *loosely, str(shop.path)]
+    assert invoke(command) == 2
+    out, err = capsys.readouterr()
+    assert "the data do not tell delay and database_hold apart: fit fewer of them\n" in out
+    assert out.count("(no interval)") == 2
+    assert "holds only with the values above of delay and database_hold" in err
+    assert not new.exists()
+    assert invoke([*command, "--json"]) == 2
+    found = json.loads(capsys.readouterr().out)
+    assert found["undetermined"] == [["delay", "database_hold"]]
+    assert found["intervals"] == {}
+
+
+def test_another_seed_fits_and_judges_with_other_random_numbers(
+    shop: Study, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = []
+    for seed in ("1", "77", "9223372036854775807"):
+        assert invoke([*FITTED_SHORTLY, "--json", "--set", f"seed={seed}", str(shop.path)]) == 0
+        found.append(json.loads(capsys.readouterr().out))
+    assert len({one["sum_of_squares"] for one in found}) == 3
+    assert len({one["rows"][0]["simulated"] for one in found}) == 3
+
+
+def test_runs_may_have_no_warmup(shop: Study) -> None:
+    assert invoke([*FITTED_SHORTLY, "--warmup", "0 s", str(shop.path)]) == 0
 
 
 def test_the_verb_prints_json_and_refuses_a_figure_that_is_not_there(

@@ -77,3 +77,45 @@ def test_a_start_that_is_far_away_is_left_with_growing_steps() -> None:
 
     assert fit(counted, (0.0,), (0.1,), rounds=12).values == pytest.approx([272.7], rel=1e-3)
     assert len(set(asked)) < 24
+
+
+def test_a_parameter_that_changes_nothing_has_no_interval_and_the_others_keep_theirs() -> None:
+    def line(at: Floats) -> Floats:
+        return np.asarray((X - at[0] * X) / 0.1)
+
+    alone = fit(line, (1.0,), (0.1,), rounds=2)
+    with_another = fit(lambda at: line(at[1:]), (5.0, 1.0), (0.1, 0.1), rounds=2)
+    assert with_another.undetermined == ((0,),)
+    assert with_another.values[0] == 5.0
+    assert with_another.half_widths == pytest.approx([np.inf, alone.half_widths[0]])
+
+
+def test_parameters_of_which_only_the_sum_is_seen_have_no_interval() -> None:
+    def residuals(at: Floats) -> Floats:
+        return np.asarray((4.0 - at[0] - at[2] + (2.0 - at[1]) * X) / 0.1)
+
+    found = fit(residuals, (1.0, 1.0, 1.0), (0.1, 0.1, 0.1), rounds=8)
+    assert found.values[0] + found.values[2] == pytest.approx(4.0, rel=1e-2)
+    assert found.undetermined == ((0, 2),)
+    assert found.half_widths[[0, 2]] == pytest.approx([np.inf, np.inf])
+    # The standard error of a slope: tolerance / sqrt(sum of (x - mean)^2).
+    assert found.half_widths[1] == pytest.approx(1.96 * 0.1 / np.sqrt(10), rel=1e-2)
+
+
+def test_parameters_that_are_hardly_told_apart_have_wide_intervals() -> None:
+    other = X + np.array([0.2, -0.2, 0.2, -0.2, 0.0])
+
+    def residuals(at: Floats) -> Floats:
+        return np.asarray(((1.0 - at[0]) * X + (1.0 - at[1]) * other) / 0.1)
+
+    found = fit(residuals, (1.0, 1.0), (0.1, 0.1), rounds=2)
+    assert found.undetermined == ()
+    # Alone it would be 1.96 * 0.1 / sqrt(55), or 0.03.
+    assert min(found.half_widths) > 0.3
+
+
+def test_where_no_parameter_changes_anything_none_has_an_interval() -> None:
+    found = fit(lambda _: X, (1.0, 2.0), (0.1, 0.1), rounds=2)
+    assert found.undetermined == ((0,), (1,))
+    assert list(found.half_widths) == [np.inf, np.inf]
+    assert fit(lambda _: X, (), (), rounds=1).undetermined == ()

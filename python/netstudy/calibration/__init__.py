@@ -7,7 +7,14 @@ other figures. `least_squares` finds them, `lists` where each has a few values t
 
 from __future__ import annotations
 
-from netstudy.calibration.calibrate import Calibration, Judged, Options, calibrate, library_of
+from netstudy.calibration.calibrate import (
+    Calibration,
+    Judged,
+    Options,
+    calibrate,
+    figures_of,
+    library_of,
+)
 from netstudy.calibration.figures import Figure, figure_named, value_of
 from netstudy.calibration.lists import Interval, around, descend, fits_as_well
 from netstudy.calibration.model import Length
@@ -25,6 +32,7 @@ __all__ = [
     "calibrate",
     "descend",
     "figure_named",
+    "figures_of",
     "fits_as_well",
     "library_of",
     "value_of",

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from netstudy.analysis.workloads import RELATIVE
 from netstudy.calibration.figures import FIGURES, Figure, figure_named, value_of
-from netstudy.calibration.least_squares import Fit, Floats, fit
+from netstudy.calibration.least_squares import ROUNDING, Fit, Floats, fit
 from netstudy.calibration.lists import Interval, descend
-from netstudy.calibration.model import FRESH_SEED, SEED, Length, Model, Trial
+from netstudy.calibration.model import Length, Model, Trial
 from netstudy.calibration.profile import Fitted
 from netstudy.calibration.targets import Target, measured_targets, published_targets
 from netstudy.documents.nearest import did_you_mean
@@ -92,6 +92,12 @@ class Calibration:
     values: Mapping[str, float]
     """By the same name, in its smallest unit."""
     intervals: Mapping[str, tuple[float, float]]
+    """Of those that the data determine."""
+    undetermined: tuple[tuple[str, ...], ...]
+    """What the data do not determine: each figure or key of which they say nothing, and groups of
+    figures of which they say only what a combination comes to."""
+    moved: tuple[str, ...]
+    """Those of them that are not as they were: all other values hold with them only."""
     chosen: Mapping[str, str]
     as_good: Mapping[str, Interval]
     """The lowest and the highest that were tried of what was chosen and fit as well."""
@@ -104,14 +110,15 @@ class Calibration:
     """Differences that the source shows and that are below the model's resolution."""
 
     def fitted(self, source: str) -> dict[Figure, Fitted]:
-        """What goes into profiles."""
+        """What goes into profiles: figures that the data determine."""
         found = {}
-        for name, value in self.values.items():
-            figure = self.figures[name]
+        undetermined = {name for group in self.undetermined for name in group}
+        for name in self.intervals:
+            figure, value = self.figures[name], self.values[name]
             low, high = (figure.rounded(end) for end in self.intervals[name])
             found[figure] = Fitted(figure.rounded(value), Interval(low, high), source)
         for name, text in self.chosen.items():
-            if name in self.figures:
+            if name in self.figures and name not in undetermined:
                 figure, good = self.figures[name], self.as_good[name]
                 ends = Interval(figure.read(good.low), figure.read(good.high))
                 found[figure] = Fitted(figure.read(text), ends, source)
@@ -135,6 +142,24 @@ def library_of(study: Study, measured: Folder | None = None) -> HardwareLibrary:
         return HardwareLibrary.default(study.folder)
     named = Path(measured.invocation().study)
     return HardwareLibrary.default(named if named.is_dir() else named.parent)
+
+
+def figures_of(
+    options: Options, library: HardwareLibrary, profile: str | None
+) -> dict[str, Figure]:
+    """The figures that are fitted or chosen, by their names in the options. Raises StudyError for
+    one that there is not, and for one that is named twice."""
+    chosen = (name for name in options.choices if ":" in name or "." not in name)
+    found: dict[str, Figure] = {}
+    for name in (*options.figures, *chosen):
+        figure = figure_named(library, name, profile)
+        if figure in found.values():
+            raise StudyError(
+                f"the figure {figure.name} of {figure.profile} is named twice; name it once, to "
+                "fit it or to choose its value"
+            )
+        found[name] = figure
+    return found
 
 
 @dataclass(frozen=True)
@@ -162,25 +187,25 @@ class _Calibrator:
             parse_scale(scale or 1),
             options.threads,
         )
-        figures = {name: figure_named(model.library, name, profile) for name in options.figures}
-        for name in options.choices:
-            if ":" in name or "." not in name:
-                figures[name] = figure_named(model.library, name, profile)
+        figures = figures_of(options, model.library, profile)
+        _refuse_single(options.choices)
         planned = model.planned()
         if measured is None:
-            found = published_targets(study, planned)
+            known = published_targets(study, planned)
         else:
-            found = measured_targets(measured, planned, options.metrics)
-        _refuse_unknown(options.left_out, found, "to be left out")
+            known = measured_targets(measured, planned, options.metrics)
+        _refuse_unknown(options.left_out, known, "to be left out")
         targets = tuple(
-            one for one in found if one.metric not in options.left_out and _is_in(one, options.only)
+            one for one in known if one.metric not in options.left_out and _is_in(one, options.only)
         )
         _refuse_unknown([*options.tolerances, *options.shares], targets, "for a tolerance")
         free = len(options.figures)
         values = sum(not one.predicted for one in targets)
         if values < max(free, 1):
             raise StudyError(f"{values} values cannot tell {free} figures apart")
-        return cls(model, options, figures, targets)
+        found = cls(model, options, figures, targets)
+        found._refuse_without_effect()
+        return found
 
     def found(self) -> Calibration:
         """Fit, for each choice that is tried, and judge the best."""
@@ -191,13 +216,20 @@ class _Calibrator:
         judged = self._judged(best, chosen)
         names = self.options.figures
         widths = zip(names, best.values, best.half_widths, strict=True)
+        groups = [tuple(names[index] for index in group) for group in best.undetermined]
+        values = dict(zip(names, map(float, best.values), strict=True))
         return Calibration(
             figures=self.figures,
-            values=dict(zip(names, map(float, best.values), strict=True)),
+            values=values,
             intervals={
                 name: (max(0.0, float(value - width)), float(value + width))
                 for name, value, width in widths
+                if np.isfinite(width)
             },
+            undetermined=(*groups, *((name,) for name in choices if self._is_idle(name, chosen))),
+            moved=tuple(
+                name for group in groups for name in group if values[name] != self._start(name)
+            ),
             chosen=chosen,
             as_good={name: self._as_good(name, chosen) for name in choices},
             cost=best.cost,
@@ -205,6 +237,31 @@ class _Calibrator:
             judged=judged,
             unresolved=tuple(dict.fromkeys(_unresolved(judged))),
         )
+
+    def _refuse_without_effect(self) -> None:
+        """Raises StudyError for a figure that no run which is fitted to takes from its profile."""
+        keys = {name: texts[0] for name, texts in self.options.choices.items()}
+        keys = {name: text for name, text in keys.items() if name not in self.figures}
+        for name, figure in self.figures.items():
+            runs = {
+                self._runs_fitted_to(Trial({figure: value}, keys))
+                for value in self._two_values(name)
+            }
+            if len(runs) == 1:
+                raise StudyError(_without_effect(figure, self.model.study_with(keys)))
+
+    def _two_values(self, name: str) -> list[float]:
+        """Two different values of a figure that it may take."""
+        figure = self.figures[name]
+        if name in self.options.choices:
+            return list(dict.fromkeys(map(figure.read, self.options.choices[name])))[:2]
+        now = self._start(name)
+        return [now, now + _step(figure, now)]
+
+    def _runs_fitted_to(self, trial: Trial) -> tuple[str, ...]:
+        wanted = {one.run for one in self._fitted_to}
+        runs = self.model.plan_with(trial, self.model.seed).runs
+        return tuple(run.model_dump_json() for run in runs if run.id in wanted)
 
     @property
     def _fitted_to(self) -> list[Target]:
@@ -218,16 +275,19 @@ class _Calibrator:
 
     def _least_squares(self, chosen: Mapping[str, str]) -> Fit:
         fitted = [self.figures[name] for name in self.options.figures]
-        start = [value_of(self.model.library, figure) for figure in fitted]
+        start = [self._start(name) for name in self.options.figures]
         targets = self._fitted_to
         tolerances = np.array([self._tolerance(one) for one in targets])
         wanted = np.array([one.value for one in targets])
 
         def residuals(values: Floats) -> Floats:
-            said = self._said(targets, values, chosen, SEED)
+            said = self._said(targets, values, chosen, self.model.seed)
             return np.asarray((wanted - said) / tolerances)
 
         return fit(residuals, start, [*map(_step, fitted, start)], self.options.rounds)
+
+    def _start(self, name: str) -> float:
+        return value_of(self.model.library, self.figures[name])
 
     def _tolerance(self, target: Target) -> float:
         options, metric = self.options, target.metric
@@ -262,7 +322,7 @@ class _Calibrator:
         return said
 
     def _judged(self, best: Fit, chosen: Mapping[str, str]) -> tuple[Judged, ...]:
-        said = self._said(self.targets, best.values, chosen, FRESH_SEED)
+        said = self._said(self.targets, best.values, chosen, self.model.fresh_seed)
         left_out = self._left_out(best)
         return tuple(
             Judged(one, float(value), left_out.get((one.row, one.metric)))
@@ -303,6 +363,11 @@ class _Calibrator:
         found = np.array([[base == one for one in of] for base in bases], dtype=bool)
         return found.reshape(len(bases), len(targets))
 
+    def _is_idle(self, name: str, chosen: Mapping[str, str]) -> bool:
+        """Whether all that was tried of a choice fits the same, all other choices held."""
+        tried = [self._fit({**chosen, name: text}) for text in self.options.choices[name]]
+        return all(np.allclose(one.residuals, tried[0].residuals, 0.0, ROUNDING) for one in tried)
+
     def _as_good(self, name: str, chosen: Mapping[str, str]) -> Interval:
         """The ends of what fits as well: a likelihood ratio of 95 %, all other choices held."""
         best = self._fit(chosen)
@@ -315,6 +380,41 @@ class _Calibrator:
         if name in self.figures:
             good.sort(key=self.figures[name].read)
         return Interval(good[0], good[-1])
+
+
+def _without_effect(figure: Figure, study: Study) -> str:
+    name, profile = figure.name, figure.profile
+    parts = {part: study.document.data.get(part) for part in ("topology", "workload")}
+    paths = [
+        ".".join(path)
+        for path in _paths_of(figure.knob.name, parts)
+        if figure.section == path[-2] or (figure.section == FIGURES and "link" not in path[-2])
+    ]
+    if paths:
+        said = f"the study says {figure.knob.name} itself, at {' and '.join(paths)}"
+        return f"{name} of {profile} changes no run that is fitted to: {said}; leave that out"
+    return (
+        f"{name} of {profile} changes no run that is fitted to; fit a figure of a profile that "
+        "these runs use"
+    )
+
+
+def _paths_of(key: str, data: object, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Where a document has a key."""
+    if isinstance(data, Mapping):
+        for name, value in data.items():
+            if name == key:
+                yield (*above, name)
+            yield from _paths_of(key, value, (*above, name))
+    elif isinstance(data, list):
+        for index, value in enumerate(data):
+            yield from _paths_of(key, value, (*above[:-1], f"{above[-1]}[{index}]"))
+
+
+def _refuse_single(choices: Choices) -> None:
+    for name, texts in choices.items():
+        if len(set(texts)) < len(texts) or len(texts) < 2:
+            raise StudyError(f"{name}: a choice is of two different values or more", "--choose")
 
 
 def _refuse_unknown(metrics: Iterable[str], targets: Sequence[Target], role: str) -> None:

@@ -22,8 +22,16 @@ _DAMPING: Final = 1e-3
 """The least: what keeps parameters apart that the data do not."""
 _DAMPING_FIRST: Final = 1e-2
 _DAMPING_CHANGE: Final = 10.0
+ROUNDING: Final = 1e-9
+"""Changes of residuals below that, in tolerances, are of the arithmetic alone."""
 _SAME: Final = 0.002
 """Changes below so many steps are none."""
+_UNTOLD: Final = 1e-2
+"""Singular values below that, as a share of the largest, are of what the data do not determine; all
+slopes are scaled to length 1. That is a condition index of 100, a strong dependency (Belsley, Kuh
+and Welsch, Regression Diagnostics, 3.2): beyond it the chance of a simulation decides."""
+_TAKES_PART: Final = 0.01
+"""The least share of a parameter in such a direction."""
 _NORMAL_95: Final = 1.96
 _MET: Final = 0.25
 """Residuals that are all below that, in tolerances, are left as they are."""
@@ -54,10 +62,37 @@ class Fit:
     def half_widths(self) -> Floats:
         """Half of the interval of each: 95 %, if residuals are normal and the model linear.
 
-        From the curvature; residuals larger than the tolerance widen them."""
-        covariance = np.linalg.pinv(self.jacobian.T @ self.jacobian) * self.scatter
-        widths = _NORMAL_95 * np.sqrt(np.maximum(np.diag(covariance), 0.0))
+        From the curvature; residuals larger than the tolerance widen them. Infinite where the data
+        do not determine a parameter."""
+        lengths, values, vectors = self._directions
+        told = ~_is_untold(values)
+        spread = np.sum(np.square(vectors[:, told]) / values[told], axis=1)
+        widths = _NORMAL_95 * np.sqrt(spread * self.scatter) / lengths
+        widths[[index for group in self.undetermined for index in group]] = np.inf
         return np.asarray(widths, dtype=np.float64)
+
+    @property
+    def undetermined(self) -> tuple[tuple[int, ...], ...]:
+        """The parameters that the data do not determine: those that change no residual, each alone,
+        and groups of those of which only a combination changes residuals."""
+        _, values, vectors = self._directions
+        free = vectors[:, _is_untold(values)]
+        together = np.abs(free @ free.T) > _TAKES_PART
+        groups: list[tuple[int, ...]] = []
+        for index in np.flatnonzero(np.diag(together)):
+            if not any(index in group for group in groups):
+                groups.append(_connected(together, int(index)))
+        return tuple(groups)
+
+    @property
+    def _directions(self) -> tuple[Floats, Floats, Floats]:
+        """Lengths of the slopes, and squares of the singular values of the scaled ones with their
+        right singular vectors."""
+        lengths = np.linalg.norm(self.jacobian, axis=0)
+        lengths[lengths == 0] = 1.0
+        scaled = self.jacobian / lengths
+        values, vectors = np.linalg.eigh(scaled.T @ scaled)
+        return lengths, values, vectors
 
     def without(self, rows: NDArray[np.bool_], shared: Floats | None = None) -> Floats:
         """Residuals of some rows where the parameters are fitted to the others: leave-one-out,
@@ -73,6 +108,21 @@ class Fit:
         )
         left: Floats = self.residuals[rows] + slopes[rows] @ (of_others - of_all)
         return left
+
+
+def _is_untold(squares: Floats) -> NDArray[np.bool_]:
+    """Which directions the data say nothing of, by the squares of their singular values."""
+    return np.asarray(squares <= _UNTOLD**2 * np.max(squares, initial=0.0))
+
+
+def _connected(together: NDArray[np.bool_], first: int) -> tuple[int, ...]:
+    """All that hang together with the first, in ascending order."""
+    found = {first}
+    while (
+        more := {int(one) for one in np.flatnonzero(np.any(together[list(found)], axis=0))} - found
+    ):
+        found |= more
+    return tuple(sorted(found))
 
 
 def fit(predict: Predict, start: Sequence[float], steps: Sequence[float], rounds: int) -> Fit:
@@ -121,7 +171,8 @@ def _slopes(predict: Predict, at: Floats, step: Floats, residuals: Floats) -> Fl
     for index, width in enumerate(step):
         moved = at.copy()
         moved[index] += width
-        columns.append((predict(moved) - residuals) / width)
+        change = predict(moved) - residuals
+        columns.append(np.where(np.abs(change) < ROUNDING, 0.0, change) / width)
     return np.stack(columns, axis=1) if columns else np.zeros((len(residuals), 0))
 
 

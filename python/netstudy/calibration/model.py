@@ -27,10 +27,7 @@ from netstudy.testbed.sim import Sim
 
 _BASES = dict.fromkeys(RELATIVE, 1.0)
 """A relative metric is known up to its base here."""
-SEED = 1
-"""The same random numbers for all figures."""
-FRESH_SEED = 2
-"""Other ones, for what the fitted model says."""
+_MOST_SEED = 2**63 - 1
 
 Shown = tuple[str, str]
 """Run and metric."""
@@ -69,22 +66,34 @@ class Model:
     """Run, as JSON -> metric -> value, so that no run is simulated twice: most figures change only
     some runs. Whole records are not kept, since a search makes thousands."""
 
+    @property
+    def seed(self) -> int:
+        """Root of the random numbers that all candidates meet: the study's."""
+        return self.study.seed
+
+    @property
+    def fresh_seed(self) -> int:
+        """Root of others, for what the fitted model says."""
+        return self.seed % _MOST_SEED + 1
+
     def planned(self) -> PlannedStudy:
         """All runs of the study, with the figures as they are."""
-        study = self._repeated({})
-        return make_plan(study, seed=SEED, hardware=self.library, scale=self.scale)
+        study = self.study_with({})
+        return make_plan(study, seed=self.seed, hardware=self.library, scale=self.scale)
 
-    def predict(
-        self, trial: Trial, wanted: Iterable[Shown], seed: int = SEED
-    ) -> dict[Shown, float]:
+    def plan_with(self, trial: Trial, seed: int) -> wire.Plan:
+        """All runs of the study, with what is tried."""
+        with tempfile.TemporaryDirectory(prefix="netstudy-calibrate-") as folder:
+            library = library_with(self.library, Path(folder), trial.figures)
+            study = self.study_with(trial.keys)
+            planned = make_plan(study, seed=seed, hardware=library, scale=self.scale)
+        return planned.whole_plan
+
+    def predict(self, trial: Trial, wanted: Iterable[Shown], seed: int) -> dict[Shown, float]:
         """What the simulator says of these metrics of these runs; the mean over the replicates.
         Raises TestbedError where a run fails."""
         asked = tuple(dict.fromkeys(wanted))
-        with tempfile.TemporaryDirectory(prefix="netstudy-calibrate-") as folder:
-            library = library_with(self.library, Path(folder), trial.figures)
-            study = self._repeated(trial.keys)
-            planned = make_plan(study, seed=seed, hardware=library, scale=self.scale)
-        whole = planned.whole_plan
+        whole = self.plan_with(trial, seed)
         by_treatment: dict[str, list[wire.Run]] = {}
         for run in whole.runs:
             by_treatment.setdefault(str(run.treatment), []).append(self._short(run))
@@ -118,7 +127,8 @@ class Model:
             own |= {name: _value(sample, name, metrics) for name in names[run.id]}
         return {run: self._known[key] for run, key in keys.items()}
 
-    def _repeated(self, keys: Mapping[str, Any]) -> Study:
+    def study_with(self, keys: Mapping[str, Any]) -> Study:
+        """The study with other values of keys, repeated as often as the calibration wants."""
         changes = {"replicates": str(self.length.replicates)}
         changes |= {path: str(value) for path, value in keys.items()}
         return apply_overrides(self.study, changes, hardware=self.library)
@@ -139,12 +149,13 @@ class Model:
         return found
 
     def _short(self, run: wire.Run) -> wire.Run:
-        """A run as short as calibration can do with: phases that last for a time."""
+        """A run as short as calibration can do with: phases that last for a time. A warm-up of 0 is
+        left out, as in a plan."""
         lasts = {"warm-up": self.length.warmup_s, "measure": self.length.measure_s}
         phases = tuple(
             phase.model_copy(update={"until": wire.UntilTime(ns=round(lasts[phase.kind] * 1e9))})
             for phase in run.phases
-            if phase.kind in lasts and isinstance(phase.until, wire.UntilTime)
+            if lasts.get(phase.kind) and isinstance(phase.until, wire.UntilTime)
         )
         return run.model_copy(update={"phases": phases or run.phases})
 

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import math
+import os
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from netstudy.cli import _options as options
-from netstudy.cli._terminal import print_json
+from netstudy.cli._terminal import print_json, say
 from netstudy.errors import StudyError
 
 if TYPE_CHECKING:
-    from netstudy.calibration import Calibration, Judged
+    from netstudy.calibration import Calibration, Figure, Judged
     from netstudy.hardware import HardwareLibrary
+
+ValueT = TypeVar("ValueT")
 
 NAME = "calibrate"
 EPILOG = (
@@ -97,30 +101,41 @@ def command(
     fitted to the rows of all other runs. All candidates meet the same random numbers, and the
     result is shown with other ones. With one round figures stay as they are and are judged alone.
     """
-    from netstudy.calibration import Length, Options, calibrate, library_of
+    from netstudy.calibration import Length, Options, calibrate, figures_of, library_of
     from netstudy.cli._prepare import pairs
     from netstudy.store import Folder
     from netstudy.study import apply_overrides, load, parse_only
-    from netstudy.units import parse_duration
 
     measured = Folder.at(study)
     known = load(study) if measured is None else measured.study()
     known = apply_overrides(known, pairs(overrides or (), "--set"))
     if (measured is None) == bool(on):
         raise StudyError("says what measured runs are fitted on: name both, or none", "--on")
+    in_percent = [text for text in tolerance or () if text.endswith("%")]
+    in_units = [text for text in tolerance or () if not text.endswith("%")]
+    length = Length(_seconds("--warmup", warmup), _seconds("--measure", measure), replicates)
+    if not length.measure_s:
+        raise StudyError(f"{measure} measures nothing; write a time such as 20 s", "--measure")
     asked = Options(
         figures=_names(fit),
-        choices=dict(_choice(text) for text in choose or ()),
-        tolerances=dict(_number(text) for text in tolerance or () if not text.endswith("%")),
-        shares=dict(_share(text) for text in tolerance or () if text.endswith("%")),
+        choices=_once("--choose", map(_choice, choose or ())),
+        tolerances=_once("--tolerance", map(_number, in_units)),
+        shares=_once("--tolerance", map(_share, in_percent)),
         left_out=frozenset(without or ()),
         metrics=_names(on),
         only=parse_only(only or (), known),
         rounds=rounds,
-        length=Length(parse_duration(warmup) / 1e9, parse_duration(measure) / 1e9, replicates),
+        length=length,
         threads=threads,
     )
+    if write is not None:
+        _check_writable(write, figures_of(asked, library_of(known, measured), profile))
     found = calibrate(known, profile, asked, measured)
+    if json:
+        print_json(_data(found))
+    else:
+        for line in _lines(found):
+            print(line)
     if write is not None:
         command = _command(
             study,
@@ -140,30 +155,60 @@ def command(
             },
         )
         _write(write, library_of(known, measured), found, command)
-    if json:
-        print_json(_data(found))
-    else:
-        for line in _lines(found):
-            print(line)
 
 
 def _names(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
-def _write(path: Path, library: HardwareLibrary, found: Calibration, source: str) -> None:
-    """Write the profiles that have a fitted figure: as this file, or into this folder."""
-    from netstudy.calibration import written
-
-    fitted = found.fitted(source)
-    profiles = list(dict.fromkeys(figure.profile for figure in fitted))
+def _check_writable(path: Path, figures: Mapping[str, Figure]) -> None:
+    """Raises StudyError where the profiles of these figures cannot be written there: known before
+    anything is simulated."""
+    profiles = list(dict.fromkeys(figure.profile for figure in figures.values()))
+    if not profiles:
+        raise StudyError("no figure of a profile is fitted or chosen: nothing to write", "--write")
     if len(profiles) > 1 and not path.is_dir():
-        raise StudyError(f"is no folder, and {' and '.join(profiles)} are several files", "--write")
-    for name in profiles:
+        raise StudyError(
+            f"{path} is no folder, and {_all_of(profiles)} are several files; name a folder",
+            "--write",
+        )
+    for target in _files(path, profiles).values():
+        if not target.parent.is_dir():
+            raise StudyError(f"there is no folder {target.parent} for {target.name}", "--write")
+        if target.is_dir() or not os.access(target.parent, os.W_OK):
+            raise StudyError(f"{target} cannot be written", "--write")
+
+
+def _files(path: Path, profiles: Iterable[str]) -> dict[str, Path]:
+    """The file of each profile."""
+    return {name: path / f"{name}.yaml" if path.is_dir() else path for name in profiles}
+
+
+def _write(path: Path, library: HardwareLibrary, found: Calibration, source: str) -> None:
+    """Write the profiles that have a fitted figure: as this file, or into this folder. Raises
+    StudyError where the values hold only with others that the data do not determine."""
+    from netstudy.calibration import written
+    from netstudy.store import write_atomic
+
+    if found.moved:
+        raise StudyError(
+            f"nothing is written: what was found holds only with the values above of "
+            f"{_all_of(found.moved)}, which the data do not determine; fit fewer figures",
+            "--write",
+        )
+    fitted = found.fitted(source)
+    left = [name for group in found.undetermined for name in group if name in found.figures]
+    if not fitted:
+        raise StudyError(f"nothing is written: the data say nothing of {_all_of(left)}", "--write")
+    for name, target in _files(path, {figure.profile: None for figure in fitted}).items():
         file = library.file(name)
         assert file is not None, "its figures were found"
-        target = path / f"{name}.yaml" if path.is_dir() else path
-        target.write_bytes(written(file, fitted))
+        try:
+            write_atomic(target, written(file, fitted))
+        except OSError as error:
+            raise StudyError(f"{target}: {error.strerror}", "--write") from None
+    if left:
+        say(f"left as it was in the profile: {_all_of(left)}")
 
 
 def _command(study: Path, given: Mapping[str, str | list[str] | None]) -> str:
@@ -183,22 +228,43 @@ def _choice(text: str) -> tuple[str, tuple[str, ...]]:
     return name.strip(), found
 
 
-def _number(text: str) -> tuple[str, float]:
-    name, given, value = text.rpartition("=")
+def _seconds(option: str, text: str) -> float:
+    from netstudy.units import parse_duration
+
     try:
-        return name, float(value) if given else _refused(text)
-    except ValueError:
-        _refused(text)
-        raise
+        return parse_duration(text) / 1e9
+    except ValueError as error:
+        raise StudyError(str(error), option) from None
 
 
 def _share(text: str) -> tuple[str, float]:
-    name, percent = _number(text.removesuffix("%").strip())
+    name, percent = _number(text)
     return name, percent / 100
 
 
-def _refused(text: str) -> float:
-    raise StudyError(f"--tolerance {text}: write METRIC=NUMBER, such as response_ms_mean=0.5")
+def _number(text: str) -> tuple[str, float]:
+    name, given, value = text.rpartition("=")
+    try:
+        number = float(value.removesuffix("%"))
+    except ValueError:
+        number = math.nan
+    if not given or math.isnan(number):
+        raise StudyError(
+            f"--tolerance {text}: write METRIC=NUMBER, such as response_ms_mean=0.5 or etr_per_s=2%"
+        )
+    if not 0 < number < math.inf:
+        raise StudyError(f"--tolerance {text}: a tolerance is a finite number above 0")
+    return name.strip(), number
+
+
+def _once(option: str, pairs: Iterable[tuple[str, ValueT]]) -> dict[str, ValueT]:
+    """The values by name. Raises StudyError for a name with two: one would have no effect."""
+    found: dict[str, ValueT] = {}
+    for name, value in pairs:
+        if name in found:
+            raise StudyError(f"{name} is given twice; give it once", option)
+        found[name] = value
+    return found
 
 
 def _lines(found: Calibration) -> Iterator[str]:
@@ -209,12 +275,30 @@ def _lines(found: Calibration) -> Iterator[str]:
         yield f"{name}: {text} ({found.as_good[name].low} to {found.as_good[name].high})"
     for name, value in found.values.items():
         figure = found.figures[name]
-        low, high = (figure.written(end) for end in found.intervals[name])
-        yield f"{figure.profile} {figure.name}: {figure.written(value)} ({low} to {high})"
+        yield f"{figure.profile} {figure.name}: {figure.written(value)} ({_interval(found, name)})"
+    for group in found.undetermined:
+        yield _undetermined(group)
     yield ""
     for one in found.judged:
         yield _row(one)
     yield from found.unresolved
+
+
+def _interval(found: Calibration, name: str) -> str:
+    if name not in found.intervals:
+        return "no interval"
+    low, high = (found.figures[name].written(end) for end in found.intervals[name])
+    return f"{low} to {high}"
+
+
+def _undetermined(group: Sequence[str]) -> str:
+    if len(group) == 1:
+        return f"the data say nothing of {group[0]}: no fitted value changes with it"
+    return f"the data do not tell {_all_of(group)} apart: fit fewer of them"
+
+
+def _all_of(names: Sequence[str]) -> str:
+    return " and ".join(", ".join(names).rsplit(", ", 1))
 
 
 def _row(one: Judged) -> str:
@@ -236,6 +320,7 @@ def _data(found: Calibration) -> dict[str, Any]:
     return {
         "values": dict(found.values),
         "intervals": {name: list(ends) for name, ends in found.intervals.items()},
+        "undetermined": [list(group) for group in found.undetermined],
         "chosen": dict(found.chosen),
         "as_good": {name: [one.low, one.high] for name, one in found.as_good.items()},
         "sum_of_squares": found.cost,

@@ -226,6 +226,11 @@ def test_a_setting_of_pauses_that_nobody_asks_for_is_refused(setting: str, write
         ("cpu: {receive_per_packet: 1 us}", "nic: {receive_per_frame: 1 us}",
          "topology.link.nic: received packets cost CPU time at the interface (receive_per_frame, "
          "receive_rate) and at the CPUs; say it once"),
+        ("cpu: {receive_per_packet: 1 us}, nic: {receive_ring: 8}", "nic: {receive_latency: 1 us}",
+         "topology.server.nic.receive_ring: has no effect without a packet_rate or an "
+         "interrupt_delay where its host has CPUs that packets cost time of, or buses: frames wait "
+         "for these behind the ring, not in it. To fill the ring, say what receiving costs by "
+         "receive_per_frame and receive_rate instead"),
         ("nic: {receive_refill: 4}", "nic: {receive_latency: 1 us}",
          "topology.server.nic.receive_refill: has no effect without receive_ring"),
         ("nic: {buffer: 64 KiB}", "nic: {receive_latency: 1 us}",
@@ -239,6 +244,14 @@ def test_settings_of_a_host_and_of_its_link_go_together(
 ) -> None:
     told = refused(write, (SERVER, f"{SERVER} {server},"), (LINK, f"{LINK} {link},"))
     assert told.endswith(said)
+
+
+def test_a_ring_in_which_frames_wait_for_an_interrupt_may_have_an_end_beside_cpus(
+    small: Small,
+) -> None:
+    nic = "{receive_ring: 8, interrupt_delay: 30 us}"
+    study = small((SERVER, f"{SERVER} cpu: {{receive_per_packet: 1 us}}, nic: {nic},"))
+    assert make_plan(study).plan.runs
 
 
 @pytest.mark.parametrize(

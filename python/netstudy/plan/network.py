@@ -53,6 +53,15 @@ _CHARGED_TWICE = (
     "received packets cost CPU time at the interface (receive_per_frame, receive_rate) and at the "
     "CPUs; say it once"
 )
+_OF_THE_RING = (
+    *("receive_ring", "receive_refill", "poll_weight", "receive_merge"),
+    *("pause_high", "pause_low", "pause_quanta"),
+)
+_A_WAIT = (
+    "a packet_rate or an interrupt_delay where its host has CPUs that packets cost time of, or "
+    "buses: frames wait for these behind the ring, not in it. To fill the ring, say what receiving "
+    "costs by receive_per_frame and receive_rate instead"
+)
 
 
 @dataclass(frozen=True)
@@ -137,6 +146,7 @@ class Devices:
         """The settings of a host and of its links must go together at each interface, and each must
         have an effect at one of them."""
         costly = {group.name for group in groups if group.cpu is not None}
+        on_buses = {group.name for group in groups if group.bus is not None}
         useful, useless = set[Path](), dict[Path, str]()
         for one in self._interfaces(topology):
             self._check_disorder(one.places, one.nic)
@@ -145,6 +155,8 @@ class Devices:
             idle = dict(without_effect(wire.Nic, _settings(one.nic)))
             if not one.has_buffers:
                 idle["buffer"] = "buffers"
+            if one.group in costly | on_buses and not _waits_in_ring(one.nic):
+                idle |= dict.fromkeys(_OF_THE_RING, _A_WAIT)
             for place, name in product(one.places, (*knobs(wire.Nic), "buffer")):
                 at = (*place, name)
                 if self.is_said(at) and name in idle:
@@ -343,6 +355,11 @@ def _queue_of(figures: NicFigures) -> tuple[int | None, int | None, int | None]:
 def _costs_cpu(nic: wire.Nic) -> bool:
     """Whether received frames take CPU time at the interface."""
     return bool(nic.receive_frame_ns) or nic.receive_rate_bps is not None
+
+
+def _waits_in_ring(nic: wire.Nic) -> bool:
+    """Whether received frames spend time in the ring, whatever the CPUs and buses of the host."""
+    return bool(nic.packet_rate_pps or nic.interrupt_delay_ns or _costs_cpu(nic))
 
 
 def _settings(made: BaseModel) -> dict[str, Any]:

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from netstudy.report.numbers import counted, small_decimals, telling_decimals
+from netstudy.report.numbers import (
+    NO_BREAK,
+    counted,
+    headed_level,
+    small_decimals,
+    telling_decimals,
+)
 
 
 def about(value: float, half: float) -> tuple[float, float, float]:
@@ -66,3 +72,8 @@ def test_no_column_has_more_than_six_decimals() -> None:
 )
 def test_only_a_plural_counts_things(factor: str, text: str, said: str) -> None:
     assert counted(factor, text).replace("\u00a0", " ") == said
+
+
+def test_above_a_column_a_number_and_its_unit_stay_together() -> None:
+    assert headed_level("min_rto", "200 ms").split(" ") == ["min_rto", f"200{NO_BREAK}ms"]
+    assert headed_level("servers", 4).split(" ") == ["4", "servers"]

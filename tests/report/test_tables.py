@@ -11,6 +11,7 @@ from netstudy.analysis.workloads.incast import COMPLETION
 from netstudy.report.document import document
 from netstudy.report.expectation_table import claim_text
 from netstudy.report.markdown import pipe_table
+from netstudy.report.numbers import NO_BREAK
 from netstudy.report.plaintext import text_table
 from netstudy.report.reference_tables import reference_table
 from netstudy.report.refs import Name, Number, say
@@ -67,7 +68,7 @@ def test_the_time_of_the_wire_stands_once_or_where_it_differs_for_each_level(
     )
     text = study_text(rest, servers='"${servers}"').replace("rate: 10 Gbit/s", 'rate: "${rate}"')
     columns, rows = _wire(analyse(from_text(tmp_path, text)))
-    assert columns == ("rate 1 Gbit/s", "rate 10 Gbit/s")
+    assert columns == (f"rate 1{NO_BREAK}Gbit/s", f"rate 10{NO_BREAK}Gbit/s")
     assert rows[:2] == ["64.6", "6.5"]
 
 

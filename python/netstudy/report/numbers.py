@@ -135,8 +135,11 @@ def full_level(factor: str, level: Level | None) -> str:
 
 
 def headed_level(factor: str, level: Level | None) -> str:
-    """The same above a column, where its words may stand below one another."""
-    return full_level(factor, level).replace(NO_BREAK, " ")
+    """The same above a column, where factor and level may stand below one another: a number and its
+    unit stay together."""
+    own = level_text(level).replace(NO_BREAK, " ")
+    full = full_level(factor, level).replace(NO_BREAK, " ")
+    return full.replace(own, own.replace(" ", NO_BREAK))
 
 
 def says_little(text: str) -> bool:

@@ -289,6 +289,7 @@ def test_a_share_of_the_time_says_in_how_many_cells_something_waits(tmp_path: Pa
     assert re.search(r"accounts for about [\d.]+ % of the delay in 1 of 4 cells; on ", told), told
     assert re.search(r"; on nexus-5010 for [\d.]+ % in 1 of 4 cells", told), told
     assert "each share is the median of the cells in which some iteration waits" in told
+    assert "in 1 of 4 cells" in text_of(summary(result)), "few of them: the summary says so too"
 
 
 WARNED: list[tuple[Callable[[Run], RunRecord | None], str]] = [

@@ -160,7 +160,7 @@ def _share_sentence(found: PanelResult, *, spans: bool) -> Sentence:
     ]
     first, *others = (on_level(panel, level) for level, _ in shares)
     lead = say("Waiting") if first == NOTHING else say("{on}, waiting", on=_capital(first))
-    places = [_in_cells(found, level, len(values)) for level, values in shares]
+    places = [_in_cells(found, level, len(values), always=spans) for level, values in shares]
     rest = [
         say("{on} for {t}{where}", on=on, t=text, where=where)
         for on, text, where in zip(others, texts[1:], places[1:], strict=True)
@@ -174,10 +174,11 @@ def _share_sentence(found: PanelResult, *, spans: bool) -> Sentence:
     )
 
 
-def _in_cells(found: PanelResult, level: Level | None, waiting: int) -> Sentence:
-    """In how many of a level's cells something waits; nothing where that is all of them."""
+def _in_cells(found: PanelResult, level: Level | None, waiting: int, *, always: bool) -> Sentence:
+    """In how many of a level's cells something waits; nothing where that is all of them, and unless
+    `always`, where it is most."""
     every = sum(account.level == level for account in found.causes.accounts)
-    if waiting == every:
+    if waiting == every or (not always and 2 * waiting > every):
         return NOTHING
     return say(
         " in {n} of {all} cells",

@@ -18,7 +18,7 @@ from netstudy.report.testbed_tables import agreement_evidence, limits_evidence
 from netstudy.store import Folder
 from netstudy.wire import DISTURBED_ATTEMPTS, Check, Reconciliation, Run, RunRecord, TestbedLimit
 from tests.report.results import results
-from tests.report.synthetic import record, run
+from tests.report.synthetic import failed, record, run
 
 CLOCK = "lateness of the switch's clock"
 BACKLOG = "frames lost in the backlog queue"
@@ -231,6 +231,9 @@ def test_what_values_are_called_follows_from_the_records_of_runs() -> None:
     simulated = record(run({"servers": 2})).model_copy(update={"mode": "per-hop"})
     for name in ("sim", "another simulator"):
         assert gather_testbed(name, [simulated], None).here == "simulated"
+    broken = failed(run({"servers": 2}))
+    assert gather_testbed("sim", [broken], None).badge == "simulated"
+    assert gather_testbed("netns", [broken], None).badge == "measured in namespaces"
     real = simulated.model_copy(update={"mode": None})
     assert gather_testbed("hosts over SSH", [real], None).here == "measured here"
 

@@ -182,7 +182,7 @@ def gather_testbed(
     scales = dict.fromkeys(one.scaled_by for one in records if one.scaled_by is not None)
     return TestbedResult(
         name=name,
-        simulated=any(record.mode is not None for record in records),
+        simulated=any(record.mode is not None for record in records) or _all_failed(name, records),
         published=any(record.published for record in records),
         limits=tuple(sorted(limits, key=lambda one: not one.exceeded)),
         checks=tuple(sorted(checks, key=lambda one: not one.disagreeing)),
@@ -191,6 +191,11 @@ def gather_testbed(
         environment=_environment(records),
         nodes=_nodes(records),
     )
+
+
+def _all_failed(name: str, records: Sequence[RunRecord]) -> bool:
+    """Whether these are runs of the simulator none of which got as far as to say how it simulates."""
+    return name == "sim" and bool(records) and all(one.status == "failed" for one in records)
 
 
 def _taken(one: LimitInRun) -> float:

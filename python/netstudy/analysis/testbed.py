@@ -194,7 +194,7 @@ def gather_testbed(
 
 
 def _all_failed(name: str, records: Sequence[RunRecord]) -> bool:
-    """Whether these are runs of the simulator none of which got as far as to say how it simulates."""
+    """Whether these are runs of the simulator none of which came to say how it simulates."""
     return name == "sim" and bool(records) and all(one.status == "failed" for one in records)
 
 

@@ -37,7 +37,7 @@ SHAPES = POINTS.replace(".mark-symbol.role-mark", ".role-mark")
 in_browser = [
     pytest.mark.browser,
     pytest.mark.skipif(
-        not CHROMIUM.exists(), reason="needs Chromium; install it: apt-get install chromium"
+        not CHROMIUM.exists(), reason="needs Chromium; install: apt-get install chromium"
     ),
 ]
 """Marks of a test that opens a page."""

@@ -24,7 +24,8 @@ from tests.testbed.networks import MODERN, direct
 from tests.testbed.told import evidence
 
 with_sysstat = pytest.mark.skipif(
-    sysstat.recorder_program() is None, reason="needs sysstat (apt-get install sysstat)"
+    sysstat.recorder_program() is None,
+    reason="needs sysstat; install: apt-get install sysstat",
 )
 SHOWN = """\
 10:00:01 UTC; CPU; -1; %user; 100; 150; %nice; 0; 0; %system; 40; 60; %iowait; 0; 0; %steal; 0; 0; %idle; 100; 230;

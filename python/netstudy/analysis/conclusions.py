@@ -93,7 +93,8 @@ class Replaced:
         ]
 
     def removes(self, pair: PairEffect) -> bool:
-        """Whether at most a hundredth is left of a loss at every setting that has any."""
+        """Whether the replacement leaves at most a hundredth of the loss, at every setting in which
+        packets are lost."""
         rows = [row for row in pair.rows if row.value or row.base_value]
         return all(
             row.outcome == "different" and after <= before / 100

@@ -194,7 +194,7 @@ def gather_testbed(
 
 
 def _all_failed(name: str, records: Sequence[RunRecord]) -> bool:
-    """Whether these are runs of the simulator none of which came to say how it simulates."""
+    """Whether every run failed in the simulator: a failed run has no simulation mode."""
     return name == "sim" and bool(records) and all(one.status == "failed" for one in records)
 
 

@@ -94,10 +94,11 @@ class Calibration:
     intervals: Mapping[str, tuple[float, float]]
     """Of those that the data determine."""
     undetermined: tuple[tuple[str, ...], ...]
-    """What the data do not determine: each figure or key of which they say nothing, and groups of
-    figures of which they say only what a combination comes to."""
+    """Figures and keys that the data do not determine. A group of one has no influence on any fitted
+    value; in a larger group, a change of one figure can be made up for by the others."""
     moved: tuple[str, ...]
-    """Those of them that are not as they were: all other values hold with them only."""
+    """Undetermined figures whose values the fit changed. The other fitted values are right only
+    together with these."""
     chosen: Mapping[str, str]
     as_good: Mapping[str, Interval]
     """The lowest and the highest that were tried of what was chosen and fit as well."""
@@ -110,7 +111,7 @@ class Calibration:
     """Differences that the source shows and that are below the model's resolution."""
 
     def fitted(self, source: str) -> dict[Figure, Fitted]:
-        """What goes into profiles: figures that the data determine."""
+        """The new values of figures for profiles; undetermined figures are left out."""
         found = {}
         undetermined = {name for group in self.undetermined for name in group}
         for name in self.intervals:
@@ -364,7 +365,7 @@ class _Calibrator:
         return found.reshape(len(bases), len(targets))
 
     def _is_idle(self, name: str, chosen: Mapping[str, str]) -> bool:
-        """Whether all that was tried of a choice fits the same, all other choices held."""
+        """Whether each value of a choice fits equally well, with the other choices unchanged."""
         tried = [self._fit({**chosen, name: text}) for text in self.options.choices[name]]
         return all(np.allclose(one.residuals, tried[0].residuals, 0.0, ROUNDING) for one in tried)
 

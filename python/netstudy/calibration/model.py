@@ -90,7 +90,7 @@ class Model:
         return planned.whole_plan
 
     def predict(self, trial: Trial, wanted: Iterable[Shown], seed: int) -> dict[Shown, float]:
-        """What the simulator says of these metrics of these runs; the mean over the replicates.
+        """The simulated values of these metrics of these runs: means over the replicates.
         Raises TestbedError where a run fails."""
         asked = tuple(dict.fromkeys(wanted))
         whole = self.plan_with(trial, seed)

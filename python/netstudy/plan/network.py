@@ -66,7 +66,7 @@ _A_WAIT = (
 
 @dataclass(frozen=True)
 class _Queue:
-    """What waits for the wire at an interface: so many frames, or buffers of its driver."""
+    """The transmit queue of an interface: its length in frames, or in buffers of the driver."""
 
     frames: int | None = None
     buffers: int | None = None
@@ -97,7 +97,7 @@ class _Interface:
     places: tuple[Path, ...]
     """The parts of the study that may say its settings, the nearest first."""
     has_buffers: bool
-    """Whether frames wait in buffers of the driver, which have a size."""
+    """Whether the length of the transmit queue is given in buffers of the driver."""
 
 
 @dataclass(frozen=True)
@@ -286,7 +286,7 @@ class Devices:
         return values | _knobs(own, wire.Nic)
 
     def _queue(self, host: Host, link: LinkProperties | None = None) -> _Queue:
-        """What waits at an interface of a host: by the study, else by the profiles."""
+        """The transmit queue of a host's interface: from the study, else from the profiles."""
         found = _Queue()
         if (named := concrete(host.profile)) is not None:
             found = found.changed(*_queue_of(self.hardware.host(named).nic))
@@ -353,12 +353,13 @@ def _queue_of(figures: NicFigures) -> tuple[int | None, int | None, int | None]:
 
 
 def _costs_cpu(nic: wire.Nic) -> bool:
-    """Whether received frames take CPU time at the interface."""
+    """Whether the interface charges CPU time for each received frame or byte."""
     return bool(nic.receive_frame_ns) or nic.receive_rate_bps is not None
 
 
 def _waits_in_ring(nic: wire.Nic) -> bool:
-    """Whether received frames spend time in the ring, whatever the CPUs and buses of the host."""
+    """Whether received frames spend time in the receive ring, even if the CPUs and buses of the
+    host are idle."""
     return bool(nic.packet_rate_pps or nic.interrupt_delay_ns or _costs_cpu(nic))
 
 

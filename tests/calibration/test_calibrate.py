@@ -139,6 +139,12 @@ def test_a_run_that_breaks_a_law_is_told_with_the_law(
     assert "is invalid: users = throughput x (response time + think time): " in message
 
 
+def refused(shop: Study, capsys: pytest.CaptureFixture[str], options: list[str]) -> str:
+    """What is said of options that are refused."""
+    assert invoke([*FITTED_SHORTLY, *options, str(shop.path)]) == 2
+    return capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("option", "role"),
     [
@@ -182,8 +188,7 @@ def test_an_option_for_a_metric_that_has_no_value_is_refused(
 def test_an_option_with_a_wrong_value_is_refused_by_name(
     shop: Study, capsys: pytest.CaptureFixture[str], option: list[str], message: str
 ) -> None:
-    assert invoke([*FITTED_SHORTLY, *option, str(shop.path)]) == 2
-    assert message in capsys.readouterr().err
+    assert message in refused(shop, capsys, option)
 
 
 @pytest.mark.parametrize(
@@ -198,9 +203,8 @@ def test_an_option_with_a_wrong_value_is_refused_by_name(
 def test_a_figure_that_is_named_twice_is_refused(
     shop: Study, capsys: pytest.CaptureFixture[str], twice: list[str]
 ) -> None:
-    assert invoke([*FITTED_SHORTLY, *twice, str(shop.path)]) == 2
     message = "the figure app_cpu of shop is named twice; name it once"
-    assert message in capsys.readouterr().err
+    assert message in refused(shop, capsys, twice)
 
 
 COSTS = "workload.transactions.costs"
@@ -239,8 +243,7 @@ COSTS = "workload.transactions.costs"
 def test_a_figure_that_the_study_takes_from_elsewhere_is_refused(
     shop: Study, capsys: pytest.CaptureFixture[str], options: list[str], message: str
 ) -> None:
-    assert invoke([*FITTED_SHORTLY, *options, str(shop.path)]) == 2
-    assert message in capsys.readouterr().err
+    assert message in refused(shop, capsys, options)
 
 
 def test_a_figure_that_some_hosts_still_take_from_their_profile_is_fitted(shop: Study) -> None:

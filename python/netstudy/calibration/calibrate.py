@@ -94,8 +94,8 @@ class Calibration:
     intervals: Mapping[str, tuple[float, float]]
     """Of those that the data determine."""
     undetermined: tuple[tuple[str, ...], ...]
-    """Figures and keys that the data do not determine. A group of one has no influence on any fitted
-    value; in a larger group, a change of one figure can be made up for by the others."""
+    """Figures and keys that the data do not determine. A group of one changes no fitted value; in a
+    larger group, changes of the figures cancel each other."""
     moved: tuple[str, ...]
     """Undetermined figures whose values the fit changed. The other fitted values are right only
     together with these."""

@@ -67,7 +67,7 @@ def _zone_problems(study: Study) -> Iterator[Problem]:
 
 
 def _poll_problems(study: Study) -> Iterator[Problem]:
-    """A signature of nobody's, and levels at which a switch that is polled cannot be."""
+    """SNMP authentication without a user, and polls of a switch that has no SNMP at some level."""
     for index, poll in enumerate(study.instruments):
         if not isinstance(poll, SnmpPoll):
             continue

@@ -13,6 +13,7 @@ import typer
 
 from netstudy.cli import _options as options
 from netstudy.cli._terminal import print_json, say
+from netstudy.documents.problems import listed
 from netstudy.errors import StudyError
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ def _check_writable(path: Path, figures: Mapping[str, Figure]) -> None:
         raise StudyError("no figure of a profile is fitted or chosen: nothing to write", "--write")
     if len(profiles) > 1 and not path.is_dir():
         raise StudyError(
-            f"{path} is no folder, and {_all_of(profiles)} are several files; name a folder",
+            f"{path} is no folder, and {listed(profiles)} are several files; name a folder",
             "--write",
         )
     for target in _files(path, profiles).values():
@@ -193,13 +194,13 @@ def _write(path: Path, library: HardwareLibrary, found: Calibration, source: str
     if found.moved:
         raise StudyError(
             f"nothing is written: what was found holds only with the values above of "
-            f"{_all_of(found.moved)}, which the data do not determine; fit fewer figures",
+            f"{listed(found.moved)}, which the data do not determine; fit fewer figures",
             "--write",
         )
     fitted = found.fitted(source)
     left = [name for group in found.undetermined for name in group if name in found.figures]
     if not fitted:
-        raise StudyError(f"nothing is written: the data say nothing of {_all_of(left)}", "--write")
+        raise StudyError(f"nothing is written: the data say nothing of {listed(left)}", "--write")
     for name, target in _files(path, {figure.profile: None for figure in fitted}).items():
         file = library.file(name)
         assert file is not None, "its figures were found"
@@ -208,7 +209,7 @@ def _write(path: Path, library: HardwareLibrary, found: Calibration, source: str
         except OSError as error:
             raise StudyError(f"{target}: {error.strerror}", "--write") from None
     if left:
-        say(f"left as it was in the profile: {_all_of(left)}")
+        say(f"left as it was in the profile: {listed(left)}")
 
 
 def _command(study: Path, given: Mapping[str, str | list[str] | None]) -> str:
@@ -294,11 +295,7 @@ def _interval(found: Calibration, name: str) -> str:
 def _undetermined(group: Sequence[str]) -> str:
     if len(group) == 1:
         return f"the data say nothing of {group[0]}: no fitted value changes with it"
-    return f"the data do not tell {_all_of(group)} apart: fit fewer of them"
-
-
-def _all_of(names: Sequence[str]) -> str:
-    return " and ".join(", ".join(names).rsplit(", ", 1))
+    return f"the data do not tell {listed(group)} apart: fit fewer of them"
 
 
 def _row(one: Judged) -> str:

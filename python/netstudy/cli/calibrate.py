@@ -13,7 +13,6 @@ import typer
 
 from netstudy.cli import _options as options
 from netstudy.cli._terminal import print_json, say
-from netstudy.documents.problems import listed
 from netstudy.errors import StudyError
 
 if TYPE_CHECKING:
@@ -165,6 +164,8 @@ def _names(text: str) -> tuple[str, ...]:
 def _check_writable(path: Path, figures: Mapping[str, Figure]) -> None:
     """Raises StudyError where the profiles of these figures cannot be written there: known before
     anything is simulated."""
+    from netstudy.documents.problems import listed
+
     profiles = list(dict.fromkeys(figure.profile for figure in figures.values()))
     if not profiles:
         raise StudyError("no figure of a profile is fitted or chosen: nothing to write", "--write")
@@ -189,6 +190,7 @@ def _write(path: Path, library: HardwareLibrary, found: Calibration, source: str
     """Write the profiles that have a fitted figure: as this file, or into this folder. Raises
     StudyError where the values hold only with others that the data do not determine."""
     from netstudy.calibration import written
+    from netstudy.documents.problems import listed
     from netstudy.store import write_atomic
 
     if found.moved:
@@ -293,6 +295,8 @@ def _interval(found: Calibration, name: str) -> str:
 
 
 def _undetermined(group: Sequence[str]) -> str:
+    from netstudy.documents.problems import listed
+
     if len(group) == 1:
         return f"the data say nothing of {group[0]}: no fitted value changes with it"
     return f"the data do not tell {listed(group)} apart: fit fewer of them"

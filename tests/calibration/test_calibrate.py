@@ -82,9 +82,15 @@ OPTIONS = Options(figures=("app_cpu", "database_cpu"), rounds=3, length=Length(m
 
 
 HOSTS = ("load", "app", "db")
-FITTED_SHORTLY = [
-    "calibrate", "--profile", "shop", "--fit", "app_cpu", "--rounds", "1", "--measure", "1 s",
-]  # fmt: skip
+SHORT = {"--profile": "shop", "--fit": "app_cpu", "--rounds": "1", "--measure": "1 s"}
+
+
+def fitted_shortly(study: Study, *more: str) -> list[str]:
+    """The command line of a short fit; what is given stands in place of its usual options."""
+    usual = [
+        part for option, value in SHORT.items() if option not in more for part in (option, value)
+    ]
+    return ["calibrate", *usual, *more, str(study.path)]
 
 
 def test_known_figures_are_found_again_and_a_kept_row_is_predicted(shop: Study) -> None:
@@ -141,7 +147,7 @@ def test_a_run_that_breaks_a_law_is_told_with_the_law(
 
 def refused(shop: Study, capsys: pytest.CaptureFixture[str], options: list[str]) -> str:
     """What is said of options that are refused."""
-    assert invoke([*FITTED_SHORTLY, *options, str(shop.path)]) == 2
+    assert invoke(fitted_shortly(shop, *options)) == 2
     return capsys.readouterr().err
 
 
@@ -248,7 +254,7 @@ def test_a_figure_that_the_study_takes_from_elsewhere_is_refused(
 
 def test_a_figure_that_some_hosts_still_take_from_their_profile_is_fitted(shop: Study) -> None:
     options = ["--fit", "host-1g:nic.send_latency", "--set=topology.hosts.db.nic.send_latency=1 us"]
-    assert invoke([*FITTED_SHORTLY, *options, str(shop.path)]) == 0
+    assert invoke(fitted_shortly(shop, *options)) == 0
 
 
 @pytest.mark.parametrize("values", ["2", "2,2"])
@@ -256,7 +262,7 @@ def test_a_choice_of_one_value_is_refused(
     shop: Study, capsys: pytest.CaptureFixture[str], values: str
 ) -> None:
     options = ["--choose", f"database_calls={values}"]
-    assert invoke([*FITTED_SHORTLY, *options, str(shop.path)]) == 2
+    assert invoke(fitted_shortly(shop, *options)) == 2
     message = "--choose: database_calls: a choice is of two different values or more"
     assert message in capsys.readouterr().err
 
@@ -270,7 +276,7 @@ def test_a_figure_that_the_data_say_nothing_of_is_left_as_it_was(
 ) -> None:
     new = tmp_path / "new.yaml"
     options = [*ONE_CPU, "--fit", "app_cpu,app_cpu_growth", "--write", str(new)]
-    assert invoke([*FITTED_SHORTLY, *options, str(shop.path)]) == 0
+    assert invoke(fitted_shortly(shop, *options)) == 0
     out, err = capsys.readouterr()
     assert "shop app_cpu_growth: 0 % (no interval)\n" in out
     assert "the data say nothing of app_cpu_growth: no fitted value changes with it\n" in out
@@ -286,7 +292,7 @@ def test_where_the_data_say_nothing_no_profile_is_written(
     shop: Study, tmp_path: Path, capsys: pytest.CaptureFixture[str], how: list[str]
 ) -> None:
     new = tmp_path / "new.yaml"
-    assert invoke([*FITTED_SHORTLY, *ONE_CPU, *how, "--write", str(new), str(shop.path)]) == 2
+    assert invoke(fitted_shortly(shop, *ONE_CPU, *how, "--write", str(new))) == 2
     out, err = capsys.readouterr()
     assert "the data say nothing of app_cpu_growth" in out
     assert "--write: nothing is written: the data say nothing of app_cpu_growth" in err
@@ -318,7 +324,7 @@ def test_a_place_that_cannot_be_written_is_refused_before_anything_is_simulated(
     monkeypatch.chdir(shop.folder)
     monkeypatch.setattr(Sim, "run", lambda *_, **__: pytest.fail("it was simulated"))
     (shop.folder / "taken" / "shop.yaml").mkdir(parents=True)
-    assert invoke([*FITTED_SHORTLY, *more, "--write", path, str(shop.path)]) == 2
+    assert invoke(fitted_shortly(shop, *more, "--write", path)) == 2
     assert message in capsys.readouterr().err
 
 
@@ -330,7 +336,7 @@ def test_a_result_that_cannot_be_written_in_the_end_is_printed(
 
     monkeypatch.setattr("netstudy.store.write_atomic", full)
     new = shop.folder / "new.yaml"
-    assert invoke([*FITTED_SHORTLY, "--write", str(new), str(shop.path)]) == 2
+    assert invoke(fitted_shortly(shop, "--write", str(new))) == 2
     out, err = capsys.readouterr()
     assert "shop app_cpu: " in out
     assert f"--write: {new}: No space left on device" in err
@@ -344,7 +350,7 @@ def test_figures_that_the_data_do_not_tell_apart_are_named_and_not_written(
     options = ["--fit", "delay,database_hold", "--only", "users=1", "--write", str(new)]
     (shop.folder / "known.csv").write_text("users,rate,cpu\n1,100,15\n")
     loosely = ["--tolerance", "app.cpu_pct=1e12", "--rounds", "4"]
-    command = [*FITTED_SHORTLY, *options, *loosely, str(shop.path)]
+    command = fitted_shortly(shop, *options, *loosely)
     assert invoke(command) == 2
     out, err = capsys.readouterr()
     assert "the data do not tell delay and database_hold apart: fit fewer of them\n" in out
@@ -362,14 +368,14 @@ def test_another_seed_fits_and_judges_with_other_random_numbers(
 ) -> None:
     found = []
     for seed in ("1", "77", "9223372036854775807"):
-        assert invoke([*FITTED_SHORTLY, "--json", "--set", f"seed={seed}", str(shop.path)]) == 0
+        assert invoke(fitted_shortly(shop, "--json", "--set", f"seed={seed}")) == 0
         found.append(json.loads(capsys.readouterr().out))
     assert len({one["sum_of_squares"] for one in found}) == 3
     assert len({one["rows"][0]["simulated"] for one in found}) == 3
 
 
 def test_runs_may_have_no_warmup(shop: Study) -> None:
-    assert invoke([*FITTED_SHORTLY, "--warmup", "0 s", str(shop.path)]) == 0
+    assert invoke(fitted_shortly(shop, "--warmup", "0 s")) == 0
 
 
 def test_the_verb_prints_json_and_refuses_a_figure_that_is_not_there(
@@ -440,6 +446,9 @@ def test_measured_runs_need_metrics_and_published_ones_are_none(
     command = ["calibrate", str(measured), "--profile", "shop", "--fit", "app_cpu"]
     assert invoke(command) == 2
     assert "says what measured runs are fitted on" in capsys.readouterr().err
+    assert invoke([*command, "--on", "etr_per_s,errors"]) == 2
+    told = " ".join(capsys.readouterr().err.split())
+    assert "errors is 0 at users 1, whose share is no tolerance" in told
     assert invoke([*command, "--on", "etr_per_m"]) == 2
     assert 'there is no metric "etr_per_m"' in capsys.readouterr().err
     assert invoke(["run", str(shop.path), "--testbed", "published"]) == 0

@@ -80,6 +80,10 @@ REFUSED = {
         ("study.yaml", "--set", "replicates=1", "--set", "replicates=2"),
         r"given twice",
     ),
+    "a second value of an option that takes one": (
+        ("study.yaml", "--seed", "1", "--seed=2"),
+        r"--seed is given 2 times, and takes one value",
+    ),
     "a testbed that is not there": (("study.yaml", "--testbed", "moon"), r"moon.*"),
     "a plan that would take weeks": (
         (

@@ -205,6 +205,7 @@ class _Calibrator:
         if values < max(free, 1):
             raise StudyError(f"{values} values cannot tell {free} figures apart")
         found = cls(model, options, figures, targets)
+        found._refuse_without_tolerance()
         found._refuse_without_effect()
         return found
 
@@ -238,6 +239,15 @@ class _Calibrator:
             judged=judged,
             unresolved=tuple(dict.fromkeys(_unresolved(judged))),
         )
+
+    def _refuse_without_tolerance(self) -> None:
+        """Raises StudyError for a value that the model would have to meet to the last digit."""
+        for one in self.targets:
+            if self._tolerance(one) == 0:
+                raise StudyError(
+                    f"{one.metric} is {one.value:g} at {one.row}, whose share is no tolerance: "
+                    f"say how far the model may be from it by --tolerance {one.metric}=NUMBER"
+                )
 
     def _refuse_without_effect(self) -> None:
         """Raises StudyError for a figure that no run which is fitted to takes from its profile."""

@@ -14,10 +14,12 @@ import os
 import signal
 import sys
 import traceback
+from collections import Counter
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperOption
 
 from netstudy import __version__
 from netstudy.cli import (
@@ -46,6 +48,20 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+
+class _Verb(TyperCommand):
+    """A command that refuses a second value of an option that takes one: the first would count for
+    nothing, and nobody would be told."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # typer keeps its Context private
+        _, _, in_order = self.make_parser(ctx).parse_args(args=[*args])
+        for option, times in Counter(in_order).items():
+            takes_one = isinstance(option, TyperOption) and not (option.multiple or option.is_flag)
+            if takes_one and times > 1:
+                ctx.fail(f"{option.opts[0]} is given {times} times, and takes one value.")
+        return super().parse_args(ctx, args)
+
+
 for verb in (
     init,
     validate,
@@ -60,7 +76,7 @@ for verb in (
     doctor,
     clean,
 ):
-    app.command(verb.NAME, epilog=verb.EPILOG)(verb.command)
+    app.command(verb.NAME, cls=_Verb, epilog=verb.EPILOG)(verb.command)
 
 
 def _version(wanted: bool) -> None:

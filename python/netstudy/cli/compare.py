@@ -92,7 +92,7 @@ def _print(a: Side, b: Side, found: FolderComparison, *, markdown: bool) -> None
         settings_table,
         sides_table,
     )
-    from netstudy.report.markdown import pipe_table, text
+    from netstudy.report.markdown import captioned_table, text
     from netstudy.report.terminal import print_sentences, print_table
 
     tables = [sides_table(a, b)]
@@ -100,7 +100,7 @@ def _print(a: Side, b: Side, found: FolderComparison, *, markdown: bool) -> None
     tables += metric_tables(found)
     told = [*sentences(found), *broken(found)]
     if markdown:
-        print("\n\n".join(f"{text(table.caption)}:\n\n{pipe_table(table)}" for table in tables))
+        print("\n\n".join(map(captioned_table, tables)))
         print("\n" + "\n".join(f"- {text(sentence)}" for sentence in told))
         return
     console = output()

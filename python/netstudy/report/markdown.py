@@ -33,6 +33,13 @@ def pipe_table(table: Table) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
+def captioned_table(table: Table) -> str:
+    """A pipe table between its caption and its notes."""
+    return "\n\n".join(
+        (f"**{text(table.caption)}**", pipe_table(table), *map(text, table.footnotes))
+    )
+
+
 def _heads(group: Group) -> list[str]:
     title = text(f"{group.heading} ({group.unit})" if group.unit else group.heading)
     return [f"{title}, {text(column)}" for column in group.columns] or [title]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from netstudy.errors import StudyError, exit_code
 from netstudy.report.document import Document, document
 from netstudy.report.figures import Figure
-from netstudy.report.markdown import pipe_table, replace_between, text
+from netstudy.report.markdown import captioned_table, pipe_table, replace_between, text
 from netstudy.report.reference_tables import MARK
 from netstudy.store import write_atomic
 
@@ -71,9 +71,10 @@ def _sections(doc: Document) -> list[str]:
 
 def _tables(tables: Sequence[Table]) -> Iterator[str]:
     """Each table with its notes; several have their captions, to be told apart."""
+    if len(tables) > 1:
+        yield from map(captioned_table, tables)
+        return
     for table in tables:
-        if len(tables) > 1:
-            yield f"**{text(table.caption)}**"
         yield pipe_table(table)
         yield from map(text, table.footnotes)
 
@@ -84,13 +85,11 @@ def _beside_published(doc: Document) -> Iterator[str]:
     implied = doc.implied_sizes
     for panel in (panel for case in doc.cases for panel in case.panels):
         marked = [table for table in panel.references if MARK in _columns(table)]
-        for table in marked:
-            yield f"**{text(table.caption)}**"
-            yield pipe_table(table)
+        yield from map(captioned_table, marked)
         if marked and panel.reference_text:
             yield "\n".join(f"- {text(sentence)}" for sentence in panel.reference_text)
     if implied is not None:
-        yield from (f"**{text(table.caption)}**\n\n{pipe_table(table)}" for table in implied.tables)
+        yield from map(captioned_table, implied.tables)
 
 
 def _columns(table: Table) -> list[str]:

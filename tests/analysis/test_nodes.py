@@ -301,6 +301,31 @@ def test_hosts_of_a_group_that_were_sampled_at_other_instants_are_added_at_the_f
     assert found[1][-1] == pytest.approx(3.0, rel=1e-6)
 
 
+def test_a_port_that_two_samplers_read_has_the_course_of_the_finer_one() -> None:
+    """All ports were read at both edges, one of them each half second too: all together have a
+    course no finer than the rest of them."""
+
+    def of(port: str, at_s: list[float], sent: list[int]) -> Series:
+        return Series(
+            node="switch",
+            port=port,
+            instrument="ports",
+            at_ns=tuple(round(at * 1e9) for at in at_s),
+            values={"bytes_forwarded": tuple(sent), "queue_bytes": (0,) * len(sent)},
+        )
+
+    names = ("client", "server-1", "server-2", "server-3")
+    coarse = [of(name, [0.0, 1.0, 2.0], [0, 125_000, 250_000]) for name in names]
+    fine = of("client", [0.0, 0.5, 1.0, 1.5, 2.0], [0, 125_000, 125_000, 125_000, 250_000])
+    for series in ((fine, *coarse), (*coarse, fine)):
+        run = RunSample(PLANNED, counted(series=series))
+        one, every = (course(run, f"switch{at}.port_out_mbps") for at in ("@client", ""))
+        assert one is not None
+        assert list(one[1]) == pytest.approx([2.0, 0.0, 0.0, 2.0])
+        assert every is not None
+        assert list(every[1]) == pytest.approx([4.0, 4.0])
+
+
 def test_percentiles_need_as_many_intervals_as_show_them() -> None:
     rng = np.random.default_rng(5)
     sent = np.concatenate([[0], rng.integers(1, 10_000, 2_000)]).cumsum()

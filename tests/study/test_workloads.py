@@ -269,3 +269,11 @@ def test_a_signature_without_a_user_is_refused(refusal: Refusal) -> None:
     assert refusal(text=POLLED.replace('"${s}"', "true") + signed) == [
         "study.yaml:11:57: instruments.0.authentication: is a user's; name the user of SNMPv3"
     ]
+
+
+def test_what_an_instrument_reads_no_other_reads(refusal: Refusal) -> None:
+    first = "{ports: switch}, {ports: switch, port: app, every: 10 ms}, {sar: app}, {sar: load}"
+    text = SERVED + f"instruments: [{first}, {{sar: app, every: 1 s}}, {{tcp: app}}]\n"
+    assert refusal(text=text) == [
+        "study.yaml:11:105: instruments.4.sar: instruments.2 reads it already; keep one of them"
+    ]

@@ -128,35 +128,49 @@ def overruns(run: RunSample, phase: PhaseKind) -> bool:
 def between_samples(
     run: RunSample, all_places: Iterable[Place], instrument: InstrumentKind, phase: PhaseKind
 ) -> list[Growth]:
-    """Growth between the samples of an instrument, at the times of the first place that it sampled.
+    """Growth between the samples of an instrument, at the times of the place that it sampled least.
 
     Counters of other places are interpolated to these times, since samplers do not tick at the same
     instant. Growth is NaN, a gap, over a sample that was not taken, and over a moment at which the
     counters began anew (`discontinuities`). Empty if a place was sampled less than twice.
     """
-    wanted = list(all_places)
-    sampled = run.sampled(instrument)
-    at: Floats | None = None
-    found: list[Growth] = []
-    for place in wanted:
-        series = {one.port: one for one in sampled if one.node == place.node}
-        if not series:
-            return []
-        at = _times(run, series.values(), phase) if at is None else at
-        if at is None or at.size < 2:
-            return []
-        reader = _SampleReader(run, series, at, phase)
-        found.append(Growth(place, at[1:], np.diff(at), reader.read, _cpus(run, place.node)))
-    return found
+    wanted = [(place, _series_of(run, place, instrument)) for place in all_places]
+    times = [_times(run, one, phase) for _, series in wanted for one in series.values()]
+    at = min((one for one in times if one is not None), key=len, default=np.empty(0))
+    if at.size < 2 or not all(series for _, series in wanted):
+        return []
+    return [
+        Growth(
+            place,
+            at[1:],
+            np.diff(at),
+            _SampleReader(run, series, at, phase).read,
+            _cpus(run, place.node),
+        )
+        for place, series in wanted
+    ]
 
 
-def _times(run: RunSample, series: Iterable[Sampled], phase: PhaseKind) -> Floats | None:
+def _series_of(
+    run: RunSample, place: Place, instrument: InstrumentKind
+) -> dict[str | None, Sampled]:
+    """What was sampled at the ports of a place, or along with its node. Of two instruments that
+    read a port the one of the shorter interval counts."""
+    at_node = sorted(
+        (one for one in run.sampled(instrument) if one.node == place.node),
+        key=lambda series: series.at_ns.size,
+    )
+    ports = {line.port for line in place.lines}
+    found = {one.port: one for one in at_node}
+    return {port: one for port, one in found.items() if port is None or not ports or port in ports}
+
+
+def _times(run: RunSample, series: Sampled, phase: PhaseKind) -> Floats | None:
     """The times of the samples in the phase, from its start."""
-    for one in series:
-        for column in one.columns:
-            found = inside(run, one, column, phase)
-            if found is not None and found[0].size:
-                return found[0]
+    for column in series.columns:
+        found = inside(run, series, column, phase)
+        if found is not None and found[0].size:
+            return found[0]
     return None
 
 

@@ -14,7 +14,14 @@ from netstudy.documents.problems import Path, Problem
 from netstudy.study.levels import FactorLevel, level_text
 from netstudy.study.model import Case, Study
 from netstudy.study.places import Place
-from netstudy.study.procedure import SnmpPoll
+from netstudy.study.procedure import (
+    CounterSnapshot,
+    Instrument,
+    PortSampler,
+    SarSampler,
+    SnmpPoll,
+    TcpSampler,
+)
 from netstudy.study.treatments import hole_matches
 
 
@@ -24,6 +31,7 @@ def ignored_problems(study: Study) -> Iterator[Problem]:
     yield from _buffer_problems(study)
     yield from _zone_problems(study)
     yield from _poll_problems(study)
+    yield from _instrument_problems(study)
 
 
 def _namesake_problems(study: Study) -> Iterator[Problem]:
@@ -79,6 +87,31 @@ def _poll_problems(study: Study) -> Iterator[Problem]:
             if level is False:
                 message = f"the switch cannot be polled, as instruments.{index} asks"
                 yield study.document.problem(place, message)
+
+
+def _instrument_problems(study: Study) -> Iterator[Problem]:
+    """Instruments that read what another reads: a report shows one course of it. One port may be
+    read at a shorter interval than all of its switch."""
+    for (first, one), (index, other) in combinations(enumerate(study.instruments), 2):
+        key, *_ = read = _read_by(other)
+        if _read_by(one) == read:
+            message = f"instruments.{first} reads it already; keep one of them"
+            yield study.document.problem(("instruments", index, key), message)
+
+
+def _read_by(instrument: Instrument) -> tuple[str, str, str | None]:
+    """The key of an instrument, the host or switch that it reads, and one port if not all."""
+    match instrument:
+        case SnmpPoll():
+            return "snmp", instrument.snmp, instrument.port
+        case PortSampler():
+            return "ports", instrument.ports, instrument.port
+        case SarSampler():
+            return "sar", instrument.sar, None
+        case TcpSampler():
+            return "tcp", instrument.tcp, None
+        case CounterSnapshot():
+            return "netstat", instrument.netstat, None
 
 
 def _levels_of(study: Study, value: object) -> Iterator[tuple[Path, object]]:

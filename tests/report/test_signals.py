@@ -12,10 +12,11 @@ from netstudy.analysis.signals import least_rto_ms
 from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.report.prose.explain import cause_summary, chain
 from netstudy.report.prose.observe import observations
+from netstudy.report.prose.summary import summary
 from netstudy.report.prose.warn import warnings
 from netstudy.wire import Run, RunRecord
 from tests.report.results import from_text, study_text
-from tests.report.synthetic import from_samples, server_count
+from tests.report.synthetic import from_samples, record, server_count
 
 SWITCHES = """
 factors: {switch: [arista-7124s, nexus-5010], servers: [2, 4, 6, 8]}
@@ -100,6 +101,27 @@ def test_ring_drops_are_told_apart_from_the_drops_of_the_switch(tmp_path: Path) 
         one for one in result.cases[0].panels[0].causes.chain if one.cause.title == "Ring drops"
     ]
     assert [one.effect.title for one in rises] == ["TCP retransmissions"]
+
+
+def test_the_summary_tells_of_the_setting_in_which_losses_are_the_hosts(tmp_path: Path) -> None:
+    """On one of the switches: the other one loses as much at either size, and the hosts nothing."""
+    blocks = SWITCHES.replace("servers: [2,", "block: [1 MB, 2 MB], servers: [2,")
+    text = study_text(blocks, switch='"${switch}"', servers='"${servers}"', block='"${block}"')
+
+    def maker(planned: Run) -> RunRecord:
+        made = record(planned)
+        at_hosts = is_nexus(planned) and planned.treatment["block"] == "2 MB"
+        _, in_switch = made.ports["switch"]["client"]["frames_dropped"]
+        return counting(made, ring_drops=3 * in_switch if at_hosts else 0)
+
+    result = analyse(from_text(tmp_path, text, maker))
+    (point,) = (one for one in summary(result) if one.lead == "Why")
+    told = [str(one).replace("\u00a0", " ") for one in point.sentences]
+    assert told[0].startswith("At block 1 MB: ")
+    assert told[1] == (
+        "At block 2 MB: Full receive rings of hosts drop 75.0 % of all that is lost on nexus-5010 "
+        "(block 1 MB: 0 %)."
+    )
 
 
 def test_an_rto_like_wait_is_explained_by_the_tail_loss_probes_that_were_sent(

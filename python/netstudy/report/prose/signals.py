@@ -9,6 +9,7 @@ from netstudy.analysis.layout import Panel
 from netstudy.analysis.signals import LongWaits, Signals, unexplained
 from netstudy.analysis.study_result import PanelResult
 from netstudy.report.cellrefs import count, percent, plain
+from netstudy.report.numbers import full_level, listed
 from netstudy.report.prose.words import NOTHING, at_levels, in_panel, named, on_level
 from netstudy.report.refs import Name, Number, Sentence, join, say
 from netstudy.wire import Level
@@ -41,12 +42,42 @@ def mostly_ring_drops(found: PanelResult) -> bool:
     return bool(known) and min(known) > MOST_PCT
 
 
+def moved_losses(found: PanelResult, base: PanelResult) -> Iterator[Sentence]:
+    """What share of all that is lost is lost at hosts, where that is most of it here and not in the
+    base, or the other way round."""
+    before = {one.level: one.ring_share_pct for one in base.causes.signals}
+    parts = [
+        say(
+            "{share} of all that is lost{on} ({there}: {old})",
+            share=_ring_share(share),
+            on=_on(found.panel, one.level),
+            there=_held_apart(base.panel, found.panel),
+            old=_ring_share(old),
+        )
+        for one in found.causes.signals
+        if (share := one.ring_share_pct) is not None
+        and (old := before.get(one.level)) is not None
+        and (share > MOST_PCT) != (old > MOST_PCT)
+    ]
+    if parts:
+        yield say("Full receive rings of hosts drop {parts}.", parts=join(parts))
+
+
+def _held_apart(panel: Panel, other: Panel) -> Name:
+    """The levels that one panel holds and another does not."""
+    apart = panel.fixed.items() - other.fixed.items()
+    return Name(listed([full_level(*held) for held in panel.fixed.items() if held in apart]))
+
+
 def _share(one: Signals) -> Sentence:
     share = one.ring_share_pct
     if share is None:
         return NOTHING
-    ref = percent(share, "ring drops ÷ (ring drops + drops of the switches)")
-    return say(" ({share} of all that are lost)", share=ref)
+    return say(" ({share} of all that are lost)", share=_ring_share(share))
+
+
+def _ring_share(share_pct: float) -> Number:
+    return percent(share_pct, "ring drops ÷ (ring drops + drops of the switches)")
 
 
 def pauses(found: PanelResult) -> Iterator[Sentence]:

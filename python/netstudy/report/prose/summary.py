@@ -15,6 +15,7 @@ from netstudy.report.expectation_table import expectation_text
 from netstudy.report.prose.answer import alone, answer, led, within, words_in
 from netstudy.report.prose.explain import cause_summary
 from netstudy.report.prose.published import published_summary
+from netstudy.report.prose.signals import moved_losses
 from netstudy.report.prose.words import Point, in_words, point, things
 from netstudy.report.refs import Name, Sentence, say
 from netstudy.report.requirement_table import condition_text, worst_number
@@ -40,15 +41,18 @@ def summary(result: StudyResult) -> list[Point]:
 
 
 def _why(result: StudyResult) -> Iterator[Sentence]:
-    """The causes of the first panel that has any; of several panels, the first says which."""
+    """The causes of the first panel that has any, and where other panels lose packets elsewhere; of
+    several panels, each sentence says which."""
     panels = list(_panels(result))
+    base = next((found for found in panels if cause_summary(found)), None)
+    if base is None:
+        return
+    first, *others = cause_summary(base)[:_WHY]
+    yield in_words(base.panel, first) if len(panels) > 1 else first
     for found in panels:
-        causes = cause_summary(found)
-        if causes:
-            first, *others = causes[:_WHY]
-            yield in_words(found.panel, first) if len(panels) > 1 else first
-            yield from others
-            return
+        if found.panel.fixed != base.panel.fixed:
+            yield from (in_words(found.panel, one) for one in moved_losses(found, base))
+    yield from others
 
 
 def _panels(result: StudyResult) -> Iterator[PanelResult]:

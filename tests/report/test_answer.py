@@ -13,7 +13,7 @@ import pytest
 from netstudy.analysis.intervals import Interval
 from netstudy.analysis.nodes import node_metric
 from netstudy.analysis.study_result import StudyResult, analyse
-from netstudy.analysis.workloads.incast import COMPLETION, DROPS, GOODPUT
+from netstudy.analysis.workloads.incast import COMPLETION, COMPLETION_P99, DROPS, FAIRNESS, GOODPUT
 from netstudy.report.document import document
 from netstudy.report.numbers import full_level
 from netstudy.report.prose.answer import WORDS_MAX, answer, in_order, led, within
@@ -325,6 +325,25 @@ def test_a_tie_is_a_tie(tmp_path: Path) -> None:
     [
         (COMPLETION, 0.68, "32 % less time", "takes 32 % less time than B"),
         (COMPLETION, 0.25, "4.00 times faster", "is 4.00 times faster than B"),
+        (
+            COMPLETION_P99,
+            0.25,
+            "4.00 times lower",
+            "has a 99th percentile of the completion time that is 4.00 times lower than that of B",
+        ),
+        (
+            COMPLETION_P99,
+            0.68,
+            "32 % lower",
+            "has a 99th percentile of the completion time that is 32 % lower than that of B",
+        ),
+        (
+            FAIRNESS,
+            1.12,
+            "12 % higher",
+            "has a fairness index that is 12 % higher than that of B",
+        ),
+        (FAIRNESS, 3.0, "3.00 times as high", "has 3.00 times the fairness index of B"),
         (GOODPUT, 1.12, "12 % more", "has 12 % more goodput than B"),
         (GOODPUT, 3.0, "3.00 times as much", "has 3.00 times the goodput of B"),
         (DROPS, 0.9, "10 % less", "has 10 % less dropped packets an iteration than B"),

@@ -25,6 +25,7 @@ from netstudy.report.prose.change import (
     Change,
     ahead_of,
     change_of,
+    is_height,
     is_time,
     lead,
     size_of,
@@ -333,7 +334,7 @@ def _who(panel: Panel, table: VerdictTable) -> Sentence:
     return say(
         f"{{first}} {better}{{where}}{{also}}.",
         first=named(table.factor, first),
-        article=Name("a " if table.metric.is_share else ""),
+        article=Name("a " if table.metric.is_share or is_height(table.metric) else ""),
         word=Name("faster" if is_time(table.metric) else table.metric.direction),
         metric=Name(table.metric.label),
         other=named(table.factor, second),

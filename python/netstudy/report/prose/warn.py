@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from netstudy.analysis.agreement import OrderAgreement
 from netstudy.analysis.cells import CellRow, CellTable, ProblemKind
 from netstudy.analysis.demand import OffDemand
+from netstudy.analysis.metrics import Metric
 from netstudy.analysis.size_law import LAW, OffLaw
 from netstudy.analysis.study_result import StudyResult
 from netstudy.analysis.verdict import RUNS_RECOMMENDED
@@ -53,6 +54,7 @@ def warnings(result: StudyResult) -> list[Sentence]:
         *map(_off_law, found.off_law),
         *map(_off_demand, found.off_demand),
         *map(untested_sentence, found.untested),
+        *_not_measured(found.not_measured),
         *(say("{text}.", text=Name(text)) for text in found.reference),
         *(_contradicted(order) for order in found.contradicted),
         *map(limit_sentence, found.exceeded),
@@ -132,6 +134,17 @@ def _left_out(parts: Sequence[str], how: str) -> Iterator[Sentence]:
             "Parts of the study were left out {how}: {parts}.",
             how=Name(how),
             parts=Name(listed(list(parts))),
+        )
+
+
+def _not_measured(found: Mapping[str, Metric]) -> Iterator[Sentence]:
+    """What tables and figures ask for and no run gives, each metric once."""
+    for metric in dict.fromkeys(found.values()):
+        places = [path for path, one in found.items() if one == metric]
+        yield say(
+            "The study asks for “{metric}” ({places}), which no run measured.",
+            metric=Name(metric.title),
+            places=Name(listed(places)),
         )
 
 

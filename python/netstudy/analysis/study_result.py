@@ -28,6 +28,7 @@ from netstudy.analysis.reference import (
 from netstudy.analysis.requirements import CheckedRequirement, check
 from netstudy.analysis.size_law import ImpliedSize, OffLaw, implied_sizes, off_laws
 from netstudy.analysis.testbed import CheckFound, Here, LimitFound, TestbedResult, gather_testbed
+from netstudy.analysis.truncated import Truncated, truncated
 from netstudy.analysis.untested import Untested, of_plan, of_records
 from netstudy.analysis.verdict import (
     RUNS_RECOMMENDED,
@@ -160,6 +161,8 @@ class Warnings:
     """What the study asks and its runs cannot answer."""
     not_measured: Mapping[str, Metric] = field(default_factory=dict)
     """Paths of tables and figures -> the metric there that no run measured."""
+    truncated: tuple[Truncated, ...] = ()
+    """Where requests without an answer are in no latency."""
     off_law: tuple[OffLaw, ...] = ()
     """Sizes whose times do not follow the law of the other sizes."""
     off_demand: tuple[OffDemand, ...] = ()
@@ -182,6 +185,7 @@ class Warnings:
                 self.left_out_by_variant,
                 self.untested,
                 self.not_measured,
+                self.truncated,
                 self.off_law,
                 self.off_demand,
             )
@@ -545,6 +549,7 @@ def _warnings(
         left_out_by_variant=left_out_by_variant,
         untested=_untested(study, plan, cells),
         not_measured=not_measured(study, cells),
+        truncated=tuple(truncated(cells)),
         off_law=off_laws(study, cells),
         off_demand=off_demands(study, cells.workload),
     )

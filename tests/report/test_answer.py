@@ -273,6 +273,24 @@ def test_cases_in_which_nothing_differs_are_told_at_once_after_the_others(
         assert box.endswith(last) == (len(slower) == 1)
 
 
+def test_two_levels_that_lead_in_some_settings_each_are_counted(tmp_path: Path) -> None:
+    """Of two levels there are no others over which one could be best."""
+    text = study_text(
+        "factors: {mtu: [1500, 9000], block: [1 MB, 2 MB], servers: [2, 4]}\nreplicates: 5\n"
+        "compare: {factor: mtu, base: 1500, noise: 2 %}\n",
+        servers='"${servers}"',
+        block='"${block}"',
+    ).replace("mtu: 9000 B", 'mtu: "${mtu}"')
+
+    def mean(mtu: int, block: str, servers: int) -> float:
+        return 20.0 if (mtu == 1500) == (block == "1 MB") else 10.0
+
+    assert answered(tmp_path, text, mean).startswith(
+        "Completion time of mtu 9000 and mtu 1500, over 4 settings: mtu 9000 is ahead in 2 and "
+        "mtu 1500 is ahead in 2."
+    )
+
+
 def test_the_key_figure_is_of_a_case_in_which_something_differs(tmp_path: Path) -> None:
     text = study_text(CONCLUDED, servers='"${servers}"').replace(
         'count: "${servers}"', 'count: "${servers}", tcp: {congestion_control: "${control}"}'

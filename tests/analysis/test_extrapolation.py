@@ -9,13 +9,15 @@ import pytest
 
 from netstudy.analysis.conclusions import Loss, TradeOff
 from netstudy.analysis.extrapolation import Extrapolated
-from netstudy.analysis.line_rates import capacity
+from netstudy.analysis.line_rates import capacity, carrying_bps
 from netstudy.analysis.nodes import node_metric
-from netstudy.analysis.study_result import StudyResult
+from netstudy.analysis.study_result import StudyResult, analyse
+from netstudy.analysis.workloads.transfer import GOODPUT
 from netstudy.report.conclusion_tables import conclusion_tables
 from netstudy.study import load
 from netstudy.wire import Run
 from tests.report.loaded import Load, concluding, told
+from tests.report.results import from_text
 
 PAYLOAD = 1518 / 1448
 """Frames of a goodput, as a switch counts them."""
@@ -45,6 +47,15 @@ def test_clients_per_link_are_what_it_carries_by_what_one_takes(tmp_path: Path) 
     )
 
 
+def test_a_number_is_never_shown_as_the_next_whole_one_and_one_client_is_one(
+    tmp_path: Path,
+) -> None:
+    """941.5 ÷ 470.8 is 1.9998."""
+    first, *_ = told(concluding(tmp_path, SERVED, steady(470.8), clients="[1]"))
+    assert first.startswith("One link would serve 1 client: ")
+    assert first.endswith("470.8 Mbit/s a client as measured with 1 client = 1.9998, rounded down.")
+
+
 def test_at_a_port_frames_count_without_preamble_and_gap(tmp_path: Path) -> None:
     """1,518 of 1,538 bytes; of a link of which nobody knows the rate, nothing is known."""
     result = concluding(tmp_path, SERVED, steady(100.0), clients="[1, 2]")
@@ -56,6 +67,40 @@ def test_at_a_port_frames_count_without_preamble_and_gap(tmp_path: Path) -> None
     nowhere = node_metric("switch@elsewhere.port_in_mbps")
     assert capacity(study, result.cells.workload, row, nowhere) is None
     assert capacity(study, result.cells.workload, row, node_metric("server.cpu_pct")) is None
+
+
+@pytest.mark.parametrize(
+    ("clients", "servers", "direction", "mbps"),
+    [
+        (4, 1, "get", 5_000),
+        (1, 4, "get", 10_000),
+        (1, 4, "put", 10_000),
+        (4, 4, "get", None),
+        (4, 1, "both", None),
+    ],
+)
+def test_a_link_carries_all_of_it_where_one_host_is_at_its_end(
+    clients: int, servers: int, direction: str, mbps: int | None, tmp_path: Path
+) -> None:
+    text = f"""
+study: carried
+question: Which link carries all of it?
+factors: {{direction: [{direction}]}}
+topology:
+  hosts:
+    client: {{profile: host-10g, count: {clients}}}
+    server: {{profile: host-10g, count: {servers}}}
+  switches: {{switch: generic-deep}}
+  links:
+    - {{between: [client, switch], rate: 10 Gbit/s}}
+    - {{between: [server, switch], rate: 5 Gbit/s}}
+workload:
+  transfer: {{direction: "${{direction}}"}}
+procedure: {{measure: 2 s}}
+"""
+    cells = analyse(from_text(tmp_path, text, lambda _: None)).cells
+    found = carrying_bps(load(tmp_path), cells.workload, cells.rows[0], GOODPUT)
+    assert found == (None if mbps is None else mbps * 1_000_000)
 
 
 def test_clients_that_take_nothing_are_no_basis(tmp_path: Path) -> None:

@@ -245,6 +245,21 @@ def sampled(node: str, at_s: list[float], sent: list[int]) -> Series:
     )
 
 
+def test_the_course_of_the_longest_queue_is_what_it_was_so_far_and_not_how_it_grew() -> None:
+    samples = Series(
+        node="switch",
+        port="client",
+        instrument="ports",
+        at_ns=(0, 500_000_000, 1_000_000_000, 1_500_000_000),
+        values={"queue_bytes_max": (300, 300, 700, 700)},
+    )
+    sample = RunSample(PLANNED, counted(series=(samples,)))
+    found = course(sample, "switch@client.port_queue_bytes_max")
+    assert found is not None
+    assert found[0].tolist() == [0.5, 1.0, 1.5]
+    assert found[1].tolist() == [300.0, 700.0, 700.0]
+
+
 def test_extremes_are_of_the_rates_between_two_samples_in_the_phase() -> None:
     """The sample behind the phase does not count."""
     series = (sampled("client", [0.0, 1.0, 2.0, 3.0], [0, 125_000, 1_125_000, 9_000_000]),)

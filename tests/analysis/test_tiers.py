@@ -120,7 +120,7 @@ def test_a_faster_link_removes_the_drops(tmp_path: Path) -> None:
     assert found[0].startswith("The link 1GbE limits external throughput rate (ETR)")
     assert found[1] == (
         "link 10GbE in place of link 1GbE removes the packets dropped when sending at app@load: "
-        "249.0 1/s to 0 1/s."
+        "249.0 a second to 0 a second."
     )
 
 

@@ -67,6 +67,8 @@ def test_the_bands_of_the_study_count(study: Path, netstudy: Netstudy) -> None:
     assert eased.code == 0
     found = json.loads(eased.out)
     assert (found["judged"], found["broken"]) == (8, 0)
+    by_its_own_name = netstudy("compare", first, second, "--band", "completion_ms_mean=100 %")
+    assert by_its_own_name.code == 0
     assert found["cells"][0]["metrics"]["drops_per_iteration"]["band"] == "20 % or 0.5"
 
 
@@ -95,6 +97,12 @@ def test_markdown_is_for_pages(both: tuple[Path, Path], netstudy: Netstudy) -> N
     [
         (["--band", "far"], '--band: "far" is not a band'),
         (["--band", "godput=1 %"], '--band: "godput" is an unknown metric'),
+        (["--band", "drops=1 %", "--band", "drops=2 %"], "--band: drops is given twice"),
+        (["--band", "1 %", "--band", "2 %"], "--band: a band of all metrics is given twice"),
+        (
+            ["--band", "goodput=1 %", "--band", "goodput_mbps=2 %"],
+            "goodput and goodput_mbps are one metric: give it one band",
+        ),
     ],
 )
 def test_a_bad_band_is_refused(

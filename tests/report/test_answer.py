@@ -13,7 +13,7 @@ import pytest
 from netstudy.analysis.intervals import Interval
 from netstudy.analysis.nodes import node_metric
 from netstudy.analysis.study_result import StudyResult, analyse
-from netstudy.analysis.workloads.incast import COMPLETION, DROPS, GOODPUT
+from netstudy.analysis.workloads.incast import COMPLETION, COMPLETION_P99, DROPS, FAIRNESS, GOODPUT
 from netstudy.report.document import document
 from netstudy.report.numbers import full_level
 from netstudy.report.prose.answer import WORDS_MAX, answer, in_order, led, within
@@ -273,6 +273,24 @@ def test_cases_in_which_nothing_differs_are_told_at_once_after_the_others(
         assert box.endswith(last) == (len(slower) == 1)
 
 
+def test_two_levels_that_lead_in_some_settings_each_are_counted(tmp_path: Path) -> None:
+    """Of two levels there are no others over which one could be best."""
+    text = study_text(
+        "factors: {mtu: [1500, 9000], block: [1 MB, 2 MB], servers: [2, 4]}\nreplicates: 5\n"
+        "compare: {factor: mtu, base: 1500, noise: 2 %}\n",
+        servers='"${servers}"',
+        block='"${block}"',
+    ).replace("mtu: 9000 B", 'mtu: "${mtu}"')
+
+    def mean(mtu: int, block: str, servers: int) -> float:
+        return 20.0 if (mtu == 1500) == (block == "1 MB") else 10.0
+
+    assert answered(tmp_path, text, mean).startswith(
+        "Completion time of mtu 9000 and mtu 1500, over 4 settings: mtu 9000 is ahead in 2 and "
+        "mtu 1500 is ahead in 2."
+    )
+
+
 def test_the_key_figure_is_of_a_case_in_which_something_differs(tmp_path: Path) -> None:
     text = study_text(CONCLUDED, servers='"${servers}"').replace(
         'count: "${servers}"', 'count: "${servers}", tcp: {congestion_control: "${control}"}'
@@ -325,6 +343,25 @@ def test_a_tie_is_a_tie(tmp_path: Path) -> None:
     [
         (COMPLETION, 0.68, "32 % less time", "takes 32 % less time than B"),
         (COMPLETION, 0.25, "4.00 times faster", "is 4.00 times faster than B"),
+        (
+            COMPLETION_P99,
+            0.25,
+            "4.00 times lower",
+            "has a 99th percentile of the completion time that is 4.00 times lower than that of B",
+        ),
+        (
+            COMPLETION_P99,
+            0.68,
+            "32 % lower",
+            "has a 99th percentile of the completion time that is 32 % lower than that of B",
+        ),
+        (
+            FAIRNESS,
+            1.12,
+            "12 % higher",
+            "has a fairness index that is 12 % higher than that of B",
+        ),
+        (FAIRNESS, 3.0, "3.00 times as high", "has 3.00 times the fairness index of B"),
         (GOODPUT, 1.12, "12 % more", "has 12 % more goodput than B"),
         (GOODPUT, 3.0, "3.00 times as much", "has 3.00 times the goodput of B"),
         (DROPS, 0.9, "10 % less", "has 10 % less dropped packets an iteration than B"),

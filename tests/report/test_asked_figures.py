@@ -15,7 +15,7 @@ from netstudy.report.charts import Drawn, Lines
 from netstudy.report.document import Document, document
 from netstudy.report.figures import Figure
 from netstudy.study.not_reported import not_reported
-from tests.report import workloads
+from tests.report import loaded, workloads
 from tests.report.results import from_text, results, study_text
 from tests.report.test_answer import records
 
@@ -112,6 +112,26 @@ def test_the_line_rate_is_drawn_where_there_is_one(tmp_path: Path) -> None:
     figure, other = only(drawn(tmp_path, "{x: servers, y: completion_ms_mean, line rate: true}"))
     assert other.rules == []
     assert "line rate is not drawn" in str(figure.caption)
+
+
+def test_a_line_that_all_clients_share_is_drawn_and_not_those_of_a_few(tmp_path: Path) -> None:
+    """Up to three clients their own links are the narrowest, from four on it is the server's."""
+    text = loaded.STUDY.replace("CLIENTS", "[1, 2, 4, 5]")
+    text = text.replace("server: {profile: host-1g}", "server: {profile: host-10g}")
+    text = text.replace("  link: {rate: 1 Gbit/s}\n", LINKS)
+    text += "figures: [{x: clients, y: goodput_mbps, panel: sink, line rate: true}]\n"
+    made = from_text(tmp_path, text, lambda run: loaded.record(run, loaded.Load(900.0)))
+    _, found = only(document(made, analyse(made)))
+    assert values(found.rules, "y") == {4000.0}
+    assert "dashed: line rate" in found.subtitle
+
+
+LINKS = """\
+  links:
+    - {between: [client, switch], rate: 1 Gbit/s}
+    - {between: [monitor, switch], rate: 1 Gbit/s}
+    - {between: [server, switch], rate: 4 Gbit/s}
+"""
 
 
 def test_a_size_law_stands_on_logarithmic_axes_with_its_levels(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from netstudy.report.document import document
 from netstudy.report.markdown import pipe_table
 from netstudy.report.pages import render_html, render_markdown
 from netstudy.report.plaintext import text_table
+from netstudy.report.prose.warn import warnings
 from netstudy.report.refs import Number
 from netstudy.report.tables import Table
 from netstudy.report.terminal import print_summary
@@ -310,3 +311,20 @@ def test_what_makes_no_sense_in_a_table_is_refused_with_its_place(
         tables(tmp_path, asked)
     assert why in str(caught.value)
     assert "study.yaml:" in str(caught.value)
+
+
+def test_what_a_study_asks_for_and_no_run_measured_is_a_caveat(tmp_path: Path) -> None:
+    """Simulated hosts without costs of CPU time have none; a column with a reason is explained."""
+    text = study_text(
+        "factors: {servers: [2, 4]}\nfigures: [{y: server.cpu_pct, x: servers}]\ntables:\n"
+        "  - {rows: servers, columns: [goodput_mbps, client.cpu_pct, server.cpu_pct]}\n"
+        "  - rows: servers\n    columns: [goodput_mbps, server.network_mbps]\n"
+        "    empty: [{column: server.network_mbps, because: nobody looked}]\n",
+        servers='"${servers}"',
+    )
+    told = [str(sentence) for sentence in warnings(analyse(from_text(tmp_path, text)))]
+    assert [one for one in told if "which no run measured" in one] == [
+        "The study asks for “CPU of client” (tables[0].columns[1]), which no run measured.",
+        "The study asks for “CPU of server” (tables[0].columns[2] and figures[0]), which no run "
+        "measured.",
+    ]

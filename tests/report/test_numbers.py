@@ -10,6 +10,7 @@ from netstudy.report.numbers import (
     headed_level,
     small_decimals,
     telling_decimals,
+    with_unit,
 )
 
 
@@ -77,3 +78,8 @@ def test_only_a_plural_counts_things(factor: str, text: str, said: str) -> None:
 def test_above_a_column_a_number_and_its_unit_stay_together() -> None:
     assert headed_level("min_rto", "200 ms").split(" ") == ["min_rto", f"200{NO_BREAK}ms"]
     assert headed_level("servers", 4).split(" ") == ["4", "servers"]
+
+
+def test_a_rate_in_a_sentence_is_a_second() -> None:
+    assert with_unit("382.1", "1/s") == "382.1\u00a0a\u00a0second"
+    assert with_unit("382.1", "Mbit/s") == "382.1\u00a0Mbit/s"

@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from netstudy.analysis.signals import least_rto_ms
+from netstudy.analysis.signals import LongWaits, least_rto_ms
 from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.report.prose.explain import cause_summary, chain
 from netstudy.report.prose.observe import observations
+from netstudy.report.prose.signals import sent_again
 from netstudy.report.prose.summary import summary
 from netstudy.report.prose.warn import warnings
 from netstudy.wire import Run, RunRecord
@@ -112,7 +113,7 @@ def test_the_summary_tells_of_the_setting_in_which_losses_are_the_hosts(tmp_path
         made = record(planned)
         at_hosts = is_nexus(planned) and planned.treatment["block"] == "2 MB"
         _, in_switch = made.ports["switch"]["client"]["frames_dropped"]
-        return counting(made, ring_drops=3 * in_switch if at_hosts else 0)
+        return counting(made, ring_drops=3 * (in_switch or 0) if at_hosts else 0)
 
     result = analyse(from_text(tmp_path, text, maker))
     (point,) = (one for one in summary(result) if one.lead == "Why")
@@ -149,6 +150,32 @@ def test_an_rto_like_wait_that_nothing_explains_is_a_caveat(
     assert known in one
     assert "on nexus-5010" in other
     assert not why(result)
+
+
+@pytest.mark.parametrize(
+    ("again", "told"),
+    [
+        ((1,), "segments are sent again"),
+        ((1, 0), "segments are sent again in 1 of these cells"),
+        ((0, 0), "nothing is sent again either"),
+    ],
+)
+def test_a_percentile_that_waits_is_of_cells(again: tuple[int, ...], told: str) -> None:
+    waits = [
+        LongWaits(
+            x=None,
+            level=None,
+            min_rto_ms=200.0,
+            p99_ms=210.0,
+            samples=None,
+            waiting=0,
+            retransmitting=one,
+            probes=None,
+            setup=None,
+        )
+        for one in again
+    ]
+    assert str(sent_again(waits)) == told
 
 
 def test_a_wait_with_a_timeout_is_the_timeouts_own(tmp_path: Path) -> None:

@@ -19,13 +19,14 @@ from netstudy.report.drawings import test_bed as draw_bed
 from netstudy.report.drawings import test_bed_alt as bed_in_words
 from netstudy.report.export import to_csv
 from netstudy.report.pages import render_html, render_markdown
+from netstudy.report.prose.warn import warnings
 from netstudy.report.refs import Name, say
 from netstudy.report.svg import text_width
 from netstudy.report.workloads.base import agreeing
 from netstudy.report.workloads.incast import INCAST as INCAST_PAGE
 from netstudy.store import Folder
 from netstudy.study import load
-from netstudy.wire import Run
+from netstudy.wire import Run, RunRecord
 from tests.report import workloads
 from tests.report.results import results, study_text
 from tests.report.synthetic import run as incast_run
@@ -148,6 +149,27 @@ def test_curves_are_drawn_where_there_are_samples(dumbbell: Folder, loaded: Fold
     for drawn in found.values():
         for size in (charts.WIDE, charts.NARROW):
             ElementTree.fromstring(charts.svg(drawn, size))
+
+
+def test_requests_without_an_answer_are_in_no_percentile_and_that_is_said(tmp_path: Path) -> None:
+    """4,000 are answered by each server, and at eight clients 1,000 are not: a fifth."""
+
+    def maker(run: Run) -> RunRecord:
+        found = workloads.record(run)
+        missing = 1000 if run.treatment["clients"] == 8 else 20
+        parts = (
+            one.model_copy(update={"unanswered": missing if one.operation == "request" else 0})
+            for one in found.samples.request
+        )
+        samples = found.samples.model_copy(update={"request": tuple(parts)})
+        return found.model_copy(update={"samples": samples})
+
+    made = results(tmp_path, CONFORMANCE / "request-star.yaml", maker=maker)
+    told = [str(one).replace("\u00a0", " ") for one in warnings(analyse(made))]
+    assert [one for one in told if "no latency" in one] == [
+        "Unanswered requests in 1 of 3 cells: 20.00 %. They have no latency, so that percentiles "
+        "and means may be too low there."
+    ]
 
 
 def test_a_distribution_falls_from_all_requests_to_the_slowest(requests: Folder) -> None:

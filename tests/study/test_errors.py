@@ -509,6 +509,8 @@ def test_a_requirement_that_cannot_be_held(required: str, said: str, refusal: Re
          "2:9: expect: needs than, the levels on the other side"),
         ("{lower: completion_ms, with: {servers: 1}, than: {server: 2}}",
          "2:58: expect.than: must name the same factors as with"),
+        ("{same: completion_ms, with: {servers: 1}, than: {servers: 1}}",
+         "2:57: expect.than: names the levels of with, and nothing differs from itself"),
         ("{lower: completion_ms, with: {servers: 1}, than: {servers: 9}}",
          '2:68: expect.than.servers: factor servers has no level "9"; it has 1, 2, 3'),
         ("{lower: completion_ms, with: {servers: 1}, than: {servers: 2}, at: {servers: 3}}",

@@ -158,7 +158,8 @@ def comparison(a: CellTable, b: CellTable, bands: Bands) -> FolderComparison:
     own_b = {metric.name: metric for metric in (*b.further, *b.asked, *b.metrics)}
     names = {metric.name for metric in a.metrics}
     either = (*a.metrics, *(metric for metric in b.metrics if metric.name not in names))
-    by_metric = _by_metric(bands.named, (*either, *a.further, *b.further))
+    among = (*either, *a.further, *b.further)
+    by_metric = {**_by_metric(bands.named, among), **_by_metric(bands.asked, among)}
     exported = [m for m in (*either, *_asked(a, b)) if m.exported or m in by_metric]
     metrics = tuple(dict.fromkeys((*exported, *by_metric)))
     apart = tuple(_apart(a, b))
@@ -198,11 +199,19 @@ def _asked(a: CellTable, b: CellTable) -> Iterator[Metric]:
 def _by_metric(named: Mapping[str, Band], among: Sequence[Metric]) -> dict[Metric, Band]:
     found: dict[Metric, Band] = {}
     for name, band in named.items():
-        metric = figure_named(name, among) or metric_named(name, among)
+        metric = _metric_of(name, among)
         if metric is None:
             raise StudyError(f"neither run gives {name}, which a band is given for")
+        if metric in found:
+            other = next(one for one in named if _metric_of(one, among) == metric)
+            raise StudyError(f"{other} and {name} are one metric: give it one band")
         found[metric] = band
     return found
+
+
+def _metric_of(name: str, among: Sequence[Metric]) -> Metric | None:
+    """The metric of a name, or of the figure that has it."""
+    return figure_named(name, among) or metric_named(name, among)
 
 
 def _apart(a: CellTable, b: CellTable) -> Iterator[Apart]:

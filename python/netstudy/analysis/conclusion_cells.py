@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from netstudy.analysis.cells import CellRow, CellTable
 from netstudy.analysis.effects import PairEffect, pair_effects
-from netstudy.analysis.line_rates import capacity
+from netstudy.analysis.line_rates import carrying_bps
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.named import metric_named
 from netstudy.analysis.steps import Judged, judge, settled
@@ -32,7 +32,7 @@ class Growth:
     """Along the factor."""
     judged: Judged
     line_bps: int | None = None
-    """The rate of the link that carries it; None: not known."""
+    """The rate of the one link that carries all of it; None: not known, or there is none."""
     delay: Metric | None = None
     """What grows where more is asked for than is served."""
 
@@ -203,8 +203,7 @@ class Cells:
                 margin_pct=self.study.margin_pct,
             )
             if len(measured) > 1:
-                link = capacity(self.study, self.table.workload, measured[0], metric)
-                rate = None if link is None else link.line_bps
+                rate = carrying_bps(self.study, self.table.workload, measured[0], metric)
                 delay = self.table.workload.delay
                 yield Growth(metric, factor, held, tuple(measured), judged, rate, delay)
 

@@ -20,7 +20,7 @@ from netstudy.analysis.conclusion_cells import Cells, Growth
 from netstudy.analysis.effects import PairEffect
 from netstudy.analysis.extrapolation import Extrapolated, clients_per_link
 from netstudy.analysis.intervals import Interval, student_quantile
-from netstudy.analysis.line_rates import capacity
+from netstudy.analysis.line_rates import carrying_bps
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.ratio import fieller
 from netstudy.analysis.verdict import ALPHA
@@ -167,7 +167,7 @@ class Loss:
     levels: tuple[LossAt, ...]
     """After the first, in their order."""
     line_bps: int | None
-    """The rate of the link that carries it; None: not known."""
+    """The rate of the one link that carries all of it; None: not known, or there is none."""
     missing: tuple[Level, ...]
     """Whole numbers between the first level and the last, and levels measured at other settings,
     that have no value at this one."""
@@ -411,14 +411,13 @@ def _loss_of(metric: Metric, cells: Cells) -> Iterator[Loss]:
         measured = [row for row in rows if row.value(metric) and float(row.treatment[factor]) > 0]
         if len(measured) > 1:
             first, *rest = measured
-            link = capacity(cells.study, cells.table.workload, first, metric)
             yield Loss(
                 metric=metric,
                 factor=factor,
                 held=held,
                 first=first,
                 levels=tuple(_loss_at(row, first, metric, factor, cells) for row in rest),
-                line_bps=None if link is None else link.line_bps,
+                line_bps=carrying_bps(cells.study, cells.table.workload, first, metric),
                 missing=tuple(_missing(cells, factor, measured)),
                 grown=grown,
             )

@@ -17,6 +17,7 @@ from netstudy.study.references import concrete, resolve
 from netstudy.study.topology import EachWay
 from netstudy.study.vocabulary import MetricName, is_line_rate, line_direction, split_metric
 from netstudy.units import CHECK_SEQUENCE_BYTES, ETHERNET_HEADER_BYTES, FRAMING_BYTES
+from netstudy.wire import Role, Run
 
 if TYPE_CHECKING:
     from netstudy.study import Study
@@ -108,17 +109,48 @@ def capacity(
     run, network = row.planned[0], row.planned[0].network
     if workload.bounded is not None and metric.name == workload.bounded.name and network.nodes:
         server = run.workload.roles.server[0]
-        host, link = host_of(network, server)[0], access_links(network, server)[0]
-        here, there = (link.a, link.b) if link.a.node == host else (link.b, link.a)
-        port = here if "server" in run.workload.sending else there
         share = framing(network, (*run.workload.roles.client, server), server).share
-        return Capacity(port.rate_bps, share, "payload of full frames")
+        return Capacity(_access_bps(run, "server"), share, "payload of full frames")
     if "." not in metric.name or not is_line_rate(name := split_metric(metric.name)):
         return None
     rate = line_bps(study, row, name)
     if rate is None:
         return None
     return Capacity(rate, frame_share(_mtu(study, row)), "full frames without preamble and gap")
+
+
+def carrying_bps(
+    study: Study, workload: WorkloadAnalysis, row: CellRow, metric: Metric
+) -> int | None:
+    """The rate of the one link that all of a metric of throughput goes over, one way: of the only
+    server, else of the only client. None where there are several of both, or where both directions
+    add to it: it may be more than any link carries."""
+    link, run = capacity(study, workload, row, metric), row.planned[0]
+    if link is None or "." in metric.name:
+        return None if link is None else link.line_bps
+    if len(run.workload.sending) > 1:
+        return None
+    return next((_access_bps(run, role) for role in _ROLES if _is_one_host(run, role)), None)
+
+
+_ROLES: Final[tuple[Role, ...]] = ("server", "client")
+
+
+def _is_one_host(run: Run, role: Role) -> bool:
+    return len({host_of(run.network, one)[0] for one in _endpoints(run, role)}) == 1
+
+
+def _access_bps(run: Run, role: Role) -> int:
+    """The rate of the link of the first endpoint with a role, in the direction of its data."""
+    endpoint = _endpoints(run, role)[0]
+    host, link = host_of(run.network, endpoint)[0], access_links(run.network, endpoint)[0]
+    here, there = (link.a, link.b) if link.a.node == host else (link.b, link.a)
+    port = here if role in run.workload.sending else there
+    return port.rate_bps
+
+
+def _endpoints(run: Run, role: Role) -> tuple[str, ...]:
+    return run.workload.roles.server if role == "server" else run.workload.roles.client
 
 
 def _mtu(study: Study, row: CellRow) -> int:

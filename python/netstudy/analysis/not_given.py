@@ -1,4 +1,5 @@
-"""Parts of a study that need values which published data lack: refused by path before a run."""
+"""Parts of a study that need values which nothing gives: what published data lack is refused by
+path before a run, and what no run measured is told by path after it."""
 
 from __future__ import annotations
 
@@ -6,13 +7,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from netstudy.analysis.metrics import Metric
-from netstudy.analysis.named import figure_named
+from netstudy.analysis.named import figure_named, metric_named
 from netstudy.analysis.workloads import metrics_of
 from netstudy.study.not_reported import kind_of, shown
 from netstudy.study.outcome import Bound, Comparison, Conclusion, Equivalence, Limit
 from netstudy.wire import Plan
 
 if TYPE_CHECKING:
+    from netstudy.analysis.cells import CellTable
     from netstudy.documents.problems import Path
     from netstudy.study import Study
 
@@ -34,6 +36,25 @@ def not_given(study: Study, plan: Plan) -> list[str]:
     ]
 
 
+def not_measured(study: Study, cells: CellTable) -> dict[str, Metric]:
+    """Path -> the metric of a table or figure that no cell has a value of, where the study says no
+    reason and samples are not merely too few."""
+    explained = {empty.column for _, table in study.tables for empty in table.empty}
+    found: dict[str, Metric] = {}
+    for path, name in (*_in_tables(study), *_in_figures(study)):
+        metric = metric_named(name, cells.vocabulary)
+        if metric is not None and name not in explained and _is_missing(metric, cells):
+            found[path] = metric
+    return found
+
+
+def _is_missing(metric: Metric, cells: CellTable) -> bool:
+    rows = [row for row in cells.rows if row.runs]
+    return bool(rows) and all(
+        row.estimate(metric) is None and row.lacking(metric) is None for row in rows
+    )
+
+
 def is_given(name: str, metrics: Sequence[Metric]) -> bool:
     """Whether one of the metrics has that name; a name without a statistic means the mean."""
     mean = f"{name.removesuffix('_mean')}_mean"
@@ -44,19 +65,27 @@ def _wanted(study: Study) -> Iterator[Wanted]:
     """Every metric that the study names, apart from named figures."""
     if study.compare is not None:
         yield from _each(("compare", "on"), study.compare.on)
-    for path, table in study.tables:
-        for key, names in (("columns", table.columns), ("cell", table.cell)):
-            for index, name in enumerate(names):
-                if name not in study.factors:
-                    yield shown((*path, key, index)), name
-    for path, figure in study.figures:
-        yield from _each(path, figure.metrics)
+    yield from _in_tables(study)
+    yield from _in_figures(study)
     for conclusion in study.conclude:
         yield from _each(("conclude", kind_of(conclusion)), _of_conclusion(conclusion))
     for index, requirement in enumerate(study.require):
         yield from _each(("require", index), (Bound.of(requirement.that).metric,))
     for index, expected in enumerate(study.expect):
         yield from _each(("expect", index), (expected.metric,))
+
+
+def _in_tables(study: Study) -> Iterator[Wanted]:
+    for path, table in study.tables:
+        for key, names in (("columns", table.columns), ("cell", table.cell)):
+            for index, name in enumerate(names):
+                if name not in study.factors:
+                    yield shown((*path, key, index)), name
+
+
+def _in_figures(study: Study) -> Iterator[Wanted]:
+    for path, figure in study.figures:
+        yield from _each(path, figure.metrics)
 
 
 def _of_conclusion(conclusion: Conclusion) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
@@ -18,6 +18,7 @@ from netstudy.analysis.growth import GrownLoop, loops_of
 from netstudy.analysis.layout import Layout, Panel, layout
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.named import figure_named, metric_named
+from netstudy.analysis.not_given import not_measured
 from netstudy.analysis.reference import (
     PanelReference,
     Published,
@@ -27,6 +28,7 @@ from netstudy.analysis.reference import (
 from netstudy.analysis.requirements import CheckedRequirement, check
 from netstudy.analysis.size_law import ImpliedSize, OffLaw, implied_sizes, off_laws
 from netstudy.analysis.testbed import CheckFound, Here, LimitFound, TestbedResult, gather_testbed
+from netstudy.analysis.truncated import Truncated, truncated
 from netstudy.analysis.untested import Untested, of_plan, of_records
 from netstudy.analysis.verdict import (
     RUNS_RECOMMENDED,
@@ -157,6 +159,10 @@ class Warnings:
     """Parts that the testbed's variant leaves out."""
     untested: tuple[Untested, ...] = ()
     """What the study asks and its runs cannot answer."""
+    not_measured: Mapping[str, Metric] = field(default_factory=dict)
+    """Paths of tables and figures -> the metric there that no run measured."""
+    truncated: tuple[Truncated, ...] = ()
+    """Where requests without an answer are in no latency."""
     off_law: tuple[OffLaw, ...] = ()
     """Sizes whose times do not follow the law of the other sizes."""
     off_demand: tuple[OffDemand, ...] = ()
@@ -178,6 +184,8 @@ class Warnings:
                 self.left_out,
                 self.left_out_by_variant,
                 self.untested,
+                self.not_measured,
+                self.truncated,
                 self.off_law,
                 self.off_demand,
             )
@@ -540,6 +548,8 @@ def _warnings(
         left_out=left_out,
         left_out_by_variant=left_out_by_variant,
         untested=_untested(study, plan, cells),
+        not_measured=not_measured(study, cells),
+        truncated=tuple(truncated(cells)),
         off_law=off_laws(study, cells),
         off_demand=off_demands(study, cells.workload),
     )

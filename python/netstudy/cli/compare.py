@@ -70,18 +70,22 @@ def _bands(folders: list[Folder], asked: tuple[str, ...] | list[str]) -> Bands:
     from netstudy.study.agreement import Band, Bands, agreed_metric
 
     studies = [folder.study() for folder in folders]
-    named = dict(studies[0].agreement or studies[1].agreement)
-    other = None
+    named: dict[str, Band] = {}
+    other: list[Band] = []
     for text in asked:
         metric, given, band = text.rpartition("=")
         try:
-            if given:
-                named[agreed_metric(metric)] = Band.parse(band)
-            else:
-                other = Band.parse(band)
+            found, name = Band.parse(band), agreed_metric(metric) if given else None
         except ValueError as error:
             raise StudyError(str(error), "--band") from None
-    return Bands(named, other)
+        if name in named or (name is None and other):
+            raise StudyError(f"{name or 'a band of all metrics'} is given twice", "--band")
+        if name is None:
+            other.append(found)
+        else:
+            named[name] = found
+    by_study = studies[0].agreement or studies[1].agreement
+    return Bands(by_study, other[0] if other else None, named)
 
 
 def _print(a: Side, b: Side, found: FolderComparison, *, markdown: bool) -> None:

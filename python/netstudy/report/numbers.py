@@ -84,8 +84,9 @@ def significant_text(value: float, digits: int) -> str:
 
 
 def with_unit(text: str, unit: str) -> str:
-    """The text with its unit, kept on one line."""
-    return f"{text}{NO_BREAK}{unit}" if unit else text
+    """The text with its unit, kept on one line; in a sentence a rate is "382.1 a second"."""
+    words = f"a{NO_BREAK}second" if unit == "1/s" else unit
+    return f"{text}{NO_BREAK}{words}" if unit else text
 
 
 def p_text(value: float) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from netstudy.documents.fields import Scalar, Text, Typed
@@ -60,6 +60,8 @@ class Bands:
     """Metric, as it was named -> its band. A metric that is named must have been measured."""
     other: Band | None = None
     """The band of every metric that is not named; None: those are shown and not judged."""
+    asked: Mapping[str, Band] = field(default_factory=dict)
+    """The same of the command line, in place of what the study says of a metric."""
 
 
 class _BandText(Scalar):

@@ -431,6 +431,8 @@ class Expectation(Model):
             raise fault(f"needs {key}, the levels on {'the other' if self.with_ else 'one'} side")
         if self.with_.keys() != self.than.keys():
             raise fault("must name the same factors as with", "than")
+        if {k: str(v) for k, v in self.with_.items()} == {k: str(v) for k, v in self.than.items()}:
+            raise fault("names the levels of with, and nothing differs from itself", "than")
         both = sorted(self.at.keys() & self.with_.keys())
         if both:
             raise fault(f"names {both[0]}, which with and than name too", "at")

@@ -15,7 +15,7 @@ import numpy as np
 from netstudy.analysis.clocks import Booleans, inside, placed
 from netstudy.analysis.nodes.places import Line, Place
 from netstudy.analysis.samples import NS_PER_S, Floats, RunSample, Sampled
-from netstudy.wire import Edges, InstrumentKind, PhaseKind, Readings, growth_between
+from netstudy.wire import MAXIMA, Edges, InstrumentKind, PhaseKind, Readings, growth_between
 
 DISCONTINUITIES = "discontinuities"
 """A column of a series: how often its counters had begun anew."""
@@ -182,15 +182,16 @@ class _SampleReader:
     phase: PhaseKind
 
     def read(self, port: str | None, counter: str) -> Floats | None:
-        """The growth of a counter; a node's single interface may have been sampled along with the
-        node."""
+        """The growth of a counter, or a maximum as it stood at the end of each interval; a node's
+        single interface may have been sampled along with the node."""
         series = self.series.get(port)
         if series is None or counter not in series.columns:
             series = self.series.get(None)
         found = None if series is None else inside(self.run, series, counter, self.phase)
         if found is None or found[0].size < 2:
             return None
-        grown = np.diff(np.interp(self.at_s, *found))
+        sampled = np.interp(self.at_s, *found)
+        grown = sampled[1:] if counter in MAXIMA else np.diff(sampled)
         assert series is not None, "its column was found"
         return np.where(self._has_gap(series, counter), np.nan, grown)
 

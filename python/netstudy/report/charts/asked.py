@@ -248,6 +248,8 @@ class Asked:
         told_of = ["bars: 95 % interval"] if any(p["low"] is not None for p in points) else []
         told_of += ["lines: fits with their 95 % intervals"] if fits else []
         told_of += ["dotted: ideal"] if self.figure.ideal and self._x_values else []
+        rules = self._line_rate(first, cells, told)
+        told_of += ["dashed: line rate"] if rules else []
         return AskedPart(
             levels,
             Drawn(
@@ -258,7 +260,7 @@ class Asked:
                 y=axis(first),
                 series=series,
                 points=sorted(points, key=lambda p: p["x"]) if self._x_values else points,
-                rules=self._line_rate(first, cells, told),
+                rules=rules,
                 fits=fits,
                 ideals=[
                     row
@@ -332,9 +334,16 @@ class Asked:
     def _line_rate(
         self, metric: Metric, cells: Sequence[CellRow], told: list[str]
     ) -> list[dict[str, Any]]:
+        """One for each series: where hosts are added along it, that of all of them."""
         if not self.figure.line_rate:
             return []
-        rates = {rate for cell in cells if cell.planned if (rate := self._bound_bps(metric, cell))}
+        of_series: dict[tuple[Level | None, ...], int] = {}
+        for cell in cells:
+            rate = self._bound_bps(metric, cell) if cell.planned else None
+            if rate:
+                combo = self._combo(cell)
+                of_series[combo] = max(rate, of_series.get(combo, 0))
+        rates = set(of_series.values())
         if metric.unit != "Mbit/s" or not rates:
             told.append(f"The line rate is not drawn: {metric.label} has none to be held against.")
             return []

@@ -25,6 +25,7 @@ from netstudy.report.prose.change import (
     Change,
     ahead_of,
     change_of,
+    is_height,
     is_time,
     lead,
     size_of,
@@ -33,6 +34,7 @@ from netstudy.report.prose.change import (
 from netstudy.report.prose.concluded import sentences_of
 from netstudy.report.prose.grow import loop_sentence
 from netstudy.report.prose.observe import key_observations, out_of_order
+from netstudy.report.prose.pairs import pair_sentence
 from netstudy.report.prose.words import (
     NOTHING,
     at_level,
@@ -333,7 +335,7 @@ def _who(panel: Panel, table: VerdictTable) -> Sentence:
     return say(
         f"{{first}} {better}{{where}}{{also}}.",
         first=named(table.factor, first),
-        article=Name("a " if table.metric.is_share else ""),
+        article=Name("a " if table.metric.is_share or is_height(table.metric) else ""),
         word=Name("faster" if is_time(table.metric) else table.metric.direction),
         metric=Name(table.metric.label),
         other=named(table.factor, second),
@@ -402,6 +404,8 @@ def _compared(factor: str, whole: Effects) -> Iterator[Sentence]:
         yield _share(leaders, pairs, Name(whole.metric.label))
     if beaten:
         yield _overall(leaders[0], beaten)
+    elif len(pairs) == 1:
+        yield pair_sentence(pairs[0])
     else:
         yield say(
             "No level of {factor} is best over all others in {metric}.",

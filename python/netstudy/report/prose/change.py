@@ -13,6 +13,9 @@ from netstudy.report.numbers import number_text, significant_text, with_unit
 from netstudy.report.prose.words import NOTHING
 from netstudy.report.refs import Name, Number, Sentence, aside, say
 
+OWN_TIMES = ("completion_ms_mean", "transfer_s_mean", "latency_us_mean", "response_ms_mean")
+"""The mean times of what workloads do. "Faster" alone is said of them: of any other time, such as a
+percentile or that of a probe, it would be taken for the workload itself."""
 TIMES = ("s", "ms", "µs")
 """Units of a metric of which more is slower."""
 TOLD_AS_TIMES = 2.0
@@ -76,8 +79,14 @@ def _with_digits(one: Number, digits: int, metric: Metric) -> Number:
 
 
 def is_time(metric: Metric) -> bool:
-    """Whether less of it is faster."""
-    return metric.unit in TIMES and metric.direction == "lower"
+    """Whether less of it is faster, without its name."""
+    return metric.name in OWN_TIMES
+
+
+def is_height(metric: Metric) -> bool:
+    """Whether it is higher or lower and not more or less of something: any other time, an index."""
+    is_named_time = metric.unit in TIMES and metric.direction == "lower" and not is_time(metric)
+    return is_named_time or metric.name == "fairness_index"
 
 
 def lead(metric: Metric, change: Change) -> Sentence:
@@ -92,6 +101,9 @@ def lead(metric: Metric, change: Change) -> Sentence:
     number, is_times = _size(metric, change)
     if is_time(metric):
         template = "{n} times faster{ci}" if is_times else "{n} less time{ci}"
+    elif is_height(metric):
+        way = _way(metric, change, is_times=is_times)
+        return say("{n} {way}{ci}", n=number, way=way, ci=_interval(metric, change))
     elif is_times:
         template = "{n} times as much{ci}" if _is_more(metric, change) else "{n} times less{ci}"
     else:
@@ -121,6 +133,10 @@ def ahead_of(metric: Metric, change: Change, other: Name) -> Sentence:
         template = "is {n} times faster than {other}{ci}"
         if not is_times:
             template = "takes {n} less time than {other}{ci}"
+    elif is_height(metric):
+        template = "has {article} {what} that is {n} {way} than that of {other}{ci}"
+        if is_times and _is_more(metric, change):
+            template = "has {n} times the {what} of {other}{ci}"
     elif _is_more(metric, change):
         template = "has {n} times the {what} of {other}{ci}"
         if not is_times:
@@ -129,7 +145,27 @@ def ahead_of(metric: Metric, change: Change, other: Name) -> Sentence:
         template = "has {n} times less {what} than {other}{ci}"
         if not is_times:
             template = "has {n} less {what} than {other}{ci}"
-    return say(template, n=number, what=what, other=other, ci=_interval(metric, change))
+    return say(
+        template,
+        n=number,
+        what=what,
+        article=Name(article(metric.label)),
+        way=_way(metric, change, is_times=is_times),
+        other=other,
+        ci=_interval(metric, change),
+    )
+
+
+def _way(metric: Metric, change: Change, *, is_times: bool) -> Name:
+    """Which way a value differs that is higher or lower."""
+    if not _is_more(metric, change):
+        return Name("times lower" if is_times else "lower")
+    return Name("times as high" if is_times else "higher")
+
+
+def article(word: str) -> str:
+    """The article that a word begins with."""
+    return "an" if word[:1] in "aeiou" else "a"
 
 
 def in_points(metric: Metric, change: Change) -> bool:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from netstudy.analysis.conclusions import Concluded
 from netstudy.analysis.extrapolation import Extrapolated, Share
 from netstudy.analysis.intervals import Interval
 from netstudy.report.cellrefs import count, plain, treatment_text
-from netstudy.report.prose.words import NOTHING, held_levels
+from netstudy.report.prose.words import NOTHING, held_levels, things
 from netstudy.report.refs import Name, Number, Sentence, say
 from netstudy.report.tables import Group, Table, Value, bare_interval, numeric_level
 from netstudy.units import format_rate
@@ -21,9 +22,9 @@ def extrapolated(one: Extrapolated) -> Iterator[Sentence]:
     """The number with its formula, its range, and what it assumes."""
     basis, capacity = one.basis, one.capacity
     yield say(
-        "One link would serve {n} clients{held}: {rate} × {share} ({counted}) = {capacity}, ÷ "
+        "One link would serve {n}{held}: {rate} × {share} ({counted}) = {capacity}, ÷ "
         "{each} a client as measured with {measured} = {exact}, rounded down.",
-        n=count(one.clients, "clients per link"),
+        n=things(count(one.clients, "clients per link"), "client"),
         held=held_levels(one.held),
         rate=Name(format_rate(capacity.line_bps)),
         share=plain(capacity.share, 3, "", f"share of the line: {capacity.counted}"),
@@ -31,7 +32,7 @@ def extrapolated(one: Extrapolated) -> Iterator[Sentence]:
         capacity=plain(capacity.mbps, 0, _UNIT, "line rate × share"),
         each=_each(basis, one),
         measured=_clients(basis),
-        exact=plain(basis.fit_into(capacity.mbps), 2, "", "capacity ÷ rate a client"),
+        exact=_exact(basis.fit_into(capacity.mbps)),
     )
     yield _range(one)
     yield _filled(one, one.filled) if one.filled is not None else _ceiling(one)
@@ -41,6 +42,12 @@ def extrapolated(one: Extrapolated) -> Iterator[Sentence]:
     )
 
 
+def _exact(clients: float) -> Number:
+    """With so many decimals that rounding it to them does not make it the next whole number."""
+    decimals = next(n for n in range(2, 17) if round(clients, n) < math.floor(clients) + 1)
+    return plain(clients, decimals, "", "capacity ÷ rate a client")
+
+
 def _each(share: Share, one: Extrapolated) -> Number:
     where = treatment_text(share.cell.treatment)
     source = f"{one.metric.name} ÷ clients, {where}"
@@ -48,8 +55,7 @@ def _each(share: Share, one: Extrapolated) -> Number:
 
 
 def _clients(share: Share) -> Sentence:
-    noun = Name("client" if share.clients == 1 else "clients")
-    return say("{n} {noun}", n=count(share.clients, "clients of the cell"), noun=noun)
+    return things(count(share.clients, "clients of the cell"), "client")
 
 
 def _range(one: Extrapolated) -> Sentence:

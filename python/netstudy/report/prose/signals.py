@@ -180,21 +180,26 @@ def explained_waits(found: PanelResult) -> Iterator[Sentence]:
 def unexplained_waits(found: PanelResult) -> Iterator[Sentence]:
     """The same where nothing that was counted waits so long: a reason to doubt."""
     for _, same in _grouped(list(unexplained(found.causes.long_waits))):
-        again = sum(one.retransmitting for one in same)
-        known = (
-            say(
-                "segments are sent again in {n} of them",
-                n=count(again, "waits with segments sent again"),
-            )
-            if again
-            else say("nothing is sent again in them either")
-        )
         yield say(
             "{waits}{held}, and {known}: look for the cause before you trust the tail.",
             waits=_waits(found, same),
             held=in_panel(found.panel),
-            known=known,
+            known=sent_again(same),
         )
+
+
+def sent_again(same: Sequence[LongWaits]) -> Sentence:
+    """In how many of the samples that wait; of percentiles, in which of their cells."""
+    again = sum(one.retransmitting for one in same)
+    if all(one.samples is None for one in same):
+        if again in (0, len(same)):
+            return say("segments are sent again" if again else "nothing is sent again either")
+        n = count(again, "cells with segments sent again")
+        return say("segments are sent again in {n} of these cells", n=n)
+    if not again:
+        return say("nothing is sent again in them either")
+    n = count(again, "waits with segments sent again")
+    return say("segments are sent again in {n} of them", n=n)
 
 
 def _grouped(waits: Sequence[LongWaits]) -> Iterator[tuple[bool, list[LongWaits]]]:

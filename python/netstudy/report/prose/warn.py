@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from netstudy.analysis.agreement import OrderAgreement
 from netstudy.analysis.cells import CellRow, CellTable, ProblemKind
 from netstudy.analysis.demand import OffDemand
+from netstudy.analysis.metrics import Metric
 from netstudy.analysis.size_law import LAW, OffLaw
 from netstudy.analysis.study_result import StudyResult
+from netstudy.analysis.truncated import Truncated
 from netstudy.analysis.verdict import RUNS_RECOMMENDED
-from netstudy.report.cellrefs import count, level_name, percent, plain, treatment_text
+from netstudy.report.cellrefs import (
+    cell_number,
+    count,
+    level_name,
+    percent,
+    plain,
+    treatment_text,
+)
 from netstudy.report.numbers import full_level, level_text, listed, spans
 from netstudy.report.prose import signals
 from netstudy.report.prose.untested import untested_sentence
-from netstudy.report.prose.words import NOTHING, things
+from netstudy.report.prose.words import NOTHING, things, value_range
 from netstudy.report.refs import Name, Number, Sentence, join, say
 from netstudy.report.testbed_tables import check_sentence, limit_sentence
 from netstudy.report.workloads import page_of
@@ -52,7 +61,9 @@ def warnings(result: StudyResult) -> list[Sentence]:
         *_waits(result),
         *map(_off_law, found.off_law),
         *map(_off_demand, found.off_demand),
+        *(_truncated(one, result.cells) for one in found.truncated),
         *map(untested_sentence, found.untested),
+        *_not_measured(found.not_measured),
         *(say("{text}.", text=Name(text)) for text in found.reference),
         *(_contradicted(order) for order in found.contradicted),
         *map(limit_sentence, found.exceeded),
@@ -132,6 +143,39 @@ def _left_out(parts: Sequence[str], how: str) -> Iterator[Sentence]:
             "Parts of the study were left out {how}: {parts}.",
             how=Name(how),
             parts=Name(listed(list(parts))),
+        )
+
+
+def _truncated(found: Truncated, cells: CellTable) -> Sentence:
+    """Percentiles of the requests that were answered, beside those that were not."""
+    shares = [cell_number(row, found.metric, unit=True) for row in found.rows]
+    return say(
+        "{what} in {cells}: {share}. They have no latency, so that percentiles and means may be "
+        "too low there.",
+        what=Name(found.metric.title),
+        cells=_of_all(len(found.rows), len(cells.rows)),
+        share=value_range([one for one in shares if one is not None]),
+    )
+
+
+def _of_all(some: int, total: int) -> Sentence:
+    if some == total:
+        return say("every cell" if total > 1 else "the only cell")
+    return say(
+        "{n} of {total} cells",
+        n=count(some, "cells with unanswered requests"),
+        total=count(total, "cells of the plan"),
+    )
+
+
+def _not_measured(found: Mapping[str, Metric]) -> Iterator[Sentence]:
+    """What tables and figures ask for and no run gives, each metric once."""
+    for metric in dict.fromkeys(found.values()):
+        places = [path for path, one in found.items() if one == metric]
+        yield say(
+            "The study asks for “{metric}” ({places}), which no run measured.",
+            metric=Name(metric.title),
+            places=Name(listed(places)),
         )
 
 

@@ -76,7 +76,10 @@ class Asked:
                 yield unit, panels
             else:
                 names = listed([metric.label for metric in alike])
-                self.notes.append(f"Not drawn, as nothing was measured of it: {names}.")
+                why = "nothing was measured of it"
+                if self._is_course:
+                    why = "too little was sampled of it in the measuring phase"
+                self.notes.append(f"Not drawn, as {why}: {names}.")
 
     @property
     def title(self) -> str:

@@ -127,8 +127,9 @@ class Asked:
                 if level is not None and f not in placed and f not in grown
             )
             groups.setdefault(fixed, []).append(cell)
-        for fixed, own in groups.items():
-            yield dict(fixed), own
+        order = self.case.layout.factors
+        for fixed in sorted(groups, key=lambda one: [order[f].index(level) for f, level in one]):
+            yield dict(fixed), groups[fixed]
 
     def _following(
         self, cells: Sequence[CellRow], placed: set[str | None], grown: set[str]

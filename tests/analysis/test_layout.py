@@ -75,6 +75,17 @@ def test_a_hole_in_the_plan_is_a_cell_that_is_not_there() -> None:
     assert found.panels[0].cell(2, "old") is not None
 
 
+def test_panels_stand_in_the_order_of_levels_though_a_hole_has_the_first() -> None:
+    """No two servers with the small buffer: the first cell has the large one."""
+    found = laid_out(
+        {"card": "old", "servers": 4, "buffer": "small"},
+        {"card": "old", "servers": 2, "buffer": "large"},
+        {"card": "new", "servers": 4, "buffer": "large"},
+        compared="card",
+    )
+    assert [panel.fixed for panel in found.panels] == [{"buffer": "small"}, {"buffer": "large"}]
+
+
 def test_cases_are_laid_out_apart_and_may_share_cells() -> None:
     shared = run({"cpus": 2}, cases=("one", "two"), switch="x", servers=2)
     only = run({"cpus": 4}, cases=("two",), switch="x", servers=2)

@@ -102,7 +102,9 @@ def test_ecn_without_its_control_level_is_no_question(tmp_path: Path) -> None:
 def test_a_switch_that_is_told_to_mark_needs_senders_with_ecn(tmp_path: Path) -> None:
     (found,) = planned(tmp_path, text_of(switch=", ecn_threshold: 90 kB", server="ecn: true"))
     assert (found.kind, found.nodes) == ("nobody listens", ("switch",))
-    assert "set tcp.ecn: true at both ends" in told(found)
+    assert "no connection has ECN at both ends, so nothing is marked: set tcp.ecn: true" in told(
+        found
+    )
     by_profile = text_of().replace("generic-shallow", "generic-shared")
     assert not planned(tmp_path, by_profile), "its profile marks for whoever listens"
 
@@ -211,3 +213,23 @@ def test_pauses_and_marks_that_happened_are_no_caveat(tmp_path: Path) -> None:
     marking = text_of(client=DCTCP, server=DCTCP, switch=", ecn_threshold: 90 kB")
     (tmp_path / "b").mkdir()
     assert not untested_of(tmp_path / "b", marking, frames_marked=3, frames_forwarded=9)
+
+
+@pytest.mark.parametrize(
+    ("figure", "instruments", "missing"),
+    [
+        ("switch@client.port_mbps", "", ("switch@client.port_mbps",)),
+        ("switch@client.port_mbps", "{ports: switch, port: client}", ()),
+        ("switch@client.port_mbps", "{ports: switch, port: server}", ("switch@client.port_mbps",)),
+        ("switch@client.port_mbps", "{ports: switch}", ()),
+        ("server.send_mbps", "{sar: client}", ("server.send_mbps",)),
+        ("server.send_mbps", "{sar: server}", ()),
+    ],
+)
+def test_a_course_over_time_needs_an_instrument_that_samples_it(
+    figure: str, instruments: str, missing: tuple[str, ...], tmp_path: Path
+) -> None:
+    text = text_of() + f"figures: [{{kind: time series, y: {figure}}}]\n"
+    found = planned(tmp_path, f"{text}instruments: [{instruments}]\n")
+    assert tuple(one.metric for one in found if one.kind == "not sampled") == missing
+    assert all("add an instrument there, such as {" in told(one) for one in found)

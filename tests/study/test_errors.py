@@ -240,7 +240,8 @@ def with_top(line: str) -> tuple[str, str]:
         ("figures: [{y: goodput_mbps}]",
          ["11: figures.0: needs x, the factor along the x axis"]),
         ("figures: [{name: drops, y: goodput_mbps}]",
-         ["11: figures.0: the figure drops has its own axes; leave out y"]),
+         ["11: figures.0: the figure drops is drawn as it is; leave out y, "
+          "or say x and y in place of its name"]),
         ("tables: [{rows: [], columns: goodput_mbps}]",
          ["17: tables.0.rows: needs at least one"]),
         ("figures: [5]", ["11: figures.0: must be a word or a map, not 5"]),

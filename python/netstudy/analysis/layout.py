@@ -90,9 +90,9 @@ def _panels(
         held = (f for f in factors if f in row.treatment and f not in (x, series))
         fixed = tuple((f, row.treatment[f]) for f in held)  # however the run orders them
         groups.setdefault(fixed, []).append(row)
-    return tuple(
-        _panel(dict(fixed), members, factors, x, series) for fixed, members in groups.items()
-    )
+    # With holes the first rows need not have the first levels.
+    placed = sorted(groups, key=lambda fixed: [factors[f].index(level) for f, level in fixed])
+    return tuple(_panel(dict(fixed), groups[fixed], factors, x, series) for fixed in placed)
 
 
 def _panel(

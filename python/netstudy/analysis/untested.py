@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Final, Literal
 from netstudy.analysis.cells import CellRow, CellTable
 from netstudy.analysis.effects import pair_effects
 from netstudy.analysis.ideal import split
+from netstudy.analysis.nodes import GOODPUT, is_sampled
 from netstudy.analysis.samples import RunSample, dropped_at_ports
 from netstudy.analysis.settings import settings_of
 from netstudy.analysis.workloads import WorkloadAnalysis
 from netstudy.analysis.workloads.signals import marks, pauses, ring_drops
+from netstudy.study.vocabulary import LINK, MACHINE, split_metric
 from netstudy.units import CHECK_SEQUENCE_BYTES, ETHERNET_HEADER_BYTES, header_bytes
 from netstudy.wire import (
     Buffer,
@@ -51,6 +53,7 @@ Kind = Literal[
     "no signal",
     "no mark",
     "no PAUSE",
+    "not sampled",
 ]
 
 
@@ -78,7 +81,7 @@ class Untested:
     """Of ECN: whether it is DCTCP's."""
     depths: tuple[Depth, ...] = ()
     metric: str = ""
-    """What equal levels differ in."""
+    """What equal levels differ in; what no instrument samples."""
 
 
 _KINDS: Final[Mapping[str, re.Pattern[str]]] = {
@@ -200,7 +203,20 @@ def of_plan(study: Study, plan: Plan, workload: WorkloadAnalysis) -> tuple[Untes
         *_equal(design),
         *(one for one in _marking(design) if wants_marks or one.kind != "nobody listens"),
         *_unfillable(design, workload),
+        *_unsampled(study, design),
     )
+
+
+def _unsampled(study: Study, design: _Design) -> Iterator[Untested]:
+    """What figures show over time and no instrument reads over time."""
+    courses = (one for _, one in study.figures if one.name is None and one.kind == "time series")
+    for text in dict.fromkeys(metric for one in courses for metric in one.metrics):
+        name = split_metric(text)
+        at_node = name.scope is not None and name.scope.node not in (LINK, MACHINE)
+        if not at_node or name.base == GOODPUT or not design.runs:
+            continue
+        if not any(is_sampled(run, text) for run in design.runs):
+            yield Untested("not sampled", metric=text)
 
 
 def _equal(design: _Design) -> Iterator[Untested]:

@@ -156,4 +156,8 @@ def _levels(prepared: Prepared) -> dict[str, list[str]]:
     for cell in prepared.planned.cells:
         for factor, level in cell.treatment.items():
             seen.setdefault(factor, {})[level_text(level)] = None
-    return {factor: list(levels) for factor, levels in seen.items()}
+    factors = prepared.study.factors
+    return {
+        name: [text for one in factors[name].names if (text := level_text(one)) in levels]
+        for name, levels in seen.items()
+    }

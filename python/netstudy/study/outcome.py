@@ -192,7 +192,9 @@ class Figure(Model):
         if self.name is not None:
             own = sorted(self.model_fields_set - {"name", "title", "case"})
             if own:
-                raise fault(f"the figure {self.name} has its own axes; leave out {own[0]}")
+                key = type(self).model_fields[own[0]].alias or own[0]
+                advice = f"leave out {key}, or say x and y in place of its name"
+                raise fault(f"the figure {self.name} is drawn as it is; {advice}")
             return self
         if not self.y:
             raise fault("needs y (what is drawn), or the name of a standard figure")

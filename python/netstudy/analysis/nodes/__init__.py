@@ -33,9 +33,9 @@ from netstudy.study.vocabulary import (
     quantities_of,
     split_metric,
 )
-from netstudy.wire import PhaseKind, Plan
+from netstudy.wire import PhaseKind, Plan, Run
 
-__all__ = ["course", "node_metric", "node_metrics"]
+__all__ = ["course", "is_sampled", "node_metric", "node_metrics"]
 
 Course = tuple[Floats, Floats]
 """Times in s from the start of the phase, each the end of an interval; and their values."""
@@ -90,6 +90,21 @@ def course(run: RunSample, text: str) -> Course | None:
         if value is not None:
             return grown[0].at_s, value[0] / value[1]
     return None
+
+
+def is_sampled(planned: Run, text: str) -> bool:
+    """Whether an instrument of a planned run samples a metric of hosts or of switch ports, so that
+    it has a course."""
+    name = split_metric(text)
+    assert name.scope is not None, f"{text} is measured at no node"
+    kinds = _formula_of(name).sampled_by
+    found = places(planned.network, name.scope)
+    wanted = {(place.node, line.port) for place in found for line in place.lines}
+    return any(
+        one.kind in kinds
+        and any(one.node == node and one.port in (None, port) for node, port in wanted)
+        for one in planned.instruments
+    )
 
 
 def _places(run: RunSample, scope: Scope, base: str) -> list[Place]:

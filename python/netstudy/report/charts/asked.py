@@ -76,7 +76,10 @@ class Asked:
                 yield unit, panels
             else:
                 names = listed([metric.label for metric in alike])
-                self.notes.append(f"Not drawn, as nothing was measured of it: {names}.")
+                why = "nothing was measured of it"
+                if self._is_course:
+                    why = "too little was sampled of it in the measuring phase"
+                self.notes.append(f"Not drawn, as {why}: {names}.")
 
     @property
     def title(self) -> str:
@@ -124,8 +127,9 @@ class Asked:
                 if level is not None and f not in placed and f not in grown
             )
             groups.setdefault(fixed, []).append(cell)
-        for fixed, own in groups.items():
-            yield dict(fixed), own
+        order = self.case.layout.factors
+        for fixed in sorted(groups, key=lambda one: [order[f].index(level) for f, level in one]):
+            yield dict(fixed), groups[fixed]
 
     def _following(
         self, cells: Sequence[CellRow], placed: set[str | None], grown: set[str]

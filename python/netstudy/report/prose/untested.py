@@ -6,6 +6,7 @@ from netstudy.analysis.untested import Depth, Untested
 from netstudy.report.numbers import full_level, listed
 from netstudy.report.prose.words import NOTHING
 from netstudy.report.refs import Name, Number, Sentence, join, say
+from netstudy.study.vocabulary import split_metric
 from netstudy.units import format_size
 
 
@@ -48,11 +49,18 @@ def untested_sentence(found: Untested) -> Sentence:
             )
         case "nobody listens":
             return say(
-                "{nodes} marks from its {key} on, but no sender has ECN, so nothing is marked: "
-                "set {ecn} at both ends.",
+                "{nodes} marks from its {key} on, but no connection has ECN at both ends, so "
+                "nothing is marked: set {ecn} at both.",
                 nodes=nodes,
                 key=Name("ecn_threshold", code=True),
                 ecn=Name("tcp.ecn: true", code=True),
+            )
+        case "not sampled":
+            return say(
+                "{metric} over time cannot be drawn: nothing samples it. To see it, add an "
+                "instrument there, such as {example}.",
+                metric=Name(found.metric, code=True),
+                example=Name(_sampler(found.metric), code=True),
             )
         case "never marks":
             return say(
@@ -133,3 +141,13 @@ def _size(value: int) -> Number:
     digits = len(str(value))
     rounded = round(value, 3 - digits) if digits > 3 else value
     return Number(value, format_size(rounded), "bytes of frames")
+
+
+def _sampler(metric: str) -> str:
+    """The instrument that samples a metric of a node, as a study writes it."""
+    scope = split_metric(metric).scope
+    assert scope is not None, f"{metric} is measured at no node"
+    if not metric.rpartition(".")[2].startswith("port_"):
+        return f"{{sar: {scope.node}, every: 1 s}}"
+    port = "" if scope.towards is None else f", port: {scope.towards}"
+    return f"{{ports: {scope.node}{port}, every: 1 s}}"

@@ -281,3 +281,17 @@ def test_the_most_loaded_level_of_a_plateau_is_looked_at(tmp_path: Path) -> None
 
     found = limits(concluding(tmp_path, f"[{NULL}]", loads, clients="[1, 2, 4, 6]"))
     assert found.row.treatment["clients"] == 6
+
+
+def test_where_two_are_full_a_later_level_of_the_plateau_decides(tmp_path: Path) -> None:
+    """Four clients of 25 % each are full too; with five of them it is the link alone."""
+
+    def loads(run: Run) -> Load:
+        full = clients_of(run) == 4
+        rate = min(FULL, 245.0 * clients_of(run)) - (0.0 if full else 1.0)
+        return Load(rate, client_cpu=0.97 if full else 0.7)
+
+    found = limits(concluding(tmp_path, f"[{NULL}]", loads, clients="[1, 2, 4, 5]"))
+    assert found.row.treatment["clients"] == 5
+    assert found.limit is not None
+    assert found.limit.name == LINK

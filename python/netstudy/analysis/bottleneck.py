@@ -98,11 +98,35 @@ def bottlenecks(asked: Bottleneck, cells: Cells) -> Iterator[Limits]:
     """The limits at each setting of the other factors; at the best one where nothing grows."""
     found = list(cells.growths(cells.load))
     for growth in found:
-        plateau = (growth.last_gain, *growth.beyond)
-        yield _limits(asked, cells, _best(plateau, growth.metric) or growth.last_gain, growth)
+        yield _of_growth(asked, cells, growth)
     metric = cells.throughput
     if not found and metric is not None and (row := _best(cells.rows, metric)) is not None:
         yield _limits(asked, cells, row, None)
+
+
+def _of_growth(asked: Bottleneck, cells: Cells, growth: Growth) -> Limits:
+    """At the level with the most of it from the last gain on. Where several candidates are full
+    there, one with as much of it within the noise at which a single one of them is still full: the
+    others have room to spare there, and throughput is the same."""
+    metric, plateau = growth.metric, (growth.last_gain, *growth.beyond)
+    best = _best(plateau, metric) or growth.last_gain
+    first = _limits(asked, cells, best, growth)
+    several = {one.name for one in first.in_state("at its limit")}
+    if len(several) < 2:
+        return first
+    alike = [row for row in growth.beyond if row is not best and _is_alike(row, best, cells)]
+    others = (_limits(asked, cells, row, growth) for row in alike)
+    alone = (one for one in others if one.limit is not None and one.limit.name in several)
+    return next(alone, first)
+
+
+def _is_alike(row: CellRow, best: CellRow, cells: Cells) -> bool:
+    """Whether the throughput of a cell is that of another one, within the study's noise."""
+    metric = cells.throughput
+    value, most = (None, None) if metric is None else (row.value(metric), best.value(metric))
+    if value is None or most is None:
+        return False
+    return abs(value - most) <= abs(most) * (cells.study.margin_pct or 0.0) / 100
 
 
 def _best(rows: Sequence[CellRow], metric: Metric) -> CellRow | None:

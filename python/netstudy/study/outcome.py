@@ -500,7 +500,8 @@ class Bottleneck(Conclusion):
     """Name what limits throughput, and rule the others out.
 
     Where throughput grows with a factor, at the level with the most of it from the last gain on,
-    for each setting of the others; else at the setting with the most throughput.
+    for each setting of the others; if several candidates are full there, at a later level with as
+    much of it within the noise where one alone is. Else at the setting with the most throughput.
     """
 
     bottleneck: Literal[True]

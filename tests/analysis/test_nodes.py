@@ -341,6 +341,25 @@ def test_a_port_that_two_samplers_read_has_the_course_of_the_finer_one() -> None
         assert list(every[1]) == pytest.approx([4.0, 4.0])
 
 
+def test_a_queue_is_what_waits_at_the_samples_and_not_how_it_grew() -> None:
+    """A megabyte for the first half second, and nothing for the other three."""
+    samples = Series(
+        node="switch",
+        port="client",
+        instrument="ports",
+        at_ns=(0, 500_000_000, 2_000_000_000),
+        values={"queue_bytes": (4_000, 1_000_000, 0)},
+    )
+    edges_alone = {"switch": {"client": {"queue_bytes": (4_000, 0)}}}
+    record = counted(series=(samples,), ports=edges_alone)
+    assert value(record, "switch@client.port_queue_bytes") == pytest.approx(250_000)
+    assert value(record, "switch@client.port_queue_bytes_min") == 0
+    found = course(RunSample(PLANNED, record), "switch@client.port_queue_bytes")
+    assert found is not None
+    assert list(found[1]) == [1_000_000, 0]
+    assert value(counted(ports=edges_alone), "switch@client.port_queue_bytes") is None
+
+
 def test_percentiles_need_as_many_intervals_as_show_them() -> None:
     rng = np.random.default_rng(5)
     sent = np.concatenate([[0], rng.integers(1, 10_000, 2_000)]).cumsum()

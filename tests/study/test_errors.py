@@ -311,6 +311,9 @@ WARMED_UP = (
         ("{idle: 1 s}", "server.send_mbps in idle",
          "no counters are read at both edges of this phase; ask for a percentile of samples, such "
          "as _p50"),
+        ("{}", "switch@client.port_queue_bytes",
+         "the mean of a state is of samples, and no instrument takes them; write instruments: "
+         "[{ports: switch, every: 1 s}]"),
         ("{idle: 1 s}", "server.goodput_mbps in warm-up",
          "goodput is counted in the measuring phase alone"),
     ],

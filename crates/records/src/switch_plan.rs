@@ -215,6 +215,8 @@ pub struct SwitchPortCounters {
     pub bytes_dropped: u64,
     /// Frames towards this port that were marked as having met congestion.
     pub frames_marked: u64,
+    /// Bytes that wait for this port now.
+    pub queue_bytes: u64,
     /// The most bytes that ever waited for this port.
     pub queue_bytes_max: u64,
     /// Frames that came by this port for an address that is behind no other one; they go nowhere.

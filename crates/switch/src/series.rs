@@ -10,7 +10,7 @@ use crate::plan::Checked;
 
 /// A column of a port's samples.
 type Column = (&'static str, fn(&SwitchPortCounters) -> u64);
-const COLUMNS: [Column; 15] = [
+const COLUMNS: [Column; 16] = [
     ("frames_received", |counted| counted.frames_received),
     ("bytes_received", |counted| counted.bytes_received),
     ("frames_forwarded", |counted| counted.frames_forwarded),
@@ -18,6 +18,7 @@ const COLUMNS: [Column; 15] = [
     ("frames_dropped", |counted| counted.frames_dropped),
     ("bytes_dropped", |counted| counted.bytes_dropped),
     ("frames_marked", |counted| counted.frames_marked),
+    ("queue_bytes", |counted| counted.queue_bytes),
     ("queue_bytes_max", |counted| counted.queue_bytes_max),
     (FRAMES_RECEIVED_BY_SIZE[0], |counted| counted.frames_received_by_size[0]),
     (FRAMES_RECEIVED_BY_SIZE[1], |counted| counted.frames_received_by_size[1]),

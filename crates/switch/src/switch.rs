@@ -598,6 +598,7 @@ impl<'a> Switches<'a> {
             frames_dropped: counted.frames_dropped,
             bytes_dropped: counted.bytes_dropped,
             frames_marked: counted.frames_marked,
+            queue_bytes: self.fabrics[switch].queue_bytes(port),
             queue_bytes_max: self.fabrics[switch].queue_bytes_max(port),
             frames_unaddressed: came.unaddressed,
             frames_consumed: came.consumed,

@@ -51,6 +51,8 @@ class Quantity:
     """Whether it belongs to interfaces or ports, so that `app@client` may name one of them."""
     is_rate: bool = True
     """Whether samples show its course, so that percentiles and extremes have a meaning."""
+    is_state: bool = False
+    """Whether it is as it stands when it is read, so that its mean is one of samples as well."""
 
 
 HOST_METRICS = {
@@ -112,6 +114,11 @@ SWITCH_METRICS = {
     "port_in_utilisation_pct": Quantity("share of the line rate, coming in", at_port=True),
     "port_drops": Quantity("frames that the port dropped", at_port=True, is_rate=False),
     "port_marks": Quantity("frames that the port marked (ECN)", at_port=True, is_rate=False),
+    "port_queue_bytes": Quantity(
+        "bytes that wait in the port's queue, when a sampler reads it (ports in instruments)",
+        at_port=True,
+        is_state=True,
+    ),
     "port_queue_bytes_max": Quantity(
         "the longest queue of the port, since the run began", at_port=True, is_rate=False
     ),
@@ -213,7 +220,14 @@ class MetricName:
     @property
     def needs_samples(self) -> bool:
         """Whether counters at the edges of a phase do not tell it."""
-        return self.scope is not None and self.statistic not in (None, "mean")
+        if self.scope is None:
+            return False
+        return self.is_state or self.statistic not in (None, "mean")
+
+    @property
+    def is_state(self) -> bool:
+        """Whether it is something at a node as it stands when it is read."""
+        return self.scope is not None and quantities_of(self.scope.node)[self.base].is_state
 
 
 def split_metric(text: str) -> MetricName:

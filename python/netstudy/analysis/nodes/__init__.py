@@ -180,7 +180,9 @@ def _terms_of_cell(
     """The terms of the runs that have some; None where they have to be looked at one by one."""
     first = runs[0].planned.treatment
     is_cell = all(run.planned.treatment == first for run in runs)
-    if name.base == GOODPUT or not is_cell or any(_runs_on(run, name.phase) for run in runs):
+    if name.base == GOODPUT or name.is_state or not is_cell:
+        return None
+    if any(_runs_on(run, name.phase) for run in runs):
         return None
     assert name.scope is not None, f"{name.text} is measured at no node"
     grown = _grown(runs, name.scope, name)
@@ -214,8 +216,9 @@ def _terms(name: MetricName, formula: Formula, run: RunSample) -> Terms | None:
     if name.base == GOODPUT:
         found = _places(run, name.scope, name.base)
         return goodput(run, found) if found and name.phase == "measure" else None
-    steady = _within(name, formula, run) if _runs_on(run, name.phase) else None
-    if steady is not None:
+    of_samples = name.is_state or _runs_on(run, name.phase)
+    steady = _within(name, formula, run) if of_samples else None
+    if steady is not None or name.is_state:
         return steady
     grown = _grown([run], name.scope, name)
     fractions = [None if one is None else formula.of(one) for one in grown]
@@ -292,6 +295,7 @@ def _names(plan: Plan) -> Iterator[str]:
     """Quantities of each group, of its interfaces if a host has several, of each switch's ports by
     their neighbour, of all links and of the machine."""
     networks = list({id(run.network): run.network for run in plan.runs}.values())
+    sampled = {one.node for run in plan.runs for one in run.instruments if one.kind == "ports"}
     for network in networks:
         for group in dict.fromkeys(host.group for host in network.hosts):
             yield from _of(group, ())
@@ -299,9 +303,14 @@ def _names(plan: Plan) -> Iterator[str]:
             yield from _of(group, far if len(far) > 1 else ())
     for network in networks:
         for switch in network.switches:
-            yield from _of(switch.name, neighbours(network, switch.name), is_switch=True)
+            names = _of(switch.name, neighbours(network, switch.name), is_switch=True)
+            yield from (name for name in names if switch.name in sampled or not _is_state(name))
     for name in (LINK, MACHINE):
         yield from (f"{name}.{base}" for base in quantities_of(name))
+
+
+def _is_state(text: str) -> bool:
+    return split_metric(text).is_state
 
 
 def _of(node: str, towards: Sequence[str], *, is_switch: bool = False) -> Iterator[str]:

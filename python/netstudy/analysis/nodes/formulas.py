@@ -93,6 +93,12 @@ def _longest_queue(growth: Growth) -> Fraction | None:
     return longest, np.ones(longest.size)
 
 
+def _queue(growth: Growth) -> Fraction | None:
+    """What waits, each value for as long as its interval."""
+    waiting = growth.waiting("queue_bytes")
+    return None if waiting is None else (waiting * growth.seconds, growth.seconds)
+
+
 def _packet_bytes(growth: Growth) -> Fraction | None:
     octets, packets = growth.ports(_SENT, _RECEIVED), growth.ports(_PACKETS_OUT, _PACKETS_IN)
     return None if octets is None or packets is None else (octets, packets)
@@ -511,6 +517,17 @@ _OF_SWITCHES: Final[dict[str, Formula]] = {
         "packets",
         "marked packets",
         "frames that the port marked (ECN) in the phase; mean over the runs",
+    ),
+    "port_queue_bytes": Formula(
+        _queue,
+        "sum",
+        "B",
+        "queue",
+        "bytes in the port's queue when a sampler read it; mean over the time of the phase",
+        direction="lower",
+        decimals=0,
+        source=_SWITCH,
+        sampled_by=("ports",),
     ),
     "port_queue_bytes_max": _of_port(
         _longest_queue,

@@ -34,6 +34,9 @@ class Growth:
     seconds: Floats
     """The length of each interval."""
     read: Read
+    level: Read
+    """A state as it is at the end of each interval; None where only the edges of a phase are known,
+    which say nothing of the time between."""
     cpus: float | None
     """CPUs that the node may use; None: not known."""
 
@@ -45,16 +48,25 @@ class Growth:
         """The same over all its selected ports; None without any."""
         return self._sum((line.port, each) for line in self.place.lines for each in counters)
 
+    def waiting(self, state: str) -> Floats | None:
+        """The sum of a state over all its selected ports; None without any."""
+        return _sum(self.level(line.port, state) for line in self.place.lines)
+
     def line(self, line: Line, *counters: str) -> Floats | None:
         """The same of one port."""
         return self._sum((line.port, counter) for counter in counters)
 
     def _sum(self, wanted: Iterable[tuple[str | None, str]]) -> Floats | None:
-        found = [self.read(port, counter) for port, counter in wanted]
-        known = [one for one in found if one is not None]
-        if not known or len(known) < len(found):
-            return None
-        return reduce(np.add, known)
+        return _sum(self.read(port, counter) for port, counter in wanted)
+
+
+def _sum(parts: Iterable[Floats | None]) -> Floats | None:
+    """None if one is missing, or without any."""
+    found = list(parts)
+    known = [one for one in found if one is not None]
+    if not known or len(known) < len(found):
+        return None
+    return reduce(np.add, known)
 
 
 def over_phase(runs: Sequence[RunSample], place: Place, phase: PhaseKind) -> Growth | None:
@@ -82,7 +94,7 @@ def over_phase(runs: Sequence[RunSample], place: Place, phase: PhaseKind) -> Gro
         return None if all(one is None for one in grown) else np.array(known, dtype=np.float64)
 
     length = np.array(seconds)
-    return Growth(place, length, length, read, cpus.pop())
+    return Growth(place, length, length, read, lambda _port, _state: None, cpus.pop())
 
 
 def _readings(run: RunSample, node: str, port: str | None) -> Readings:
@@ -139,16 +151,11 @@ def between_samples(
     at = min((one for one in times if one is not None), key=len, default=np.empty(0))
     if at.size < 2 or not all(series for _, series in wanted):
         return []
-    return [
-        Growth(
-            place,
-            at[1:],
-            np.diff(at),
-            _SampleReader(run, series, at, phase).read,
-            _cpus(run, place.node),
-        )
-        for place, series in wanted
-    ]
+    found = []
+    for place, series in wanted:
+        reader, cpus = _SampleReader(run, series, at, phase), _cpus(run, place.node)
+        found.append(Growth(place, at[1:], np.diff(at), reader.growth, reader.level, cpus))
+    return found
 
 
 def _series_of(
@@ -181,19 +188,34 @@ class _SampleReader:
     at_s: Floats
     phase: PhaseKind
 
-    def read(self, port: str | None, counter: str) -> Floats | None:
-        """The growth of a counter, or a maximum as it stood at the end of each interval; a node's
-        single interface may have been sampled along with the node."""
+    def growth(self, port: str | None, counter: str) -> Floats | None:
+        """The growth of a counter, or a maximum as it stood at the end of each interval."""
+        if counter in MAXIMA:
+            return self.level(port, counter)
+        sampled = self._sampled(port, counter)
+        return None if sampled is None else self._known(port, counter, np.diff(sampled))
+
+    def level(self, port: str | None, counter: str) -> Floats | None:
+        """What stood there at the end of each interval."""
+        sampled = self._sampled(port, counter)
+        return None if sampled is None else self._known(port, counter, sampled[1:])
+
+    def _series(self, port: str | None, counter: str) -> Sampled | None:
+        """A node's single interface may have been sampled along with the node."""
         series = self.series.get(port)
         if series is None or counter not in series.columns:
             series = self.series.get(None)
+        return series
+
+    def _sampled(self, port: str | None, counter: str) -> Floats | None:
+        series = self._series(port, counter)
         found = None if series is None else inside(self.run, series, counter, self.phase)
-        if found is None or found[0].size < 2:
-            return None
-        sampled = np.interp(self.at_s, *found)
-        grown = sampled[1:] if counter in MAXIMA else np.diff(sampled)
+        return None if found is None or found[0].size < 2 else np.interp(self.at_s, *found)
+
+    def _known(self, port: str | None, counter: str, values: Floats) -> Floats:
+        series = self._series(port, counter)
         assert series is not None, "its column was found"
-        return np.where(self._has_gap(series, counter), np.nan, grown)
+        return np.where(self._has_gap(series, counter), np.nan, values)
 
     def _has_gap(self, series: Sampled, counter: str) -> Booleans:
         """Whether an interval has a sample in it that was not taken, or counters began anew."""

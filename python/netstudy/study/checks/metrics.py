@@ -132,7 +132,7 @@ def _sampled(study: Study, name: MetricName, scope: Scope) -> str | None:
     wanted: Mapping[str, bool] = {
         "ports": any(
             (isinstance(one, PortSampler) and one.ports == scope.node)
-            or (isinstance(one, SnmpPoll) and one.snmp == scope.node)
+            or (isinstance(one, SnmpPoll) and one.snmp == scope.node and not name.is_state)
             for one in study.instruments
         ),
         "sar": any(
@@ -144,8 +144,9 @@ def _sampled(study: Study, name: MetricName, scope: Scope) -> str | None:
     if wanted[key]:
         return None
     group = scope.node.partition(".")[0]
+    what = f"the {name.statistic or 'mean'} of a state" if name.is_state else name.statistic
     return (
-        f'"{name.text}": {name.statistic} is of samples, and no instrument takes them; write '
+        f'"{name.text}": {what} is of samples, and no instrument takes them; write '
         f"instruments: [{{{key}: {group}, every: 1 s}}]"
     )
 

@@ -144,6 +144,8 @@ class SwitchPortCounters(Wire):
     """Frames for this port that were dropped for lack of buffer space."""
     bytes_dropped: int
     frames_marked: int
+    queue_bytes: int
+    """Bytes that wait for this port when it is read."""
     queue_bytes_max: int
     frames_unaddressed: int
     """Frames that arrived at this port for an address that no other port leads to."""

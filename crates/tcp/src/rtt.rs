@@ -110,6 +110,13 @@ impl RttEstimator {
         self.end_backoff();
     }
 
+    /// True if [`Self::sample`] would change nothing: so it is on short paths, where a coarse clock counts a tick
+    /// for each round trip.
+    #[inline(always)]
+    pub(crate) fn is_steady_at(&self, rtt: Duration) -> bool {
+        rtt == self.srtt && self.rttvar == Duration::ZERO && self.backoff == 0 && self.least <= rtt
+    }
+
     /// Ends the backoff, with or without a sample: the peer has answered.
     #[inline(always)]
     pub fn end_backoff(&mut self) {
@@ -157,6 +164,8 @@ impl RttEstimator {
 
 #[cfg(test)]
 mod tests {
+    extern crate std;
+
     use super::*;
 
     fn estimator(min_rto_ms: u64) -> RttEstimator {
@@ -200,6 +209,23 @@ mod tests {
             fine.sample(Duration::from_us(50));
         }
         assert_eq!(fine.rto(), Duration::from_us(50) + Duration::from_ms(1), "SRTT + G");
+    }
+
+    #[test]
+    fn a_sample_is_left_out_only_where_it_changes_nothing() {
+        let tick = Duration::from_ms(1);
+        let mut rtt = estimator(200);
+        assert!(!rtt.is_steady_at(tick), "there was none");
+        for _ in 0..100 {
+            let before = std::format!("{rtt:?}");
+            let is_steady = rtt.is_steady_at(tick);
+            rtt.sample(tick);
+            assert_eq!(is_steady, before == std::format!("{rtt:?}"));
+        }
+        assert!(rtt.is_steady_at(tick));
+        assert!(!rtt.is_steady_at(Duration::from_us(999)));
+        rtt.back_off();
+        assert!(!rtt.is_steady_at(tick), "it ends the backoff");
     }
 
     #[test]

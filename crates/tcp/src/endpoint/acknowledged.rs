@@ -4,7 +4,7 @@ use netstudy_units::{Duration, Time};
 
 use super::{Endpoint, Phase};
 use crate::recovery::{self, Acknowledged};
-use crate::{CongestionControl, Delivered, Segment};
+use crate::{CongestionControl, Delivered, Jiffies, Segment};
 
 impl Endpoint {
     #[inline(always)]
@@ -62,13 +62,22 @@ impl Endpoint {
         } else {
             return None;
         };
-        let measured = self.coarse_clock.map_or(rtt, |clock| {
-            // Less than a tick counts as one (`tcp_rtt_estimator`).
-            let tick = self.config.clock_tick;
-            if rtt < tick { tick } else { clock.between(now.saturating_sub(rtt), now).max(tick) }
-        });
-        self.rtt.sample(measured);
+        match self.coarse_clock {
+            None => self.rtt.sample(rtt),
+            Some(clock) => self.take_coarse_rtt(now, rtt, clock),
+        }
         Some(rtt)
+    }
+
+    /// Less than a tick counts as one (`tcp_rtt_estimator`).
+    #[inline(always)]
+    fn take_coarse_rtt(&mut self, now: Time, rtt: Duration, clock: Jiffies) {
+        let tick = self.config.clock_tick;
+        let measured =
+            if rtt < tick { tick } else { clock.between(now.saturating_sub(rtt), now).max(tick) };
+        if !self.rtt.is_steady_at(measured) {
+            self.rtt.sample(measured);
+        }
     }
 
     /// RFC 6298 (5.2, 5.3): something was acknowledged, and the timer runs from `now` on if anything is

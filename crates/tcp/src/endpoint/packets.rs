@@ -15,7 +15,7 @@ use netstudy_units::Time;
 
 use super::Endpoint;
 use super::offload::Gate;
-use crate::{Range, SentSegment, recovery};
+use crate::{Range, Segment, SentSegment, recovery};
 
 /// Size of a page; pages hold consecutive parts of the stream (`tcp_sendmsg`).
 pub(super) const PAGE_BYTES: u32 = 4096;
@@ -23,6 +23,8 @@ pub(super) const PAGE_BYTES: u32 = 4096;
 /// The packet that the adapter is taking, and the layout of the packets to come.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Packet {
+    /// The sender puts several segments of new data into one packet.
+    pub(super) is_in_use: bool,
     data: Range,
     /// End of the current request.
     request_end: u64,
@@ -41,13 +43,8 @@ impl Endpoint {
     pub(crate) fn hold_packets(&mut self) {
         let mss = u64::from(self.mss);
         self.packet.full_bytes = (u64::from(self.config.offload_bytes) / mss).max(1) * mss;
+        self.packet.is_in_use = self.gate != Gate::Open;
         self.sent.hold_packets(self.mss);
-    }
-
-    /// True if the sender puts several segments of new data into one packet.
-    #[inline(always)]
-    pub(super) fn sends_packets(&self) -> bool {
-        self.gate != Gate::Open && self.sent.holds_packets()
     }
 
     /// The application writes while the send queue is empty.
@@ -61,14 +58,31 @@ impl Endpoint {
     #[cold]
     #[inline(never)]
     pub(super) fn next_in_packets(&mut self, now: Time) -> Option<SentSegment> {
-        if self.snd_nxt >= self.packet.data.end {
-            let segments = self.segments_to_go(now)?;
-            self.begin_packet(now, segments);
-        }
-        Some(self.next_of_packet())
+        self.may_go_on_with_packets(now).then(|| self.next_of_packet())
+    }
+
+    /// Whether a frame of new data may leave: of the current packet, or of a next one, which then begins.
+    #[inline(always)]
+    pub(super) fn may_go_on_with_packets(&mut self, now: Time) -> bool {
+        self.has_begun_packet() || self.may_begin_next(now)
+    }
+
+    /// A part of the current packet is still to be sent.
+    #[inline(always)]
+    const fn has_begun_packet(&self) -> bool {
+        self.snd_nxt < self.packet.data.end
+    }
+
+    /// Begins the next packet, unless the window or the deferral holds it back.
+    #[inline]
+    fn may_begin_next(&mut self, now: Time) -> bool {
+        let Some(segments) = self.segments_to_go(now) else { return false };
+        self.begin_packet(now, segments);
+        true
     }
 
     /// Number of segments of the next packet; none: the window or the deferral holds it back.
+    #[inline]
     fn segments_to_go(&mut self, now: Time) -> Option<u32> {
         let is_full = self.is_window_full() && !self.recovery.new_data_at_once;
         let Some(len) = (if is_full { None } else { self.new_data_len() }) else {
@@ -115,6 +129,7 @@ impl Endpoint {
         }
     }
 
+    #[inline]
     fn begin_packet(&mut self, now: Time, segments: u32) {
         let mss = u64::from(self.mss);
         let start = self.snd_nxt;
@@ -143,7 +158,23 @@ impl Endpoint {
         recovery::on_sent(self, now);
     }
 
-    fn next_of_packet(&mut self) -> SentSegment {
+    /// Makes of a segment that has just left the next one of the same packet, if there is one: at the same time
+    /// only their places differ.
+    #[inline(always)]
+    pub(super) fn becomes_next_of_packet(&mut self, segment: &mut Segment) -> bool {
+        if !self.has_begun_packet() || self.ecn.on {
+            return false;
+        }
+        let next = self.next_of_packet();
+        self.counters.count_sent(next.len);
+        self.quick_acks.send_ack();
+        (segment.seq, segment.len) = (next.start, next.len);
+        self.mark_push(segment);
+        true
+    }
+
+    #[inline(always)]
+    pub(super) fn next_of_packet(&mut self) -> SentSegment {
         let start = self.snd_nxt;
         let mss = u64::from(self.mss);
         let data = self.packet.data;

@@ -70,10 +70,36 @@ impl Endpoint {
         if self.takes_fast_path() && self.fill_window(now, outlet) {
             return !self.ack_now;
         }
-        while let Some(segment) = self.poll_new_data(now) {
-            outlet.send(segment);
+        if self.packet.is_in_use {
+            self.send_packets(now, outlet);
+        } else {
+            while let Some(segment) = self.poll_new_data(now) {
+                outlet.send(segment);
+            }
         }
         self.is_news_all()
+    }
+
+    /// Hands the packets that may leave to `outlet`, segment by segment. Not to be compiled into the path of a
+    /// segment, where other connections would pay for it.
+    #[inline(never)]
+    fn send_packets(&mut self, now: Time, outlet: &mut impl Outlet) {
+        while self.snd_nxt < self.write_end && self.may_go_on_with_packets(now) {
+            let first = self.next_of_packet();
+            let mut segment = self.build_new_data(now, &first);
+            outlet.send(segment);
+            while self.becomes_next_of_packet(&mut segment) {
+                outlet.send(segment);
+            }
+        }
+    }
+
+    /// The segment that ends all that was written is marked so.
+    #[inline(always)]
+    pub(super) fn mark_push(&self, segment: &mut Segment) {
+        if self.config.ack_pushed && segment.seq + u64::from(segment.len) == self.write_end {
+            segment.flags = segment.flags | Flags::PSH;
+        }
     }
 
     /// As [`Self::send_news`], with a small queue. Not to be compiled into the path of a segment, where
@@ -219,7 +245,7 @@ impl Endpoint {
         if self.snd_nxt >= self.write_end {
             return None;
         }
-        let fresh = if self.sends_packets() {
+        let fresh = if self.packet.is_in_use {
             self.next_in_packets(now)?
         } else {
             if self.is_window_full() && !self.recovery.new_data_at_once {
@@ -233,11 +259,16 @@ impl Endpoint {
             self.send_fresh(&fresh);
             fresh
         };
-        let mut segment = self.build_data(now, &fresh);
+        Some(self.build_new_data(now, &fresh))
+    }
+
+    #[inline(always)]
+    fn build_new_data(&mut self, now: Time, fresh: &SentSegment) -> Segment {
+        let mut segment = self.build_data(now, fresh);
         if self.ecn.on {
             self.make_capable(&mut segment);
         }
-        Some(segment)
+        segment
     }
 
     /// As much is on the way as the congestion window allows.
@@ -364,8 +395,8 @@ impl Endpoint {
             self.ack_now = self.sack && self.received.has_islands();
         }
         let mut segment = self.stamp::<FAST>(now, Segment { seq, len, ..Segment::default() });
-        if !FAST && self.config.ack_pushed && seq + u64::from(len) == self.write_end {
-            segment.flags = segment.flags | Flags::PSH;
+        if !FAST {
+            self.mark_push(&mut segment);
         }
         segment
     }

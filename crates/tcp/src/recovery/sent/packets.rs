@@ -71,6 +71,11 @@ pub(crate) struct Packets {
     /// Blocks that all packets of `compared` were compared with.
     compared_blocks: [Range; SackBlocks::MAX],
     compared: Prefix,
+    /// The packets up to the end of the first block of the last acknowledgment with SACK, where the last pass
+    /// through the queue ended; none if it ended elsewhere.
+    reached: Prefix,
+    /// Each of these packets is SACKed, lost or retransmitted, and stays so.
+    touched: Prefix,
     /// No retransmission in flight was sent before data from here on was.
     copies_from: u64,
     /// Offset at which the last undoable reduction began (`undo_marker`).
@@ -89,6 +94,8 @@ impl Default for Packets {
             blocks: [Range::default(); SackBlocks::MAX],
             compared_blocks: [Range::default(); SackBlocks::MAX],
             compared: Prefix::default(),
+            reached: Prefix::default(),
+            touched: Prefix::default(),
             copies_from: 0,
             undo_from: None,
             undo_copies: 0,
@@ -216,7 +223,11 @@ impl SentSegments {
         self.recount(whole.state, before, after);
         self.more += behind - 1;
         self.count(behind, whole.state, u32::wrapping_add);
-        self.packets.compared.split(index, after + behind - before);
+        let more = after + behind - before;
+        let Packets { compared, reached, touched, .. } = &mut self.packets;
+        for prefix in [compared, reached, touched] {
+            prefix.split(index, more);
+        }
     }
 
     /// Removes data below `ack` (`tcp_clean_rtx_queue`).
@@ -254,7 +265,10 @@ impl SentSegments {
             }
         }
         self.packets.facked = self.packets.facked.saturating_sub(segments);
-        self.packets.compared.remove(gone, segments);
+        let Packets { compared, reached, touched, .. } = &mut self.packets;
+        for prefix in [compared, reached, touched] {
+            prefix.remove(gone, segments);
+        }
         let sent_at = (segments > 0 && is_once).then_some(sent_at);
         Acknowledged { segments, entries: gone as u32, sent_at }
     }
@@ -262,17 +276,18 @@ impl SentSegments {
     /// Marks packets within the oldest `segments` and below `limit` as lost; a packet that exceeds
     /// either stays as it is (`tcp_mark_head_lost`).
     pub(crate) fn lose_oldest_packets(&mut self, segments: u32, limit: u64) {
-        let mut counted = 0;
-        for index in 0..self.queue.len() {
-            let packet = self.queue[index];
-            counted += self.segments_of(packet.len);
+        let mut touched = self.packets.touched;
+        while let Some(&packet) = self.queue.get(touched.packets) {
+            let counted = touched.segments + self.segments_of(packet.len);
             if counted > segments || packet.end() > limit {
-                return;
+                break;
             }
             if packet.state & TAGS == 0 {
-                self.lose_packet(index);
+                self.lose_packet(touched.packets);
             }
+            touched = Prefix { packets: touched.packets + 1, segments: counted };
         }
+        self.packets.touched = touched;
     }
 
     /// Marks the oldest packets as lost while `is_late` holds for their send times

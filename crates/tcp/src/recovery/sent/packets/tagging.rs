@@ -81,15 +81,48 @@ impl Packets {
 impl SentSegments {
     /// Applies the SACK blocks of an acknowledgment to the queue.
     pub(crate) fn tag(&mut self, report: &Report<'_>) -> Tagged {
+        if self.sacked == 0 {
+            self.packets.facked = 0;
+        }
+        match self.grown_block(report) {
+            Some(grown) => self.tag_grown(grown, report),
+            None => self.tag_all(report),
+        }
+    }
+
+    /// The first block, if nothing has changed since the last acknowledgment but its end, where the last pass
+    /// through the queue ended, and if older packets do not matter: most acknowledgments are of that kind.
+    fn grown_block(&self, report: &Report<'_>) -> Option<Range> {
+        let Packets { reached, blocks: [known, ..], .. } = self.packets;
+        let last = reached.packets.checked_sub(1)?;
+        let end = report.blocks.first_end(report.ack);
+        let has_grown = report.blocks.begin_as(&self.known_as)
+            && report.ack <= known.start
+            && known.end <= end
+            && self.queue[last].end() == known.end
+            && !self.tells_of_copies(end, report.phase);
+        has_grown.then_some(Range { start: known.start, end })
+    }
+
+    /// Applies a block that has grown, as [`Self::grown_block`] finds it.
+    fn tag_grown(&mut self, grown: Range, report: &Report<'_>) -> Tagged {
+        let mut walk = self.walk(report.ack, report.phase, false);
+        walk.tagged.is_beyond_phase = grown.end > report.phase_end;
+        self.packets.blocks[0] = grown;
+        self.tag_blocks(&[grown], self.packets.reached, &mut walk);
+        self.packets.learn(&[grown]);
+        self.end_walk(report, walk)
+    }
+
+    fn tag_all(&mut self, report: &Report<'_>) -> Tagged {
         let mut received = [Range::default(); SackBlocks::MAX];
         let mut count = 0;
         for block in report.blocks.iter(report.ack) {
             received[count] = block;
             count += 1;
         }
-        if self.sacked == 0 {
-            self.packets.facked = 0;
-        }
+        self.known_as = *report.blocks;
+        let reported_first = received[0];
         let is_copy = is_copy(&received[..count], report.ack);
         let mut walk = self.walk(report.ack, report.phase, is_copy);
         if walk.is_copy && received[0].end <= report.snd_una {
@@ -103,6 +136,14 @@ impl SentSegments {
             self.tag_blocks(ascending, settled, &mut walk);
         }
         self.packets.learn(blocks);
+        if is_copy || blocks.last() != Some(&reported_first) {
+            self.packets.reached = Prefix::default();
+        }
+        self.end_walk(report, walk)
+    }
+
+    /// What follows from a pass through the queue.
+    fn end_walk(&mut self, report: &Report<'_>, mut walk: Walk) -> Tagged {
         if let Some(arrived) = walk.behind_copy
             && report.phase == Phase::Recovery
         {
@@ -154,16 +195,19 @@ impl SentSegments {
     /// The oldest packets that tagging `blocks` would not change, as they were compared with the same blocks
     /// before.
     fn settled(&self, blocks: &[Range], walk: &Walk) -> Prefix {
-        let Packets { compared, copies_from, .. } = self.packets;
+        let compared = self.packets.compared;
         let Some(last) = compared.packets.checked_sub(1) else { return compared };
         let end = self.queue[last].end();
-        let tells_of_copies = walk.phase == Phase::Recovery
-            && self.retransmitted > 0
-            && blocks.last().is_some_and(|newest| newest.end > copies_from);
+        let newest = blocks.last().map_or(0, |block| block.end);
         let is_settled = !walk.is_copy
-            && !tells_of_copies
+            && !self.tells_of_copies(newest, walk.phase)
             && blocks.iter().all(|&block| block.start >= end || self.packets.knows(block, end));
         if is_settled { compared } else { Prefix::default() }
+    }
+
+    /// An arrival of data up to `end` may say that a retransmission is lost.
+    fn tells_of_copies(&self, end: u64, phase: Phase) -> bool {
+        phase == Phase::Recovery && self.retransmitted > 0 && end > self.packets.copies_from
     }
 
     /// Marks the packets inside of `blocks` as SACKed, except for `settled` ones that stay in the queue. The kernel
@@ -198,8 +242,9 @@ impl SentSegments {
         if copies == 0 {
             self.packets.copies_from = copies_from;
         }
+        self.packets.reached = Prefix { packets: index, segments: counted };
         if index > self.packets.compared.packets {
-            self.packets.compared = Prefix { packets: index, segments: counted };
+            self.packets.compared = self.packets.reached;
         }
     }
 

@@ -101,7 +101,7 @@ def test_two_that_are_full_decide_nothing(tmp_path: Path) -> None:
     result = concluding(tmp_path, f"[{NULL}]", up_to_four(FULL, server_cpu=0.97))
     assert limits(result).limit is None
     verdict, _, what = told(result)
-    assert verdict.startswith("Not decided at 4 clients, 934.8 Mbit/s: ")
+    assert verdict.startswith("The bottleneck is not decided at 4 clients, 934.8 Mbit/s: ")
     assert f"{LINK} (99.3 %) and CPUs of server (97.0 %) are near their limits" in verdict
     assert what.startswith("A run with more of one of them alone would decide")
 
@@ -116,7 +116,9 @@ def test_where_none_is_full_the_limit_is_something_else(tmp_path: Path) -> None:
 
 def test_settings_that_grow_towards_the_same_are_told_of_at_once(tmp_path: Path) -> None:
     first, *_ = told(concluding(tmp_path, "[bottleneck]", up_to_four(FULL), clients="[1, 2, 4]"))
-    assert first.startswith("Not decided in all 2 settings of sink at 4 clients, 934.8 Mbit/s: ")
+    assert first.startswith(
+        "The bottleneck is not decided in all 2 settings of sink at 4 clients, 934.8 Mbit/s: "
+    )
     assert f"the fullest is the {LINK} (99.3 %)" in first
 
 

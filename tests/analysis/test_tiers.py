@@ -191,8 +191,13 @@ conclude:
             "The limit is the CPUs in all 2 settings of code: 99.0 %",
             "Limit not known, and so not ruled out",
         ),
-        (40.0, 1.0, "Not decided", "Limit not known, and so not ruled out: packets"),
-        (40.0, 1.5, "Not decided", "ruled out: CPUs (40.0 %) and packets"),
+        (
+            40.0,
+            1.0,
+            "The bottleneck is not decided",
+            "Limit not known, and so not ruled out: packets",
+        ),
+        (40.0, 1.5, "The bottleneck is not decided", "ruled out: CPUs (40.0 %) and packets"),
     ],
 )
 def test_a_limit_that_nobody_knows_is_ruled_out_by_more_elsewhere_alone(

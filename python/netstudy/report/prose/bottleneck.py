@@ -57,7 +57,8 @@ def _verdict(group: Sequence[Limits], every: Sequence[Limits]) -> Sentence:
         )
     if one.grows:
         return say(
-            "Not decided{held}{at}: {metric} still grows there, at the largest level{fullest}.",
+            "The bottleneck is not decided{held}{at}: {metric} still grows there, at the largest "
+            "level{fullest}.",
             held=held,
             at=_place(group),
             metric=Name(one.metric.label),
@@ -68,16 +69,16 @@ def _verdict(group: Sequence[Limits], every: Sequence[Limits]) -> Sentence:
         why = (
             "nothing that was measured is near its limit" if known else "no candidate was measured"
         )
-        return say("Not decided{at}: {why}.", at=_place(group), why=Name(why))
+        return say("The bottleneck is not decided{at}: {why}.", at=_place(group), why=Name(why))
     full = one.in_state("at its limit")
     if full:
         return say(
-            "Not decided{at}: {names} are near their limits at once.",
+            "The bottleneck is not decided{at}: {names} are near their limits at once.",
             at=_place(group),
             names=join([_named([candidate]) for candidate in full]),
         )
     return say(
-        "Not decided{at}: {names} may be at {its}, which is not certain.",
+        "The bottleneck is not decided{at}: {names} may be at {its}, which is not certain.",
         at=_place(group),
         names=join([_named([candidate]) for candidate in one.reached]),
         its=Name("its limit" if len(one.reached) == 1 else "their limits"),

@@ -208,6 +208,16 @@ MECHANISMS = (
     ),
     Mechanism("guaranteed frames of the profile", "six", buffer(ingress_guarantee_frames=6)),
     Mechanism(
+        "initial windows of RFC 3390, also after idle time",
+        "of ten segments",
+        host(initial_window_segments=10),
+    ),
+    Mechanism(
+        "segments taken by TCP at once",
+        "20 us later on average, as from the backlog of a socket that is being read",
+        nic(receive_jitter_ns=20_000),
+    ),
+    Mechanism(
         "latencies of 10 us", "of 30 us", nic(send_latency_ns=30_000, receive_latency_ns=30_000)
     ),
 )

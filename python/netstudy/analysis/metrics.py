@@ -203,6 +203,8 @@ class Metric:
     """Whether it is in percent of a base row: then ratios tell, and not percentage points."""
     sampled: SampledQuantity | None = field(default=None, repr=False, compare=False)
     """The samples that it is the mean of, if they are known one by one."""
+    is_of_work: bool = False
+    """Whether it is the mean time of what the workload does, of which less is called faster."""
 
     @property
     def is_share(self) -> bool:
@@ -213,6 +215,11 @@ class Metric:
     def better(self) -> str:
         """The better direction, for figures and tables."""
         return {"lower": "lower is better", "higher": "higher is better"}.get(self.direction, "")
+
+
+def of_work(metric: Metric) -> Metric:
+    """The mean time of what a workload does."""
+    return replace(metric, is_of_work=True)
 
 
 CLIENT_CLOCK = "clock of the client"

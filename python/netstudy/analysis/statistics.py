@@ -97,6 +97,7 @@ def share_above(like: Metric, limit: Limit) -> Metric:
         reading=Share(terms),
         exported=False,
         sampled=None,
+        is_of_work=False,
     )
 
 
@@ -118,4 +119,5 @@ def _metric(like: Metric, one: Statistic, reading: Pooled | Percentile) -> Metri
         reading=reading,
         exported=False,
         sampled=None,
+        is_of_work=False,
     )

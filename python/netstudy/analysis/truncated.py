@@ -9,11 +9,9 @@ from typing import Final
 
 from netstudy.analysis.cells import CellRow, CellTable
 from netstudy.analysis.metrics import Metric
-from netstudy.analysis.named import metric_named
 
 SEEN_PCT: Final = 1.0
 """From this share on: the slowest hundredth may be those without an answer."""
-_SHARES: Final = ("unanswered_pct", "probe_unanswered_pct")
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,10 +24,9 @@ class Truncated:
 
 def truncated(cells: CellTable) -> Iterator[Truncated]:
     """Of the workload's own requests, and of its probe's."""
-    for name in _SHARES:
-        metric = metric_named(name, cells.vocabulary)
-        rows = [] if metric is None else _rows(cells, metric)
-        if metric is not None and rows:
+    for metric in cells.vocabulary:
+        rows = _rows(cells, metric) if metric.is_share and "unanswered" in metric.name else []
+        if rows:
             yield Truncated(metric, tuple(rows))
 
 

@@ -140,6 +140,7 @@ COMPLETION = Metric(
     figure="completion",
     reading=RatioOfSums(_completion),
     sampled=TIMES,
+    is_of_work=True,
 )
 COMPLETION_P50 = Metric(
     name="completion_ms_p50",

@@ -14,6 +14,7 @@ from netstudy.analysis.metrics import (
     Pooled,
     RatioOfSums,
     Share,
+    of_work,
 )
 from netstudy.analysis.samples import NS_PER_US, RunSample, Terms, dropped_at_ports, one
 from netstudy.analysis.statistics import further
@@ -106,12 +107,14 @@ RATE = Metric(
     figure="requests",
     reading=RatioOfSums(_rate),
 )
-LATENCY = _latency(
-    "mean",
-    "latency",
-    "sum of the times from when each request was due to its answer ÷ answered requests",
-    RatioOfSums(_mean),
-    LATENCIES,
+LATENCY = of_work(
+    _latency(
+        "mean",
+        "latency",
+        "sum of the times from when each request was due to its answer ÷ answered requests",
+        RatioOfSums(_mean),
+        LATENCIES,
+    )
 )
 LATENCY_P50, LATENCY_P90, LATENCY_P99, LATENCY_P999 = (
     _latency(

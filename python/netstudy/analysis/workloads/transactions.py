@@ -25,6 +25,7 @@ from netstudy.analysis.metrics import (
     Percentile,
     RatioOfSums,
     Share,
+    of_work,
 )
 from netstudy.analysis.nodes.growth import over_phase
 from netstudy.analysis.nodes.places import Place
@@ -335,14 +336,16 @@ def _time(  # one argument for each field that differs
     )
 
 
-RESPONSE = _time(
-    "response",
-    "response time",
-    "from when each page element was due to its last byte",
-    PAGE_ELEMENT,
-    "response",
-    "response",
-    _response,
+RESPONSE = of_work(
+    _time(
+        "response",
+        "response time",
+        "from when each page element was due to its last byte",
+        PAGE_ELEMENT,
+        "response",
+        "response",
+        _response,
+    )
 )
 RESPONSE_P50, RESPONSE_P99 = (
     _metric(

@@ -10,7 +10,14 @@ import numpy as np
 
 from netstudy.analysis.distribution import SampledQuantity, raw
 from netstudy.analysis.ideal import capacity_bps, framing
-from netstudy.analysis.metrics import CLIENT_CLOCK, SOCKETS, Metric, Percentile, RatioOfSums
+from netstudy.analysis.metrics import (
+    CLIENT_CLOCK,
+    SOCKETS,
+    Metric,
+    Percentile,
+    RatioOfSums,
+    of_work,
+)
 from netstudy.analysis.samples import (
     BITS_PER_MEGABIT,
     BYTES_PER_GB,
@@ -196,12 +203,14 @@ _transfer_time = partial(_time_of_transfers, "transfer", "s")
 _first_byte = partial(_time_of_transfers, "first_byte", "ms")
 
 
-TRANSFER = _transfer_time(
-    "mean",
-    "transfer time",
-    "sum of the times of all transfers of a fixed size ÷ their number",
-    RatioOfSums(_mean_time),
-    TIMES,
+TRANSFER = of_work(
+    _transfer_time(
+        "mean",
+        "transfer time",
+        "sum of the times of all transfers of a fixed size ÷ their number",
+        RatioOfSums(_mean_time),
+        TIMES,
+    )
 )
 TRANSFER_P50 = _transfer_time(
     "p50",

@@ -13,9 +13,6 @@ from netstudy.report.numbers import number_text, significant_text, with_unit
 from netstudy.report.prose.words import NOTHING
 from netstudy.report.refs import Name, Number, Sentence, aside, say
 
-OWN_TIMES = ("completion_ms_mean", "transfer_s_mean", "latency_us_mean", "response_ms_mean")
-"""The mean times of what workloads do. "Faster" alone is said of them: of any other time, such as a
-percentile or that of a probe, it would be taken for the workload itself."""
 TIMES = ("s", "ms", "µs")
 """Units of a metric of which more is slower."""
 TOLD_AS_TIMES = 2.0
@@ -79,14 +76,18 @@ def _with_digits(one: Number, digits: int, metric: Metric) -> Number:
 
 
 def is_time(metric: Metric) -> bool:
-    """Whether less of it is faster, without its name."""
-    return metric.name in OWN_TIMES
+    """Whether less of it is faster, without its name. Said of any other time, such as a percentile,
+    it would be taken for what the workload does."""
+    return metric.is_of_work
 
 
 def is_height(metric: Metric) -> bool:
     """Whether it is higher or lower and not more or less of something: any other time, an index."""
-    is_named_time = metric.unit in TIMES and metric.direction == "lower" and not is_time(metric)
-    return is_named_time or metric.name == "fairness_index"
+    return (_is_duration(metric) and not is_time(metric)) or metric.label.endswith(" index")
+
+
+def _is_duration(metric: Metric) -> bool:
+    return metric.unit in TIMES and metric.direction == "lower"
 
 
 def lead(metric: Metric, change: Change) -> Sentence:

@@ -155,7 +155,7 @@ fn the_time_of_the_namespace_holds_processes_beside_this_one_and_those_that_have
         if now_ns >= before_ns + 100_000_000 {
             break;
         }
-        // The time of a process elsewhere on the machine goes with it, if nobody waits for its end.
+        // The sum falls when another process ends and its parent does not wait for it.
         before_ns = before_ns.min(now_ns);
         std::thread::yield_now();
     }

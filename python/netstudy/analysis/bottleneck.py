@@ -121,7 +121,7 @@ def _of_growth(asked: Bottleneck, cells: Cells, growth: Growth) -> Limits:
 
 
 def _is_alike(row: CellRow, best: CellRow, cells: Cells) -> bool:
-    """Whether the throughput of a cell is that of another one, within the study's noise."""
+    """True if two cells have the same throughput, within the study's noise."""
     metric = cells.throughput
     value, most = (None, None) if metric is None else (row.value(metric), best.value(metric))
     if value is None or most is None:

@@ -93,8 +93,8 @@ class Replaced:
         ]
 
     def removes(self, pair: PairEffect) -> bool:
-        """Whether the replacement leaves at most a hundredth of the loss, at every setting in which
-        packets are lost."""
+        """True if the replacement loses at most a hundredth of the packets, at every setting in which
+        the base loses some."""
         rows = [row for row in pair.rows if row.value or row.base_value]
         return all(
             row.outcome == "different" and after <= before / 100

@@ -204,7 +204,7 @@ class Metric:
     sampled: SampledQuantity | None = field(default=None, repr=False, compare=False)
     """The samples that it is the mean of, if they are known one by one."""
     is_of_work: bool = False
-    """Whether it is the mean time of what the workload does, of which less is called faster."""
+    """True for the mean time of the workload's own operation; a lower value is called faster."""
 
     @property
     def is_share(self) -> bool:

@@ -61,7 +61,7 @@ impl Endpoint {
         self.may_go_on_with_packets(now).then(|| self.next_of_packet())
     }
 
-    /// Whether a frame of new data may leave: of the current packet, or of a next one, which then begins.
+    /// True if a segment of new data may be sent. If the current packet has none left, the next packet begins.
     #[inline(always)]
     pub(super) fn may_go_on_with_packets(&mut self, now: Time) -> bool {
         self.has_begun_packet() || self.may_begin_next(now)

@@ -93,8 +93,8 @@ def course(run: RunSample, text: str) -> Course | None:
 
 
 def is_sampled(planned: Run, text: str) -> bool:
-    """Whether an instrument of a planned run samples a metric of hosts or of switch ports, so that
-    it has a course."""
+    """True if an instrument of a planned run samples this metric of a host or a switch port: only
+    then can it be drawn over time."""
     name = split_metric(text)
     assert name.scope is not None, f"{text} is measured at no node"
     kinds = _formula_of(name).sampled_by
@@ -303,18 +303,17 @@ def _names(plan: Plan) -> Iterator[str]:
             yield from _of(group, far if len(far) > 1 else ())
     for network in networks:
         for switch in network.switches:
-            names = _of(switch.name, neighbours(network, switch.name), is_switch=True)
-            yield from (name for name in names if switch.name in sampled or not _is_state(name))
+            far = neighbours(network, switch.name)
+            yield from _of(switch.name, far, is_switch=True, states=switch.name in sampled)
     for name in (LINK, MACHINE):
         yield from (f"{name}.{base}" for base in quantities_of(name))
 
 
-def _is_state(text: str) -> bool:
-    return split_metric(text).is_state
-
-
-def _of(node: str, towards: Sequence[str], *, is_switch: bool = False) -> Iterator[str]:
-    known = quantities_of(node, is_switch=is_switch)
+def _of(
+    node: str, towards: Sequence[str], *, is_switch: bool = False, states: bool = True
+) -> Iterator[str]:
+    every = quantities_of(node, is_switch=is_switch)
+    known = {base: one for base, one in every.items() if states or not one.is_state}
     if not towards and not is_switch:
         yield from (f"{node}.{base}" for base in known)
     for one in towards:

@@ -94,7 +94,7 @@ def _longest_queue(growth: Growth) -> Fraction | None:
 
 
 def _queue(growth: Growth) -> Fraction | None:
-    """What waits, each value for as long as its interval."""
+    """The bytes in the queue, weighted by the length of each interval."""
     waiting = growth.waiting("queue_bytes")
     return None if waiting is None else (waiting * growth.seconds, growth.seconds)
 

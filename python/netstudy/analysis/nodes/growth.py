@@ -161,8 +161,8 @@ def between_samples(
 def _series_of(
     run: RunSample, place: Place, instrument: InstrumentKind
 ) -> dict[str | None, Sampled]:
-    """What was sampled at the ports of a place, or along with its node. Of two instruments that
-    read a port the one of the shorter interval counts."""
+    """The samples of a place's ports and of its node, by port. If two instruments read the same
+    port, those of the shorter interval are taken."""
     at_node = sorted(
         (one for one in run.sampled(instrument) if one.node == place.node),
         key=lambda series: series.at_ns.size,
@@ -196,7 +196,7 @@ class _SampleReader:
         return None if sampled is None else self._known(port, counter, np.diff(sampled))
 
     def level(self, port: str | None, counter: str) -> Floats | None:
-        """What stood there at the end of each interval."""
+        """The value of a counter or state at the end of each interval."""
         sampled = self._sampled(port, counter)
         return None if sampled is None else self._known(port, counter, sampled[1:])
 

@@ -142,7 +142,7 @@ impl SentSegments {
         self.end_walk(report, walk)
     }
 
-    /// Marks retransmissions as lost, if the pass through the queue has shown that they are.
+    /// Marks retransmissions as lost and notes reordering, if the pass through the queue has shown them.
     fn end_walk(&mut self, report: &Report<'_>, mut walk: Walk) -> Tagged {
         if let Some(arrived) = walk.behind_copy
             && report.phase == Phase::Recovery

@@ -93,8 +93,8 @@ class Replaced:
         ]
 
     def removes(self, pair: PairEffect) -> bool:
-        """True if the replacement loses at most a hundredth of what the base loses, wherever packets
-        are lost."""
+        """True if the replacement loses at most a hundredth of what the base loses, at every
+        setting in which packets are lost."""
         rows = [row for row in pair.rows if row.value or row.base_value]
         return all(
             row.outcome == "different" and after <= before / 100

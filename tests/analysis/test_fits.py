@@ -49,6 +49,16 @@ def test_the_band_is_narrowest_in_the_middle_of_the_points() -> None:
     assert int(np.argmin(width)) in range(25, 35)
 
 
+def test_growth_beyond_proportion_is_not_what_the_law_of_contention_describes() -> None:
+    """The law has it only with a contention below zero, its whole interval."""
+    x = [1, 2, 4, 8, 16, 24]
+    beyond = fit("usl", x, [100 * n**1.3 for n in x])
+    followed = fit("usl", x, [100 * n / (1 + 0.05 * (n - 1)) for n in x])
+    assert beyond is not None
+    assert followed is not None
+    assert (beyond.meaningless, followed.meaningless) == (("contention",), ())
+
+
 def test_small_and_large_sizes_count_alike() -> None:
     """One value off by a fifth moves latency, not bandwidth: errors are shares of the value."""
     times = [0.002 + 8e-9 * size for size in SIZES]

@@ -100,6 +100,20 @@ def test_laws_are_drawn_with_their_intervals_and_told(tmp_path: Path) -> None:
     assert "95 % CI" in str(figure.caption)
 
 
+def test_a_law_that_the_points_do_not_follow_is_told(tmp_path: Path) -> None:
+    """Goodput grows with the servers by more than in proportion."""
+    text = study_text(
+        "factors: {servers: [1, 2, 4, 8, 16]}\nreplicates: 3\n"
+        "figures: [{kind: lines, x: servers, y: goodput_mbps, fit: [linear, usl]}]\n",
+        servers='"${servers}"',
+    )
+    made = from_text(tmp_path, text, records(lambda servers: 32.0 / servers**0.3))
+    figure, _ = only(document(made, analyse(made)))
+    assert "USL fit: rate of one" in str(figure.caption)
+    told = "Contention below zero means nothing: the points do not follow this law."
+    assert told in str(figure.caption)
+
+
 def test_ideal_growth_starts_at_the_first_point(tmp_path: Path) -> None:
     _, found = only(drawn(tmp_path, "{x: servers, y: goodput_mbps, ideal: linear}"))
     first = min(found.points, key=lambda row: row["x"])

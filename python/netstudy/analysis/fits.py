@@ -31,6 +31,8 @@ class Law:
     """Where the search for the parameters begins, given the points."""
     is_relative: bool = False
     """Whether errors count by their share of the value, as on logarithmic axes."""
+    not_negative: tuple[str, ...] = ()
+    """Parameters that mean nothing below zero."""
 
 
 def _line(x: Floats, y: Floats) -> tuple[float, float]:
@@ -51,12 +53,14 @@ LAWS = {
         ("rate of one", "serial share"),
         lambda n, one, serial: one * n / (1 + serial * (n - 1)),
         lambda n, y: (_rate_of_one(n, y), 0.05),
+        not_negative=("serial share",),
     ),
     "usl": Law(
         "USL",
         ("rate of one", "contention", "coherence"),
         lambda n, one, sigma, kappa: one * n / (1 + sigma * (n - 1) + kappa * n * (n - 1)),
         lambda n, y: (_rate_of_one(n, y), 0.05, 0.001),
+        not_negative=("contention", "coherence"),
     ),
     "latency + size/bandwidth": Law(
         "latency + size/bandwidth",
@@ -64,6 +68,7 @@ LAWS = {
         lambda size, latency, each: latency + each * size,
         _line,
         is_relative=True,
+        not_negative=("latency", "time a byte"),
     ),
 }
 
@@ -88,6 +93,17 @@ class Fitted:
     values: Floats
     low: Floats | None
     high: Floats | None
+
+    @property
+    def meaningless(self) -> tuple[str, ...]:
+        """Parameters that are below zero, their whole interval included, and mean nothing there:
+        the points do not follow the law."""
+        return tuple(
+            one.name
+            for one in self.parameters
+            if one.name in self.law.not_negative
+            and (one.value if one.interval is None else one.interval.high) < 0
+        )
 
 
 def fit(name: str, x: Sequence[float], y: Sequence[float]) -> Fitted | None:

@@ -9,7 +9,7 @@ from itertools import groupby
 from netstudy.analysis.fits import LAWS, Fitted, Parameter
 from netstudy.analysis.intervals import Interval
 from netstudy.analysis.metrics import Metric
-from netstudy.report.numbers import significant_text
+from netstudy.report.numbers import listed, significant_text
 from netstudy.report.refs import Name, Number, say
 from netstudy.report.tables import Group, Table, Value, numeric_level
 from netstudy.wire import Treatment
@@ -52,7 +52,22 @@ class SeriesFit:
     def text(self) -> str:
         """The law with its parameters and their 95 % intervals, as a sentence."""
         who = f"{self.series}: " if self.series else ""
-        return f"{who}{self.fitted.law.name} fit: {', '.join(map(_words, self.shown()))}."
+        fit = f"{who}{self.fitted.law.name} fit: {', '.join(map(_words, self.shown()))}."
+        return " ".join([fit, *self.doubts()])
+
+    @property
+    def where(self) -> str:
+        """The levels of its panel, and its line."""
+        held = [f"{name}={level}" for name, level in self.held.items()]
+        return ", ".join([*held, *([self.series] if self.series else [])])
+
+    def doubts(self) -> list[str]:
+        """That its points do not follow the law, where parameters tell so."""
+        names = self.fitted.meaningless
+        if not names:
+            return []
+        text = f"{listed(names)} below zero mean{'s' * (len(names) == 1)} nothing"
+        return [f"{text[0].upper()}{text[1:]}: the points do not follow this law."]
 
 
 def _shown(one: Parameter, unit: str, scale: float | None) -> Shown:
@@ -115,11 +130,20 @@ def fits_tables(found: Sequence[SeriesFit], title: str, key: str) -> Iterator[Ta
             groups,
             tuple(_row(one, held, has_series=has_series) for one in rows),
             stub=max(1, len(held) + has_series),
+            notes=tuple(_notes(rows)),
         )
 
 
+def _notes(rows: Sequence[SeriesFit]) -> Iterator[str]:
+    """The doubts of the rows, each once with those it is of."""
+    doubts = {text: None for one in rows for text in one.doubts()}
+    for text in doubts:
+        own = [one for one in rows if text in one.doubts()]
+        yield f"{listed([one.where for one in own])}: {text}" if own != rows else text
+
+
 def _row(one: SeriesFit, held: Sequence[str], *, has_series: bool) -> tuple[Value, ...]:
-    where = ", ".join([*(f"{name}={one.held.get(name)}" for name in held), one.series])
+    where = one.where
     cells: list[Value] = [numeric_level(one.held.get(name), name) for name in held]
     if has_series:
         cells.append(Name(one.series))

@@ -16,7 +16,8 @@ from netstudy.report.prose.signals import sent_again
 from netstudy.report.prose.summary import summary
 from netstudy.report.prose.warn import warnings
 from netstudy.wire import Run, RunRecord
-from tests.report.results import from_text, study_text
+from tests.report import workloads
+from tests.report.results import from_text, results, study_text
 from tests.report.synthetic import from_samples, record, server_count
 
 SWITCHES = """
@@ -24,6 +25,7 @@ factors: {switch: [arista-7124s, nexus-5010], servers: [2, 4, 6, 8]}
 replicates: 5
 compare: {factor: switch, base: nexus-5010, noise: 2 %}
 """
+CONFORMANCE = Path(__file__).parents[2] / "studies" / "conformance"
 COUNTED = {"ring_drops", "loss_probes", "loss_probe_recoveries", "pauses_sent"}
 """Counters of hosts."""
 
@@ -176,6 +178,27 @@ def test_a_percentile_that_waits_is_of_cells(again: tuple[int, ...], told: str) 
         for one in again
     ]
     assert str(sent_again(waits)) == told
+
+
+@pytest.mark.parametrize(("has_gap", "cells"), [(True, 3), (False, 0)])
+def test_only_requests_that_stand_apart_wait_for_something(
+    tmp_path: Path, *, has_gap: bool, cells: int
+) -> None:
+    """Behind a queue that grows some requests take as long, and there is no gap before them."""
+
+    def maker(planned: Run) -> RunRecord:
+        made = workloads.record(planned)
+        share = np.arange(2000) / 2000
+        waits = 210 * (share >= 0.95) if has_gap else 210 * share**4
+        times = ((1 + waits) * 1e6).astype(np.int64)
+        samples = made.samples.model_copy(update={"request": (workloads.histogram(times),)})
+        return made.model_copy(update={"samples": samples})
+
+    result = analyse(results(tmp_path, CONFORMANCE / "request-star.yaml", maker=maker))
+    waits = [one for panel in result.cases[0].panels for one in panel.causes.long_waits]
+    assert len(waits) == cells
+    told = [one for one in map(str, warnings(result)) if "above the median" in one]
+    assert bool(told) == has_gap
 
 
 def test_a_wait_with_a_timeout_is_the_timeouts_own(tmp_path: Path) -> None:

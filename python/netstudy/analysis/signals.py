@@ -20,6 +20,7 @@ import numpy as np
 from netstudy.analysis.cells import CellRow
 from netstudy.analysis.ideal import group_of
 from netstudy.analysis.layout import Panel
+from netstudy.analysis.metrics import Metric, Percentile
 from netstudy.analysis.samples import NS_PER_MS, Floats, dropped_at_ports
 from netstudy.analysis.workloads import WorkloadAnalysis
 from netstudy.analysis.workloads.signals import (
@@ -214,7 +215,8 @@ def _by_percentiles(
     cell: CellRow, workload: WorkloadAnalysis, min_rto_ms: float
 ) -> tuple[int | None, int, int] | None:
     """The same where samples do not tell of timeouts: the 99th percentile is about one minimum RTO
-    above the median, which is not beyond that itself, and the cell has no timeout at all."""
+    above the median, which is not beyond that itself, the samples about there are a hump, and the
+    cell has no timeout at all."""
     assert workload.tail is not None, "the caller has looked"
     middle, late = (cell.value(metric) for metric in workload.tail)
     if middle is None or late is None or cell.value(workload.timeouts) != 0:
@@ -223,8 +225,24 @@ def _by_percentiles(
     beyond = (late - middle) * a_unit
     if middle * a_unit > 1 or not NEAR[0] <= beyond < NEAR[1]:
         return None
+    if not _stands_apart(cell, workload.tail[1], min_rto_ms):
+        return None
     again = cell.value(workload.retransmissions)
     return None, 0, int(bool(again))
+
+
+def _stands_apart(cell: CellRow, late: Metric, min_rto_ms: float) -> bool:
+    """Whether fewer samples lie in front of the hump than in it: a queue that grows, as where more
+    is asked for than is served, has long times and no hump."""
+    assert isinstance(late.reading, Percentile), "the tail of a workload is a percentile"
+    times = late.reading.quantity.of(cell.runs)
+    if times is None:
+        return False
+    quick, a_rto = times.quantile(0.1), min_rto_ms / _MS_PER[late.unit]
+    front, begin, end = (
+        times.above(quick + share * a_rto) for share in (NEAR[0] / 2, NEAR[0], NEAR[1])
+    )
+    return front - begin < begin - end
 
 
 def unexplained(found: Sequence[LongWaits]) -> Iterator[LongWaits]:

@@ -156,6 +156,19 @@ def test_a_full_line_is_used_by_a_hundred_per_cent() -> None:
     assert value(record, "client.utilisation_pct") == pytest.approx(100.0, abs=1e-3)
 
 
+def test_the_interval_of_a_share_of_the_line_ends_at_the_whole_of_it() -> None:
+    """2.5 GB in 2 s are all of 10 Gbit/s; a run that sends less makes the interval wide."""
+    runs = [
+        RunSample(PLANNED, counted(ports={"client": interface(sent=sent)}))
+        for sent in (2_450_000_000, 2_300_000_000)
+    ]
+    estimate = node_metric("client.send_utilisation_pct").reading.estimate(runs)
+    assert estimate is not None
+    assert estimate.interval is not None
+    assert estimate.interval.high == 100.0
+    assert 0 < estimate.interval.low < 95
+
+
 def test_the_link_is_as_full_as_its_fullest_direction_as_the_switch_counted_it() -> None:
     """A frame of 1,518 bytes has 20 more on the wire, preamble and gap. What hosts handed over is
     not asked for."""

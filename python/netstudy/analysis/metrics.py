@@ -107,7 +107,7 @@ class Share(RatioOfSums):
         if found is None:
             return None
         counted = _percent(wilson(found.value / 100, sum(float(pair[1].sum()) for pair in pairs)))
-        bounds = wider(counted, _within(found.interval))
+        bounds = wider(counted, within_percents(found.interval))
         return replace(found, bounds=bounds, from_samples=bounds is counted)
 
 
@@ -122,7 +122,8 @@ def _not_below(floor: float, found: Interval | None, of: Distribution) -> Interv
     return Interval(max(floor, found.low), found.high)
 
 
-def _within(found: Interval | None) -> Interval | None:
+def within_percents(found: Interval | None) -> Interval | None:
+    """An interval of a share in percent, cut at 0 and 100."""
     return None if found is None else Interval(max(0.0, found.low), min(100.0, found.high))
 
 

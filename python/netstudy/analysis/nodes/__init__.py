@@ -18,7 +18,7 @@ import numpy as np
 
 from netstudy.analysis.distribution import raw
 from netstudy.analysis.intervals import Estimate, over_runs
-from netstudy.analysis.metrics import SOCKETS, Metric, RatioOfSums, Reading
+from netstudy.analysis.metrics import SOCKETS, Metric, RatioOfSums, Reading, within_percents
 from netstudy.analysis.nodes.formulas import FORMULAS, Formula, Fraction, Rule
 from netstudy.analysis.nodes.goodput import goodput, goodput_by_second
 from netstudy.analysis.nodes.growth import Growth, between_samples, over_phase, overruns
@@ -149,7 +149,11 @@ def _formula_of(name: MetricName) -> Formula:
 def _reading(name: MetricName, formula: Formula) -> Reading:
     statistic = _statistic_of(name)
     if statistic is None:
-        return _OverPhase(partial(_terms, name, formula), partial(_terms_of_cell, name, formula))
+        return _OverPhase(
+            partial(_terms, name, formula),
+            partial(_terms_of_cell, name, formula),
+            is_share=formula.unit == "%",
+        )
 
     def values(run: RunSample) -> Floats | None:
         found = course(run, name.text)
@@ -165,9 +169,17 @@ class _OverPhase(RatioOfSums):
     put together at once, where all were read at the edges of the phase."""
 
     of_cell: Callable[[Sequence[RunSample]], list[Terms] | None]
+    is_share: bool
+    """Whether no true value lies outside 0 to 100 %."""
 
     def estimate(self, runs: Sequence[RunSample]) -> Estimate | None:
         """See RatioOfSums.estimate."""
+        estimate = self._of_runs(runs)
+        if estimate is None or not self.is_share or not 0 <= estimate.value <= 100:
+            return estimate
+        return replace(estimate, bounds=within_percents(estimate.interval))
+
+    def _of_runs(self, runs: Sequence[RunSample]) -> Estimate | None:
         found = self.of_cell(runs) if len(runs) > 1 else None
         if found is None:
             return super().estimate(runs)

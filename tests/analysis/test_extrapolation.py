@@ -7,14 +7,16 @@ from typing import Any
 
 import pytest
 
+from netstudy.analysis.cells import CellRow
 from netstudy.analysis.conclusions import Loss, TradeOff
 from netstudy.analysis.extrapolation import Extrapolated
 from netstudy.analysis.line_rates import capacity, carrying_bps
 from netstudy.analysis.nodes import node_metric
 from netstudy.analysis.study_result import StudyResult, analyse
+from netstudy.analysis.workloads import WorkloadAnalysis
 from netstudy.analysis.workloads.transfer import GOODPUT
 from netstudy.report.conclusion_tables import conclusion_tables
-from netstudy.study import load
+from netstudy.study import Study, load
 from netstudy.wire import Run
 from tests.report.loaded import Load, concluding, told
 from tests.report.results import from_text
@@ -69,19 +71,10 @@ def test_at_a_port_frames_count_without_preamble_and_gap(tmp_path: Path) -> None
     assert capacity(study, result.cells.workload, row, node_metric("server.cpu_pct")) is None
 
 
-@pytest.mark.parametrize(
-    ("clients", "servers", "direction", "mbps"),
-    [
-        (4, 1, "get", 5_000),
-        (1, 4, "get", 10_000),
-        (1, 4, "put", 10_000),
-        (4, 4, "get", None),
-        (4, 1, "both", None),
-    ],
-)
-def test_a_link_carries_all_of_it_where_one_host_is_at_its_end(
-    clients: int, servers: int, direction: str, mbps: int | None, tmp_path: Path
-) -> None:
+def between(
+    folder: Path, clients: int, servers: int, direction: str
+) -> tuple[Study, WorkloadAnalysis, CellRow]:
+    """Clients at 10 Gbit/s and servers at 5, of which nothing was measured."""
     text = f"""
 study: carried
 question: Which link carries all of it?
@@ -98,9 +91,40 @@ workload:
   transfer: {{direction: "${{direction}}"}}
 procedure: {{measure: 2 s}}
 """
-    cells = analyse(from_text(tmp_path, text, lambda _: None)).cells
-    found = carrying_bps(load(tmp_path), cells.workload, cells.rows[0], GOODPUT)
+    cells = analyse(from_text(folder, text, lambda _: None)).cells
+    return load(folder), cells.workload, cells.rows[0]
+
+
+@pytest.mark.parametrize(
+    ("clients", "servers", "direction", "mbps"),
+    [
+        (4, 1, "get", 5_000),
+        (1, 4, "get", 10_000),
+        (1, 4, "put", 10_000),
+        (4, 4, "get", None),
+        (4, 1, "both", None),
+    ],
+)
+def test_a_link_carries_all_of_it_where_one_host_is_at_its_end(
+    clients: int, servers: int, direction: str, mbps: int | None, tmp_path: Path
+) -> None:
+    found = carrying_bps(*between(tmp_path, clients, servers, direction), GOODPUT)
     assert found == (None if mbps is None else mbps * 1_000_000)
+
+
+@pytest.mark.parametrize(
+    ("direction", "mbps", "counted"),
+    [
+        ("put", 5_000, "payload of full frames"),
+        ("both", 10_000, "payload of full frames, both directions"),
+    ],
+)
+def test_a_link_carries_bytes_of_both_directions_at_once(
+    direction: str, mbps: int, counted: str, tmp_path: Path
+) -> None:
+    found = capacity(*between(tmp_path, 4, 1, direction), GOODPUT)
+    assert found is not None
+    assert (found.line_bps, found.counted) == (mbps * 1_000_000, counted)
 
 
 def test_clients_that_take_nothing_are_no_basis(tmp_path: Path) -> None:

@@ -105,12 +105,16 @@ def capacity(
     study: Study, workload: WorkloadAnalysis, row: CellRow, metric: Metric
 ) -> Capacity | None:
     """What the link that a metric of throughput is held against carries: of application bytes, that
-    of the host which listens. None where there is no such link."""
+    of the host which listens, in both directions where bytes go both ways. None where there is no
+    such link."""
     run, network = row.planned[0], row.planned[0].network
     if workload.bounded is not None and metric.name == workload.bounded.name and network.nodes:
         server = run.workload.roles.server[0]
         share = framing(network, (*run.workload.roles.client, server), server).share
-        return Capacity(_access_bps(run, "server"), share, "payload of full frames")
+        counted = "payload of full frames"
+        if len(run.workload.sending) > 1:
+            counted += ", both directions"
+        return Capacity(_access_bps(run, "server"), share, counted)
     if "." not in metric.name or not is_line_rate(name := split_metric(metric.name)):
         return None
     rate = line_bps(study, row, name)
@@ -141,12 +145,14 @@ def _is_one_host(run: Run, role: Role) -> bool:
 
 
 def _access_bps(run: Run, role: Role) -> int:
-    """The rate of the link of the first endpoint with a role, in the direction of its data."""
+    """The rate of the link of the first endpoint with a role, in the direction of its data; of both
+    directions together where bytes go both ways."""
     endpoint = _endpoints(run, role)[0]
     host, link = host_of(run.network, endpoint)[0], access_links(run.network, endpoint)[0]
     here, there = (link.a, link.b) if link.a.node == host else (link.b, link.a)
-    port = here if role in run.workload.sending else there
-    return port.rate_bps
+    if len(run.workload.sending) > 1:
+        return here.rate_bps + there.rate_bps
+    return (here if role in run.workload.sending else there).rate_bps
 
 
 def _endpoints(run: Run, role: Role) -> tuple[str, ...]:

@@ -91,8 +91,14 @@ cases:
   many: {factors: {servers: [2, 8], switch: [arista-7124s, nexus-5010]}}
 """
     text = study_text(cases, switch='"${switch}"', servers='"${servers}"')
-    rows = list(csv.DictReader(io.StringIO(to_csv(analyse(from_text(tmp_path, text)).cells))))
+    cells = analyse(from_text(tmp_path, text)).cells
+    rows = list(csv.DictReader(io.StringIO(to_csv(cells))))
     by_cell = {(row["switch"], row["servers"]): row["cases"] for row in rows}
     assert set(by_cell["nexus-5010", "2"].split()) == {"few", "many"}
     assert by_cell["arista-7124s", "8"] == "many"
     assert len(rows) == 5
+    head, _, *lines = to_markdown(cells).splitlines()
+    assert head.startswith("| cases | servers | switch | ")
+    assert [line.split(" | ")[0].removeprefix("| ") for line in lines] == [
+        row["cases"] for row in rows
+    ]

@@ -350,7 +350,7 @@ MeasuringTime = Annotated[int | Ref, Typed(Quantity(DURATION, parse_duration, 1,
 """nanoseconds, at least one and a day at most."""
 ProcessorShare = Annotated[float | Ref, Typed(Quantity(PERCENT, parse_processor_share, least=1))]
 """percent of one CPU, as precise as a kernel can impose it: at least 1, in whole thousandths."""
-PercentValue = Annotated[float, Typed(Quantity(PERCENT, parse_percent), refs=False)]
+PercentValue = Annotated[float, Typed(Quantity(PERCENT, parse_percent, 0, 100), refs=False)]
 ScaleValue = Annotated[Fraction, Typed(Scale(), refs=False)]
 MtuSize = Annotated[int | Ref, Typed(Mtu())]
 Count = Annotated[int | Ref, Typed(Whole(1))]

@@ -138,13 +138,16 @@ def to_markdown(table: CellTable) -> str:
     not name."""
     metrics = _named(table)
     values = [metric.name for metric in metrics]
-    groups = tuple(map(Group, (*_factor_columns(table, values), *values)))
+    cases = _cases(table)
+    groups = tuple(map(Group, (*cases, *_factor_columns(table, values), *values)))
     rows = tuple(
         (
+            *(Name(" ".join(row.cases)) for _ in cases),
             *(numeric_level(row.treatment.get(factor), factor) for factor in table.factors),
             *(cell_number(row, metric) for metric in metrics),
         )
         for row in table.rows
     )
     title = say("Cells of {study}", study=Name(table.study))
-    return pipe_table(Table("cells", title, groups, rows, stub=len(table.factors))) + "\n"
+    stub = len(cases) + len(table.factors)
+    return pipe_table(Table("cells", title, groups, rows, stub=stub)) + "\n"

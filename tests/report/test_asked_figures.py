@@ -100,6 +100,26 @@ def test_laws_are_drawn_with_their_intervals_and_told(tmp_path: Path) -> None:
     assert "95 % CI" in str(figure.caption)
 
 
+def dashes_of_laws(found: Drawn) -> dict[str, Any]:
+    (dash,) = (
+        layer["encoding"]["strokeDash"]
+        for layer in found.spec(charts.WIDE)["layer"]
+        if layer["encoding"].get("strokeDash", {}).get("field") == "law"
+    )
+    return dict(dash)
+
+
+def test_laws_of_one_line_differ_in_their_dashes_and_are_named(tmp_path: Path) -> None:
+    along = "{x: servers, y: completion_ms_mean, fit:"
+    _, several = only(drawn(tmp_path, f"{along} [linear, usl, amdahl]}}"))
+    dash = dashes_of_laws(several)
+    assert dash["scale"]["domain"] == ["linear", "USL", "Amdahl"]
+    assert len(set(map(tuple, dash["scale"]["range"]))) == 3
+    assert dash["legend"] is not None
+    _, alone = only(drawn(tmp_path, f"{along} usl}}"))
+    assert dashes_of_laws(alone)["legend"] is None
+
+
 def test_a_law_that_the_points_do_not_follow_is_told(tmp_path: Path) -> None:
     """Goodput grows with the servers by more than in proportion."""
     text = study_text(

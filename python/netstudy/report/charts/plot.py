@@ -19,6 +19,7 @@ from netstudy.report.charts.facets import Facets, faceted
 from netstudy.report.charts.style import (
     FAINT,
     INK,
+    LAW_DASHES,
     NUMBERS,
     PAPER,
     Row,
@@ -291,11 +292,15 @@ class Drawn:
             yield {"transform": only("ideal"), "mark": line, "encoding": along}
         if self.fits:
             detail = {"field": "law", "type": "nominal"}
+            laws = [str(law) for law in dict.fromkeys(row["law"] for row in self.fits)]
+            dashes = {"domain": laws, "range": [*LAW_DASHES[: len(laws)]]}
+            apart = {"title": None, "symbolType": "stroke", "symbolSize": 900}
+            dash = {**detail, "scale": dashes, "legend": apart if len(laws) > 1 else None}
             area = {"type": "area", "opacity": 0.15, "clip": True}
             shaded = {**span, "color": ink, "detail": detail}
             yield {"transform": only("fit"), "mark": area, "encoding": shaded}
             line = {"type": "line", "strokeWidth": 1, "clip": True}
-            along = {"x": x, "y": y, "color": ink, "detail": detail}
+            along = {"x": x, "y": y, "color": ink, "strokeDash": dash}
             yield {"transform": only("fit"), "mark": line, "encoding": along}
 
     # ---- names at the ends of lines

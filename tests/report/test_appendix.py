@@ -17,7 +17,7 @@ from tests.report.results import from_text, results, study_text
 
 @pytest.fixture(scope="module")
 def added(incast: Folder) -> Appendix:
-    return appendix(incast, incast.plan().runs, {}, INCAST.metrics)
+    return appendix(incast, incast.plan(), incast.plan().runs, {}, INCAST.metrics)
 
 
 def rows(table: Table) -> dict[str, list[str]]:
@@ -53,7 +53,9 @@ def test_settings_of_a_tcp_are_those_in_effect(tmp_path: Path) -> None:
     text = text.replace(host, f'{host}tcp: {{congestion_control: "${{control}}"}}, ')
     text = text.replace("client: {profile: ucs-c200-rhel54}", "client: host-10g")
     folder = from_text(tmp_path, text)
-    hosts = rows(appendix(folder, folder.plan().runs, {}, INCAST.metrics).configuration[1])
+    hosts = rows(
+        appendix(folder, folder.plan(), folder.plan().runs, {}, INCAST.metrics).configuration[1]
+    )
     assert hosts["tcp.recovery"] == ["prr", "fack"]
     assert hosts["tcp.rack"] == hosts["tcp.tail_loss_probe"] == ["yes", "—"]
     assert set(hosts["tcp.ecn"][1].split(" or ")) == {"no", "yes"}
@@ -126,7 +128,7 @@ def test_profiles_of_interfaces_are_told_and_what_has_no_profile_is_not_missed(
     for name in ("mine", "host-card"):
         (folder.path / "hardware").mkdir(exist_ok=True)
         (folder.path / "hardware" / f"{name}.yaml").write_text(CARD.format(name=name))
-    found = appendix(folder, folder.plan().runs, {}, INCAST.metrics)
+    found = appendix(folder, folder.plan(), folder.plan().runs, {}, INCAST.metrics)
     assert found.missing_profiles == ()
     names = [table.id.removeprefix("profile-") for table in found.profiles]
     assert names == ["ucs-c200-rhel54", "linux-2.6.18", "rfc", "host-card", "osa-express2", "mine"]
@@ -149,14 +151,14 @@ def test_the_command_repeats_what_was_asked_for(tmp_path: Path) -> None:
     mine.parent.mkdir()
     mine.write_text(study_text("factors:\n  servers: [1, 2, 4]\n", servers='"${servers}"'))
     folder = results(tmp_path, mine, only=["servers=1,2"], overrides={"replicates": "2"})
-    assert appendix(folder, folder.plan().runs, {}, INCAST.metrics).commands[0] == (
+    assert appendix(folder, folder.plan(), folder.plan().runs, {}, INCAST.metrics).commands[0] == (
         f"netstudy run '{mine}' --testbed=sim --seed=1 --only=servers=1,2 --set=replicates=2"
     )
 
 
 def test_the_command_asks_for_the_short_form_that_was_asked_for(tmp_path: Path) -> None:
     folder = results(tmp_path, quick=True)
-    assert appendix(folder, folder.plan().runs, {}, INCAST.metrics).commands[0] == (
+    assert appendix(folder, folder.plan(), folder.plan().runs, {}, INCAST.metrics).commands[0] == (
         f"netstudy run {folder.invocation().study} --testbed=sim --seed=1 --quick"
         " '--only=configuration=4 MB'"
     )

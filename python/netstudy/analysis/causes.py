@@ -26,7 +26,14 @@ from netstudy.analysis.cells import CellRow
 from netstudy.analysis.intervals import Interval
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.metrics import Metric
-from netstudy.analysis.rank import MIN_PAIRS, RankCorrelation, rank_correlation, rho
+from netstudy.analysis.rank import (
+    MIN_PAIRS,
+    RankCorrelation,
+    rank_correlation,
+    rho,
+    rho_of,
+    standard_ranks,
+)
 from netstudy.analysis.ratio import holm
 from netstudy.analysis.samples import Floats, RunSample
 from netstudy.analysis.signals import LongWaits, Signals, least_rto_ms, long_waits, signals
@@ -218,14 +225,24 @@ def _inside_cells(step: Step, cells: Sequence[CellRow], *, single: bool) -> Link
 def _between_samples(cell: CellRow, cause: Metric, effect: Metric) -> float | None:
     """Mean over the runs of rho between the samples of a run."""
     each = [
-        value
+        rho_of(x, y)
         for run in cell.runs
-        if (x := _entries(cause, run)) is not None
-        and (y := _entries(effect, run)) is not None
+        if (x := _ranked(cause, run)) is not None
+        and (y := _ranked(effect, run)) is not None
         and x.size == y.size
-        and (value := rho(x, y)) is not None
     ]
     return float(np.mean(each)) if each else None
+
+
+def _ranked(metric: Metric, run: RunSample) -> Floats | None:
+    """The standard ranks of single samples, which several links share; None where they are all the
+    same, or only the run's total is known."""
+
+    def find() -> Floats | None:
+        found = _entries(metric, run)
+        return None if found is None else standard_ranks(found)
+
+    return run.kept(("standard ranks", metric.name), find)
 
 
 def _between_runs(cell: CellRow, cause: Metric, effect: Metric) -> float | None:

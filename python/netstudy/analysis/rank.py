@@ -40,12 +40,19 @@ def ranks(values: Floats) -> Floats:
 
 def rho(x: Floats, y: Floats) -> float | None:
     """Spearman's rho; None when a side is constant."""
-    a, b = _standard(ranks(x)), _standard(ranks(y))
-    return None if a is None or b is None else float(np.clip(a @ b, -1.0, 1.0))
+    a, b = standard_ranks(x), standard_ranks(y)
+    return None if a is None or b is None else rho_of(a, b)
 
 
-def _standard(values: Floats) -> Floats | None:
-    centred = values - values.mean()
+def rho_of(a: Floats, b: Floats) -> float:
+    """Spearman's rho from the standard ranks of both sides."""
+    return float(np.clip(a @ b, -1.0, 1.0))
+
+
+def standard_ranks(values: Floats) -> Floats | None:
+    """Ranks about zero, of length one; None of a constant."""
+    ranked = ranks(values)
+    centred = ranked - ranked.mean()
     length = math.sqrt(float(centred @ centred))
     return centred / length if length > 0 else None
 
@@ -58,11 +65,12 @@ def rank_correlation(
     if len(both) < MIN_PAIRS:
         return RankCorrelation(len(both), None, None, None)
     left, right = np.array(both, dtype=np.float64).T
-    value = rho(left, right)
-    if value is None:
+    a, b = standard_ranks(left), standard_ranks(right)
+    if a is None or b is None:
         return RankCorrelation(len(both), None, None, None)
+    value = rho_of(a, b)
     tested = test and len(both) >= MIN_TESTED
-    p = _permutation_p(ranks(left), ranks(right), value) if tested else None
+    p = _permutation_p(a, b, value) if tested else None
     return RankCorrelation(len(both), value, _interval(value, len(both)), p)
 
 
@@ -75,12 +83,10 @@ def _interval(value: float, n: int) -> Interval | None:
     return Interval(math.tanh(z - half), math.tanh(z + half))
 
 
-def _permutation_p(x: Floats, y: Floats, value: float) -> float:
-    """Share of random pairings at least as correlated, including the observed one."""
+def _permutation_p(a: Floats, b: Floats, value: float) -> float:
+    """Share of random pairings of standard ranks at least as correlated, including the observed
+    one."""
     rng = np.random.default_rng(SEED)
-    a, b = _standard(x), _standard(y)
-    assert a is not None, "a constant side has no correlation to test"
-    assert b is not None, "a constant side has no correlation to test"
     shuffled = rng.permuted(np.tile(b, (PERMUTATIONS, 1)), axis=1)
     reached = np.abs(shuffled @ a) >= abs(value) - 1e-12
     return float(1 + reached.sum()) / (PERMUTATIONS + 1)

@@ -31,7 +31,7 @@ from netstudy.report.refs import Name, say
 from netstudy.report.tables import Group, Table, Value
 from netstudy.study.references import concrete, resolve
 from netstudy.units import format_rate, format_size
-from netstudy.wire import Run
+from netstudy.wire import Plan, Run
 
 if TYPE_CHECKING:
     from netstudy.store import Folder, Invocation
@@ -68,12 +68,14 @@ class Appendix:
 
 def appendix(
     folder: Folder,
+    plan: Plan,
     runs: Sequence[Run],
     made_on: MadeOn,
     metrics: Sequence[Metric],
     nodes: Sequence[NodesAlike] = (),
 ) -> Appendix:
-    """Reads the folder's invocation and environment; `runs` is its plan in the order of levels.
+    """Reads the folder's invocation and environment; `runs` is one of each cell of its plan, in the
+    order of levels.
 
     `made_on` and `nodes` are the environments of the runs and of each node, from the records.
     """
@@ -87,7 +89,7 @@ def appendix(
         nodes=tuple(captured),
         missing_nodes=tuple(missing_nodes),
         commands=_commands(folder),
-        hashes=_hashes(folder),
+        hashes=_hashes(folder, plan),
         metrics=metrics_table(metrics),
     )
 
@@ -357,12 +359,12 @@ def _options(invocation: Invocation) -> list[str]:
     ]
 
 
-def _hashes(folder: Folder) -> Table:
+def _hashes(folder: Folder, plan: Plan) -> Table:
     """SHA-256 of the study and the plan, and of all records in the order of the plan."""
     digests = {name: (folder.path / name).read_bytes() for name in FOLDER_FILES}
     rows = [(Name(name), _digest(content)) for name, content in digests.items()]
     records = hashlib.sha256()
-    for text in folder.record_texts():
+    for text in folder.record_texts(plan.runs):
         records.update(text)
     rows.append((Name("run records, in plan order"), Name(records.hexdigest(), code=True)))
     groups = (Group("what"), Group("SHA-256"))

@@ -203,9 +203,10 @@ def document(
     they have been made already."""
     if cases is None:
         cases = case_sections(result)
-    runs = [run for cell in result.cells.rows for run in cell.planned]
+    # The replicates of a cell differ in their seeds alone.
+    runs = [cell.planned[0] for cell in result.cells.rows]
     metrics, testbed = (*result.cells.metrics, *result.cells.asked), result.testbed
-    added = appendix(folder, runs, testbed.environment, metrics, testbed.nodes)
+    added = appendix(folder, result.plan, runs, testbed.environment, metrics, testbed.nodes)
     page = page_of(result.cells.workload)
     return Document(
         study=result.study,

@@ -160,9 +160,9 @@ class Folder:
             return ()
         return self._parsed(f"{RUNS}/{run}.json", RunRecord.model_validate_json).series
 
-    def record_texts(self) -> Iterator[bytes]:
-        """The text of the records, in the plan's order."""
-        return (self._read(f"{RUNS}/{run.id}.json") for run in self.plan().runs if self._has(run))
+    def record_texts(self, runs: Iterable[Run]) -> Iterator[bytes]:
+        """The text of the records of these runs, in their order; missing ones are left out."""
+        return (self._read(f"{RUNS}/{run.id}.json") for run in runs if self._has(run))
 
     def missing(self, runs: Iterable[Run] | None = None) -> list[Run]:
         """The missing ones of these runs, or of all: those without a record, in the plan's order.

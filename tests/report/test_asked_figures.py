@@ -134,6 +134,25 @@ def test_a_law_that_the_points_do_not_follow_is_told(tmp_path: Path) -> None:
     assert told in str(figure.caption)
 
 
+def test_a_fit_tells_where_it_misses_most(tmp_path: Path) -> None:
+    """Times of 15, 25 and 45 ms are on a line, the last is 15 ms above it: least squares by hand;
+    the runs scatter by hundredths."""
+    times = {1: 15.0, 2: 25.0, 4: 45.0, 8: 100.0}
+    text = study_text(
+        "factors: {servers: [1, 2, 4, 8]}\nreplicates: 3\n"
+        "figures: [{kind: lines, x: servers, y: completion_ms_mean, fit: linear}]\n",
+        servers='"${servers}"',
+    )
+    made = from_text(tmp_path, text, records(lambda servers: times[servers]))
+    figure, _ = only(document(made, analyse(made)))
+    slope = sum((x - 3.75) * (y - 46.25) for x, y in times.items()) / 28.75
+    error = 100 * ((46.25 + slope * (1 - 3.75)) / 15 - 1)
+    told = re.search(r"; largest error −([\d.]+) %, at (\d)\.", str(figure.caption))
+    assert told is not None
+    assert told[2] == "1"
+    assert -float(told[1]) == pytest.approx(error, abs=0.5)
+
+
 def test_ideal_growth_starts_at_the_first_point(tmp_path: Path) -> None:
     _, found = only(drawn(tmp_path, "{x: servers, y: goodput_mbps, ideal: linear}"))
     first = min(found.points, key=lambda row: row["x"])
@@ -268,7 +287,7 @@ def test_many_fits_are_a_table_and_log_axes_stay_in_panels(tmp_path: Path) -> No
     assert "fit" not in str(figure.caption)
     (table,) = doc.cases[0].drawn.tables
     heads = [group.heading for group in table.groups]
-    assert heads == ["servers", "line", "latency", "bandwidth"]
+    assert heads == ["servers", "line", "latency", "bandwidth", "Error"]
     values = {(str(row[0]), str(row[1])): str(row[4]) for row in table.rows}
     assert len(values) == 4
     mbps = float(values["2", "arista-7124s"].replace(",", ""))

@@ -94,6 +94,10 @@ class Fitted:
     low: Floats | None
     high: Floats | None
 
+    def value(self, x: float) -> float:
+        """What the law says at a place along x."""
+        return float(self.law.of(np.array(x), *(one.value for one in self.parameters)))
+
     @property
     def meaningless(self) -> tuple[str, ...]:
         """Parameters that are below zero, their whole interval included, and mean nothing there:

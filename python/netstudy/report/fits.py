@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -11,7 +11,7 @@ from netstudy.analysis.intervals import Interval
 from netstudy.analysis.metrics import Metric
 from netstudy.report.numbers import listed, significant_text
 from netstudy.report.refs import Name, Number, say
-from netstudy.report.tables import Group, Table, Value, numeric_level
+from netstudy.report.tables import Group, Table, Value, bare_percent, numeric_level
 from netstudy.wire import Treatment
 
 SECONDS = {"s": 1.0, "ms": 1e-3, "µs": 1e-6}
@@ -42,6 +42,8 @@ class SeriesFit:
     series: str
     metric: Metric
     fitted: Fitted
+    errors_pct: Mapping[str, float]
+    """The law less the cell's value, in percent of the value, by the cell's level along x."""
 
     def shown(self) -> list[Shown]:
         """Its parameters."""
@@ -52,8 +54,20 @@ class SeriesFit:
     def text(self) -> str:
         """The law with its parameters and their 95 % intervals, as a sentence."""
         who = f"{self.series}: " if self.series else ""
-        fit = f"{who}{self.fitted.law.name} fit: {', '.join(map(_words, self.shown()))}."
-        return " ".join([fit, *self.doubts()])
+        fit = f"{who}{self.fitted.law.name} fit: {', '.join(map(_words, self.shown()))}"
+        error = f"largest error {self.error().text} %, at {self.furthest}."
+        return " ".join([f"{fit}; {error}", *self.doubts()])
+
+    @property
+    def furthest(self) -> str:
+        """The level at which the law is furthest from what was measured."""
+        return max(self.errors_pct, key=lambda level: abs(self.errors_pct[level]))
+
+    def error(self) -> Number:
+        """The largest error in percent of what was measured, below zero where the law is lower."""
+        source = f"{self.fitted.law.name} less the cell's value, in % of it, {self.metric.name}"
+        where = f", {self.where}" if self.where else ""
+        return bare_percent(self.errors_pct[self.furthest], f"{source}{where}")
 
     @property
     def where(self) -> str:
@@ -123,6 +137,7 @@ def fits_tables(found: Sequence[SeriesFit], title: str, key: str) -> Iterator[Ta
                 Group(one.name, one.unit, columns=("value", "95 % interval"))
                 for one in rows[0].shown()
             ),
+            Group("Error", "%", columns=("largest", "at")),
         )
         yield Table(
             f"{key}-{law.name.lower().split(' ')[0]}",
@@ -151,7 +166,7 @@ def _row(one: SeriesFit, held: Sequence[str], *, has_series: bool) -> tuple[Valu
         source = f"{shown.name} of {one.fitted.law.name}, {one.metric.name}, {where}"
         cells.append(Number(shown.value, significant_text(shown.value, _DIGITS), source))
         cells.append(_interval(shown.interval, source))
-    return tuple(cells)
+    return (*cells, one.error(), Name(one.furthest))
 
 
 def _interval(found: Interval | None, source: str) -> Number | None:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from netstudy.analysis.cells import CellRow, CellTable
-from netstudy.analysis.fits import LAWS, fit
+from netstudy.analysis.fits import LAWS, Fitted, fit
 from netstudy.analysis.line_rates import line_bps
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.named import metric_named
@@ -313,13 +313,25 @@ class Asked:
             ]
             found = fit(law, *zip(*pairs, strict=True)) if pairs else None
             if found is not None:
-                yield SeriesFit(held, name, metric, found)
+                yield SeriesFit(held, name, metric, found, self._errors_pct(found, metric, cells))
                 continue
             who = f"{name}: " if name else ""
             told.append(
                 f"{who}no fit of {LAWS[law].name}: the points along {self.figure.x} are too few, "
                 "or do not determine it."
             )
+
+    def _errors_pct(
+        self, found: Fitted, metric: Metric, cells: Sequence[CellRow]
+    ) -> dict[str, float]:
+        """The largest error of a law at each level along x, in percent of what was measured."""
+        errors: dict[str, float] = {}
+        for cell in cells:
+            level, value = cell.treatment[self.figure.x or ""], cell.value(metric)
+            if value:
+                error = 100 * (found.value(self._x_values[level]) / value - 1)
+                errors[level_text(level)] = max(errors.get(level_text(level), 0.0), error, key=abs)
+        return errors
 
     def _ideal(self, name: str, metric: Metric, cells: Sequence[CellRow]) -> Iterator[Row]:
         """Growth in proportion to x, from the first point on."""

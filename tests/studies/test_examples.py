@@ -50,8 +50,8 @@ def test_the_study_to_start_from_with_this_kernel_decides(tmp_path: Path) -> Non
 
 
 def call(folder: Path, *command: str | Path, repeats: int = 0) -> Any:
-    """What a verb says as data. Runs that the machine disturbed, since its processor time went to
-    other machines, are repeated as the message tells, at most so often."""
+    """The JSON that a netstudy command prints. If the machine disturbed some of its runs, the
+    command is resumed, at most `repeats` times."""
     done = subprocess.run(
         [NETSTUDY, *command], cwd=folder, capture_output=True, text=True, check=False
     )

@@ -170,7 +170,7 @@ class _OverPhase(RatioOfSums):
 
     of_cell: Callable[[Sequence[RunSample]], list[Terms] | None]
     is_share: bool
-    """Whether no true value lies outside 0 to 100 %."""
+    """True for a share in percent: its interval is cut at 0 and 100."""
 
     def estimate(self, runs: Sequence[RunSample]) -> Estimate | None:
         """See RatioOfSums.estimate."""

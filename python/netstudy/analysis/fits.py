@@ -95,7 +95,7 @@ class Fitted:
     high: Floats | None
 
     def value(self, x: float) -> float:
-        """What the law says at a place along x."""
+        """The fitted law's y at this x."""
         return float(self.law.of(np.array(x), *(one.value for one in self.parameters)))
 
     @property

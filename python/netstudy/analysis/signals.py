@@ -18,6 +18,7 @@ from typing import Final
 import numpy as np
 
 from netstudy.analysis.cells import CellRow
+from netstudy.analysis.distribution import Distribution, Values
 from netstudy.analysis.ideal import group_of
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.metrics import Metric, Percentile
@@ -37,6 +38,8 @@ from netstudy.wire import Level, Run
 
 NEAR: Final = (0.8, 2.0)
 """In minimum RTOs: a wait between these bounds is about one of them."""
+_QUICK: Final = 0.1
+"""The quantile that stands for the samples which wait for nothing."""
 SHARE_TOLD_PCT: Final = 1.0
 """Fewer waits than that do not reach the 99th percentile."""
 
@@ -200,15 +203,22 @@ def _counted(
 
 
 def _hump(times: Floats, min_rto_ms: float) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """The samples about one minimum RTO above the quick ones; none where there is no hump of its
-    own, or where the quick ones take longer than that."""
-    quick = float(np.quantile(times, 0.1))
-    beyond = (times - quick) / min_rto_ms
+    """The samples about one minimum RTO above the quick ones; none without a hump there."""
+    ascending = Values(np.sort(times))
+    beyond = (times - ascending.quantile(_QUICK)) / min_rto_ms
     hump = (beyond >= NEAR[0]) & (beyond < NEAR[1])
-    between = (beyond >= NEAR[0] / 2) & (beyond < NEAR[0])
-    if quick > min_rto_ms or between.sum() >= hump.sum():
-        hump[:] = False
-    return hump
+    return hump if _has_hump(ascending, min_rto_ms) else np.zeros_like(hump)
+
+
+def _has_hump(times: Distribution, min_rto: float) -> bool:
+    """True if more samples take about one minimum RTO longer than the quick ones than take half as
+    long, and the quick ones themselves take less than that. A growing queue has long times too, but
+    no hump. `min_rto` is in the unit of the times."""
+    quick = times.quantile(_QUICK)
+    half, least, most = (
+        times.above(quick + share * min_rto) for share in (NEAR[0] / 2, NEAR[0], NEAR[1])
+    )
+    return quick <= min_rto and half - least < least - most
 
 
 def _by_percentiles(
@@ -225,24 +235,17 @@ def _by_percentiles(
     beyond = (late - middle) * a_unit
     if middle * a_unit > 1 or not NEAR[0] <= beyond < NEAR[1]:
         return None
-    if not _stands_apart(cell, workload.tail[1], min_rto_ms):
+    times = _samples(cell, workload.tail[1])
+    if times is None or not _has_hump(times, 1 / a_unit):
         return None
     again = cell.value(workload.retransmissions)
     return None, 0, int(bool(again))
 
 
-def _stands_apart(cell: CellRow, late: Metric, min_rto_ms: float) -> bool:
-    """Whether fewer samples lie in front of the hump than in it: a queue that grows, as where more
-    is asked for than is served, has long times and no hump."""
-    assert isinstance(late.reading, Percentile), "the tail of a workload is a percentile"
-    times = late.reading.quantity.of(cell.runs)
-    if times is None:
-        return False
-    quick, a_rto = times.quantile(0.1), min_rto_ms / _MS_PER[late.unit]
-    front, begin, end = (
-        times.above(quick + share * a_rto) for share in (NEAR[0] / 2, NEAR[0], NEAR[1])
-    )
-    return front - begin < begin - end
+def _samples(cell: CellRow, percentile: Metric) -> Distribution | None:
+    """The samples that a percentile is of."""
+    assert isinstance(percentile.reading, Percentile), "the tail of a workload is a percentile"
+    return percentile.reading.quantity.of(cell.runs)
 
 
 def unexplained(found: Sequence[LongWaits]) -> Iterator[LongWaits]:

@@ -56,7 +56,7 @@ class SeriesFit:
         who = f"{self.series}: " if self.series else ""
         fit = f"{who}{self.fitted.law.name} fit: {', '.join(map(_words, self.shown()))}"
         error = f"largest error {self.error().text} %, at {self.furthest}."
-        return " ".join([f"{fit}; {error}", *self.doubts()])
+        return f"{fit}; {error} {self.doubt}".rstrip()
 
     @property
     def furthest(self) -> str:
@@ -75,13 +75,14 @@ class SeriesFit:
         held = [f"{name}={level}" for name, level in self.held.items()]
         return ", ".join([*held, *([self.series] if self.series else [])])
 
-    def doubts(self) -> list[str]:
-        """That its points do not follow the law, where parameters tell so."""
+    @property
+    def doubt(self) -> str:
+        """A sentence that the points do not follow the law, if a parameter below zero shows it."""
         names = self.fitted.meaningless
         if not names:
-            return []
+            return ""
         text = f"{listed(names)} below zero mean{'s' * (len(names) == 1)} nothing"
-        return [f"{text[0].upper()}{text[1:]}: the points do not follow this law."]
+        return f"{text[0].upper()}{text[1:]}: the points do not follow this law."
 
 
 def _shown(one: Parameter, unit: str, scale: float | None) -> Shown:
@@ -150,11 +151,10 @@ def fits_tables(found: Sequence[SeriesFit], title: str, key: str) -> Iterator[Ta
 
 
 def _notes(rows: Sequence[SeriesFit]) -> Iterator[str]:
-    """The doubts of the rows, each once with those it is of."""
-    doubts = {text: None for one in rows for text in one.doubts()}
-    for text in doubts:
-        own = [one for one in rows if text in one.doubts()]
-        yield f"{listed([one.where for one in own])}: {text}" if own != rows else text
+    """Each doubt once, with the rows that it is about."""
+    for text in dict.fromkeys(one.doubt for one in rows if one.doubt):
+        own = [one.where for one in rows if one.doubt == text]
+        yield f"{listed(own)}: {text}" if len(own) < len(rows) else text
 
 
 def _row(one: SeriesFit, held: Sequence[str], *, has_series: bool) -> tuple[Value, ...]:

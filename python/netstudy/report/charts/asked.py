@@ -324,14 +324,13 @@ class Asked:
     def _errors_pct(
         self, found: Fitted, metric: Metric, cells: Sequence[CellRow]
     ) -> dict[str, float]:
-        """The largest error of a law at each level along x, in percent of what was measured."""
-        errors: dict[str, float] = {}
-        for cell in cells:
-            level, value = cell.treatment[self.figure.x or ""], cell.value(metric)
-            if value:
-                error = 100 * (found.value(self._x_values[level]) / value - 1)
-                errors[level_text(level)] = max(errors.get(level_text(level), 0.0), error, key=abs)
-        return errors
+        """The error of a law at each level along x, in percent of the measured value."""
+        levels = [(cell.treatment[self.figure.x or ""], cell.value(metric)) for cell in cells]
+        return {
+            level_text(level): 100 * (found.value(self._x_values[level]) / value - 1)
+            for level, value in levels
+            if value
+        }
 
     def _ideal(self, name: str, metric: Metric, cells: Sequence[CellRow]) -> Iterator[Row]:
         """Growth in proportion to x, from the first point on."""

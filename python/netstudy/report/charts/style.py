@@ -19,8 +19,8 @@ Row = Mapping[str, Any]
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """Okabe & Ito (2008), darkest first."""
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [4, 2, 1, 2], [1, 3])
-LAW_DASHES = ([1, 0], [6, 3], [8, 3, 2, 3], [12, 4])
-"""Of fitted laws: none is as an ideal's dots or a line rate's dashes."""
+LAW_DASHES = tuple(DASHES[k] for k in (0, 1, 3, 4))
+"""Of fitted laws; short dashes and dots are those of a line rate and of ideal growth."""
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "stroke")
 INK = "#222222"
 FAINT = "#666666"

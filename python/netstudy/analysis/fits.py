@@ -100,8 +100,8 @@ class Fitted:
 
     @property
     def meaningless(self) -> tuple[str, ...]:
-        """Parameters that are below zero, their whole interval included, and mean nothing there:
-        the points do not follow the law."""
+        """Parameters whose whole interval is below zero, where they have no meaning: the points do
+        not follow the law."""
         return tuple(
             one.name
             for one in self.parameters

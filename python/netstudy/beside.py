@@ -6,6 +6,7 @@ import json
 import multiprocessing
 import signal
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 
@@ -17,8 +18,9 @@ def beside(
     prepare: Callable[[], object], work: Work
 ) -> Iterator[Callable[[Sequence[str]], Callable[[], list[str]]]]:
     """Let a copy of this process carry out `prepare` while the block runs, and then `work` for the
-    pieces that the block hands over. What hands them over returns what waits for their results, in
-    their order. Pieces that the copy cannot finish are worked on here: then the error is seen."""
+    pieces that the block hands over, once or more often. What hands them over returns what waits
+    for their results, in their order; who hands over more often waits in the same order. Pieces
+    that the copy cannot finish are worked on here: then the error is seen."""
     context = multiprocessing.get_context("fork")  # what is to be looked at need not be sent there
     near, far = context.Pipe()
     copy = context.Process(target=_serve, args=(near, far, prepare, work), daemon=True)
@@ -54,10 +56,12 @@ def _serve(near: Connection, far: Connection, prepare: Callable[[], object], wor
     for wanted in (signal.SIGINT, signal.SIGTERM):
         signal.signal(wanted, signal.SIG_DFL)
     near.close()
-    with suppress(Exception):
+    # Results wait in a thread of their own, so that the other process can always hand over more.
+    with suppress(Exception), ThreadPoolExecutor(max_workers=1) as answers:
         prepare()
         while True:
-            far.send_bytes(_text([work(piece) for piece in json.loads(far.recv_bytes())]))
+            pieces = json.loads(far.recv_bytes())
+            answers.submit(far.send_bytes, _text([work(piece) for piece in pieces]))
 
 
 def _text(pieces: Sequence[str]) -> bytes:

@@ -58,6 +58,14 @@ def test_pieces_come_back_in_their_order_from_another_process(pieces: list[str])
             assert str(os.getpid()) not in [worker for _, worker in done]
 
 
+def test_pieces_can_be_handed_over_before_earlier_ones_are_waited_for() -> None:
+    long = "long" * 1_000_000  # more than a pipe holds
+    with beside(lambda: None, str.upper) as hand_over:
+        waiting = [hand_over([f"{long}{number}"]) for number in range(3)]
+        for number, done in enumerate(waiting):
+            assert done() == [f"{long.upper()}{number}"]
+
+
 def test_what_a_copy_cannot_finish_is_worked_on_here(capfd: pytest.CaptureFixture[str]) -> None:
     own = os.getpid()
 

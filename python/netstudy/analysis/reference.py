@@ -110,11 +110,13 @@ def beside(
     law: Identity | None = None,
 ) -> PanelReference:
     """Compares the cells of a panel with published values."""
+    # Most values of a study are of other panels, and each row would look at all of them.
+    own = [one for one in published if _may_be_of(one, panel.fixed)]
     agreements = [
         found
         for metric in metrics
         for level in panel.series_levels
-        if (found := _agreement(panel, level, metric, published)).rows
+        if (found := _agreement(panel, level, metric, own)).rows
     ]
     by_key = {(found.metric.name, found.level): found for found in agreements}
     pairs = [
@@ -124,7 +126,7 @@ def beside(
     ]
     ratios = (ratio_agreement(*pair) for pair in pairs)
     orders = (order_agreement(*pair, margin_pct) for pair in pairs)
-    laws = [] if law is None else list(_laws(panel, published, law))
+    laws = [] if law is None else list(_laws(panel, own, law))
     return PanelReference(
         agreements=tuple(agreements),
         ratios=tuple(one for one in ratios if one is not None),
@@ -136,11 +138,17 @@ def beside(
     )
 
 
+def _may_be_of(value: Published, fixed: Treatment) -> bool:
+    """Whether a cell with these levels can have the value."""
+    return value.is_of({**value.levels, **fixed})
+
+
 def _agreement(
     panel: Panel, level: Level | None, metric: Metric, published: Sequence[Published]
 ) -> Agreement:
     rows = []
-    of_metric = _of_metric(published, metric)
+    series = {} if panel.series is None or level is None else {panel.series: level}
+    of_metric = [one for one in _of_metric(published, metric) if _may_be_of(one, series)]
     for x in panel.x_levels:
         cell = panel.cell(x, level)
         value = None if cell is None else _find(of_metric, cell.treatment)

@@ -191,9 +191,9 @@ class Document:
             yield from case.figures()
 
 
-def case_sections(result: StudyResult) -> tuple[CaseSection, ...]:
+def case_sections(result: StudyResult) -> Iterator[CaseSection]:
     """The sections of the test cases, with all charts of a report."""
-    return tuple(_case(case, index, result) for index, case in enumerate(result.cases))
+    return (_case(case, index, result) for index, case in enumerate(result.cases))
 
 
 def document(
@@ -202,7 +202,7 @@ def document(
     """Assembles everything that the report shows; `cases` are the sections of its test cases where
     they have been made already."""
     if cases is None:
-        cases = case_sections(result)
+        cases = tuple(case_sections(result))
     # The replicates of a cell differ in their seeds alone.
     runs = [cell.planned[0] for cell in result.cells.rows]
     metrics, testbed = (*result.cells.metrics, *result.cells.asked), result.testbed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -66,16 +66,20 @@ def write_report(
     if with_pdf:
         typst.check()
     on_phase("drawing")
-    cases = case_sections(result)
-    drawn = _drawn(cases, draw)
-    doc = document(folder, result, cases)
+    cases, drawn = [], []
+    for case in case_sections(result):  # the charts of one are drawn while the next one is made
+        cases.append(case)
+        drawn.append(_drawn(case, draw))
+    doc = document(folder, result, tuple(cases))
+    markdown = render_markdown(doc)
     to = into or folder.path
     html, md = to / _HTML, to / _MARKDOWN
-    drawn()
+    for take in drawn:
+        take()
     figures = _write_figures(to / _FIGURES, doc, with_png=with_png)
     on_phase("writing")
     write_atomic(html, render_html(doc, is_static=is_static).encode())
-    write_atomic(md, render_markdown(doc).encode())
+    write_atomic(md, markdown.encode())
     if not with_pdf:
         return ReportFiles(html, md, figures)
     on_phase("setting the PDF")
@@ -84,10 +88,10 @@ def write_report(
     return ReportFiles(html, md, figures, pdf)
 
 
-def _drawn(cases: Sequence[CaseSection], draw: Draw) -> Callable[[], None]:
-    """Begin to draw the charts, all at once: there are dozens. What is returned ends it."""
-    figures = [figure for case in cases for figure in case.figures()]
-    charts = [(figure, of) for figure in figures if (of := figure.specification) is not None]
+def _drawn(case: CaseSection, draw: Draw) -> Callable[[], None]:
+    """Begin to draw the charts of a case, all at once: there are dozens. What is returned ends
+    it."""
+    charts = [(one, of) for one in case.figures() if (of := one.specification) is not None]
     drawings = draw([specification for _, specification in charts])
 
     def take() -> None:

@@ -8,6 +8,7 @@ benches/history.jsonl; keep it with the commit that it measured.
 
 from __future__ import annotations
 
+import argparse
 import platform
 import subprocess
 from collections.abc import Sequence
@@ -133,6 +134,7 @@ def _percent(better: float | None) -> str:
 
 def main() -> None:
     """Measure, print, keep."""
+    argparse.ArgumentParser(prog="python -m tools.bench", description=__doc__).parse_args()
     console, before = Console(), history.read(HISTORY)
     now = measure()
     compared = history.compare(now, before)

@@ -23,7 +23,7 @@ from netstudy.study.levels import columns_of_factors, level_text
 from netstudy.units import format_number
 
 CASES = "cases"
-"""Column with the test cases that use a cell, if the study has several."""
+"""Column with the test cases that use a cell, separated by semicolons, if the study has several."""
 
 
 def to_csv(table: CellTable) -> str:
@@ -61,8 +61,13 @@ def _cases(table: CellTable) -> list[str]:
     return [CASES] if len(table.cases) > 1 else []
 
 
+def _cases_of(row: CellRow) -> str:
+    """Its test cases; their names may have blanks."""
+    return "; ".join(row.cases)
+
+
 def _csv_row(row: CellRow, table: CellTable, metrics: Sequence[Metric]) -> list[str]:
-    cases = [" ".join(row.cases)] if _cases(table) else []
+    cases = [_cases_of(row)] if _cases(table) else []
     levels = [level_text(row.treatment[f]) if f in row.treatment else "" for f in table.factors]
     return [*cases, *levels, *(_exact(row, metric) for metric in metrics)]
 
@@ -142,7 +147,7 @@ def to_markdown(table: CellTable) -> str:
     groups = tuple(map(Group, (*cases, *_factor_columns(table, values), *values)))
     rows = tuple(
         (
-            *(Name(" ".join(row.cases)) for _ in cases),
+            *(Name(_cases_of(row)) for _ in cases),
             *(numeric_level(row.treatment.get(factor), factor) for factor in table.factors),
             *(cell_number(row, metric) for metric in metrics),
         )

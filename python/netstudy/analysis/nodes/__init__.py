@@ -9,7 +9,7 @@ node. A quantity that was not counted is missing and never 0.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial, reduce
 from typing import Final
@@ -306,7 +306,7 @@ _GOODPUT = replace(
 def _names(plan: Plan) -> Iterator[str]:
     """Quantities of each group, of its interfaces if a host has several, of each switch's ports by
     their neighbour, of all links and of the machine."""
-    networks = list({id(run.network): run.network for run in plan.runs}.values())
+    networks = [run.network for run in _cells_of(plan)]
     sampled = {one.node for run in plan.runs for one in run.instruments if one.kind == "ports"}
     for network in networks:
         for group in dict.fromkeys(host.group for host in network.hosts):
@@ -319,6 +319,11 @@ def _names(plan: Plan) -> Iterator[str]:
             yield from _of(switch.name, far, is_switch=True, states=switch.name in sampled)
     for name in (LINK, MACHINE):
         yield from (f"{name}.{base}" for base in quantities_of(name))
+
+
+def _cells_of(plan: Plan) -> Iterable[Run]:
+    """One run of each cell: its replicates differ in their seeds alone."""
+    return {(run.cases, frozenset(run.treatment.items())): run for run in plan.runs}.values()
 
 
 def _of(

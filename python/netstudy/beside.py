@@ -17,10 +17,11 @@ Work = Callable[[str], str]
 def beside(
     prepare: Callable[[], object], work: Work
 ) -> Iterator[Callable[[Sequence[str]], Callable[[], list[str]]]]:
-    """Let a copy of this process carry out `prepare` while the block runs, and then `work` for the
-    pieces that the block hands over, once or more often. What hands them over returns what waits
-    for their results, in their order; who hands over more often waits in the same order. Pieces
-    that the copy cannot finish are worked on here: then the error is seen."""
+    """Forks a worker that carries out `prepare` and then `work` for each piece that the block hands
+    over. Yields a function that hands over some pieces and returns a function that waits for their
+    results, in the order of the pieces. Pieces may be handed over several times before waiting;
+    the waits then happen in the same order. If the worker fails, this process works on the pieces
+    itself, so that the error is raised here."""
     context = multiprocessing.get_context("fork")  # what is to be looked at need not be sent there
     near, far = context.Pipe()
     copy = context.Process(target=_serve, args=(near, far, prepare, work), daemon=True)
@@ -56,7 +57,7 @@ def _serve(near: Connection, far: Connection, prepare: Callable[[], object], wor
     for wanted in (signal.SIGINT, signal.SIGTERM):
         signal.signal(wanted, signal.SIG_DFL)
     near.close()
-    # Results wait in a thread of their own, so that the other process can always hand over more.
+    # A thread sends the results: if both processes blocked in sending, neither would read.
     with suppress(Exception), ThreadPoolExecutor(max_workers=1) as answers:
         prepare()
         while True:

@@ -16,7 +16,7 @@ from netstudy.analysis.nodes import course, node_metric, node_metrics
 from netstudy.analysis.samples import RunSample
 from netstudy.units import FRAMING_BYTES
 from netstudy.wire import Instrument, PhaseTimes, RecordNode, RunRecord, Series
-from tests.report.synthetic import edges, from_samples, nodes, plan_of, run
+from tests.report.synthetic import edges, from_samples, nodes, run
 
 TWO_SECONDS_NS = 2_000_000_000
 PLANNED = run({"servers": 3})
@@ -393,7 +393,7 @@ def test_a_node_that_nobody_sampled_has_no_course() -> None:
 
 
 def test_a_plan_has_the_metrics_of_its_groups_switches_links_and_machine() -> None:
-    names = [metric.name for metric in node_metrics(plan_of([PLANNED]))]
+    names = [metric.name for metric in node_metrics([PLANNED])]
     assert len(names) == len(set(names))
     expected = {
         "client.cpu_pct",

@@ -50,8 +50,8 @@ def test_the_study_to_start_from_with_this_kernel_decides(tmp_path: Path) -> Non
 
 
 def call(folder: Path, *command: str | Path, repeats: int = 0) -> Any:
-    """The JSON that a netstudy command prints. If the machine disturbed some of its runs, the
-    command is resumed, at most `repeats` times."""
+    """Calls netstudy and returns the JSON that it prints. If the machine disturbed some runs,
+    resumes the command, at most `repeats` times."""
     done = subprocess.run(
         [NETSTUDY, *command], cwd=folder, capture_output=True, text=True, check=False
     )

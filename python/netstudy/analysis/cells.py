@@ -183,7 +183,7 @@ def pool(
         metrics=metrics,
         further=further,
         asked=tuple(_asked(asked, metrics, further)),
-        of_nodes=node_metrics(plan),
+        of_nodes=node_metrics([runs[0] for runs in groups.values()]),
         rows=tuple(rows),
     )
 

@@ -110,8 +110,8 @@ def beside(
     law: Identity | None = None,
 ) -> PanelReference:
     """Compares the cells of a panel with published values."""
-    # Most values of a study are of other panels, and each row would look at all of them.
-    own = [one for one in published if _may_be_of(one, panel.fixed)]
+    # Values of other panels are left out once, and not again for every cell.
+    own = [one for one in published if one.is_of({**one.levels, **panel.fixed})]
     agreements = [
         found
         for metric in metrics
@@ -138,17 +138,11 @@ def beside(
     )
 
 
-def _may_be_of(value: Published, fixed: Treatment) -> bool:
-    """Whether a cell with these levels can have the value."""
-    return value.is_of({**value.levels, **fixed})
-
-
 def _agreement(
     panel: Panel, level: Level | None, metric: Metric, published: Sequence[Published]
 ) -> Agreement:
     rows = []
-    series = {} if panel.series is None or level is None else {panel.series: level}
-    of_metric = [one for one in _of_metric(published, metric) if _may_be_of(one, series)]
+    of_metric = _of_metric(published, metric)
     for x in panel.x_levels:
         cell = panel.cell(x, level)
         value = None if cell is None else _find(of_metric, cell.treatment)

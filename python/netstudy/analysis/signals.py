@@ -39,7 +39,7 @@ from netstudy.wire import Level, Run
 NEAR: Final = (0.8, 2.0)
 """In minimum RTOs: a wait between these bounds is about one of them."""
 _QUICK: Final = 0.1
-"""The quantile that stands for the samples which wait for nothing."""
+"""Quantile that is taken as the time of a sample that does not wait."""
 SHARE_TOLD_PCT: Final = 1.0
 """Fewer waits than that do not reach the 99th percentile."""
 
@@ -203,7 +203,8 @@ def _counted(
 
 
 def _hump(times: Floats, min_rto_ms: float) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """The samples about one minimum RTO above the quick ones; none without a hump there."""
+    """Marks the samples that take about one minimum RTO longer than the quick ones; marks none if
+    they form no hump."""
     ascending = Values(np.sort(times))
     beyond = (times - ascending.quantile(_QUICK)) / min_rto_ms
     hump = (beyond >= NEAR[0]) & (beyond < NEAR[1])
@@ -211,9 +212,9 @@ def _hump(times: Floats, min_rto_ms: float) -> np.ndarray[tuple[int], np.dtype[n
 
 
 def _has_hump(times: Distribution, min_rto: float) -> bool:
-    """True if more samples take about one minimum RTO longer than the quick ones than take half as
-    long, and the quick ones themselves take less than that. A growing queue has long times too, but
-    no hump. `min_rto` is in the unit of the times."""
+    """True if more samples wait for about one minimum RTO than for half of it, and the quick
+    samples take at most one minimum RTO. A growing queue also causes long times, but no hump.
+    `min_rto` is in the unit of the times."""
     quick = times.quantile(_QUICK)
     half, least, most = (
         times.above(quick + share * min_rto) for share in (NEAR[0] / 2, NEAR[0], NEAR[1])
@@ -243,7 +244,7 @@ def _by_percentiles(
 
 
 def _samples(cell: CellRow, percentile: Metric) -> Distribution | None:
-    """The samples that a percentile is of."""
+    """The pooled samples of a cell that a percentile is computed from."""
     assert isinstance(percentile.reading, Percentile), "the tail of a workload is a percentile"
     return percentile.reading.quantity.of(cell.runs)
 

@@ -192,7 +192,7 @@ class Document:
 
 
 def case_sections(result: StudyResult) -> Iterator[CaseSection]:
-    """The sections of the test cases, with all charts of a report."""
+    """Makes the section of each test case in turn, with its charts."""
     return (_case(case, index, result) for index, case in enumerate(result.cases))
 
 

@@ -23,7 +23,7 @@ from netstudy.study.levels import columns_of_factors, level_text
 from netstudy.units import format_number
 
 CASES = "cases"
-"""Column with the test cases that use a cell, separated by semicolons, if the study has several."""
+"""Column with the test cases that use a cell, if the study has several."""
 
 
 def to_csv(table: CellTable) -> str:
@@ -62,7 +62,7 @@ def _cases(table: CellTable) -> list[str]:
 
 
 def _cases_of(row: CellRow) -> str:
-    """Its test cases; their names may have blanks."""
+    """Names of the cell's test cases, separated by semicolons: a name may contain blanks."""
     return "; ".join(row.cases)
 
 

@@ -151,7 +151,7 @@ def fits_tables(found: Sequence[SeriesFit], title: str, key: str) -> Iterator[Ta
 
 
 def _notes(rows: Sequence[SeriesFit]) -> Iterator[str]:
-    """Each doubt once, with the rows that it is about."""
+    """Each doubt once, with the series that it is about."""
     for text in dict.fromkeys(one.doubt for one in rows if one.doubt):
         own = [one.where for one in rows if one.doubt == text]
         yield f"{listed(own)}: {text}" if len(own) < len(rows) else text

@@ -67,7 +67,7 @@ def write_report(
         typst.check()
     on_phase("drawing")
     cases, drawn = [], []
-    for case in case_sections(result):  # the charts of one are drawn while the next one is made
+    for case in case_sections(result):  # draws the charts of a case while the next section is made
         cases.append(case)
         drawn.append(_drawn(case, draw))
     doc = document(folder, result, tuple(cases))
@@ -89,8 +89,8 @@ def write_report(
 
 
 def _drawn(case: CaseSection, draw: Draw) -> Callable[[], None]:
-    """Begin to draw the charts of a case, all at once: there are dozens. What is returned ends
-    it."""
+    """Starts drawing the charts of a test case. Returns a function that waits for the drawings and
+    puts them into the figures."""
     charts = [(one, of) for one in case.figures() if (of := one.specification) is not None]
     drawings = draw([specification for _, specification in charts])
 

@@ -9,7 +9,7 @@ node. A quantity that was not counted is missing and never 0.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial, reduce
 from typing import Final
@@ -33,7 +33,7 @@ from netstudy.study.vocabulary import (
     quantities_of,
     split_metric,
 )
-from netstudy.wire import PhaseKind, Plan, Run
+from netstudy.wire import PhaseKind, Run
 
 __all__ = ["course", "is_sampled", "node_metric", "node_metrics"]
 
@@ -70,9 +70,10 @@ def node_metric(text: str) -> Metric:
     )
 
 
-def node_metrics(plan: Plan) -> tuple[Metric, ...]:
-    """All metrics of the groups, switches, links and the machine of a plan, in this order."""
-    return tuple(node_metric(name) for name in dict.fromkeys(_names(plan)))
+def node_metrics(runs: Sequence[Run]) -> tuple[Metric, ...]:
+    """All metrics of the groups, switches, links and the machine of these runs, in this order. One
+    run a cell is enough: its replicates have the same network."""
+    return tuple(node_metric(name) for name in dict.fromkeys(_names(runs)))
 
 
 def course(run: RunSample, text: str) -> Course | None:
@@ -303,11 +304,11 @@ _GOODPUT = replace(
 )
 
 
-def _names(plan: Plan) -> Iterator[str]:
+def _names(runs: Sequence[Run]) -> Iterator[str]:
     """Quantities of each group, of its interfaces if a host has several, of each switch's ports by
     their neighbour, of all links and of the machine."""
-    networks = [run.network for run in _cells_of(plan)]
-    sampled = {one.node for run in plan.runs for one in run.instruments if one.kind == "ports"}
+    networks = [run.network for run in runs]
+    sampled = {one.node for run in runs for one in run.instruments if one.kind == "ports"}
     for network in networks:
         for group in dict.fromkeys(host.group for host in network.hosts):
             yield from _of(group, ())
@@ -319,11 +320,6 @@ def _names(plan: Plan) -> Iterator[str]:
             yield from _of(switch.name, far, is_switch=True, states=switch.name in sampled)
     for name in (LINK, MACHINE):
         yield from (f"{name}.{base}" for base in quantities_of(name))
-
-
-def _cells_of(plan: Plan) -> Iterable[Run]:
-    """One run of each cell: its replicates differ in their seeds alone."""
-    return {(run.cases, frozenset(run.treatment.items())): run for run in plan.runs}.values()
 
 
 def _of(

@@ -8,6 +8,7 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from itertools import count
 from multiprocessing.connection import Connection
 
 Work = Callable[[str], str]
@@ -19,26 +20,37 @@ def beside(
 ) -> Iterator[Callable[[Sequence[str]], Callable[[], list[str]]]]:
     """Forks a worker that carries out `prepare` and then `work` for each piece that the block hands
     over. Yields a function that hands over some pieces and returns a function that waits for their
-    results, in the order of the pieces. Pieces may be handed over several times before waiting;
-    the waits then happen in the same order. If the worker fails, this process works on the pieces
-    itself, so that the error is raised here."""
+    results, in the order of the pieces. Pieces may be handed over several times before waiting, and
+    waited for in any order. If the worker fails, this process works on the pieces itself, so that
+    the error is raised here."""
     context = multiprocessing.get_context("fork")  # what is to be looked at need not be sent there
     near, far = context.Pipe()
     copy = context.Process(target=_serve, args=(near, far, prepare, work), daemon=True)
     copy.start()
     far.close()
+    # A thread sends the pieces: the worker takes no others while it works.
+    sender = ThreadPoolExecutor(max_workers=1)
+    answers: list[list[str] | None] = []
+    places = count()
 
     def hand_over(pieces: Sequence[str]) -> Callable[[], list[str]]:
-        with suppress(BrokenPipeError):  # the answer tells of it
-            near.send_bytes(_text(pieces))
-        return lambda: _answer(near) or [work(piece) for piece in pieces]
+        place = next(places)
+        sender.submit(near.send_bytes, _text(pieces))  # if it fails, so does the answer
+
+        def results() -> list[str]:
+            while len(answers) <= place:
+                answers.append(_answer(near))
+            return answers[place] or [work(piece) for piece in pieces]
+
+        return results
 
     try:
         yield hand_over
     finally:
-        near.close()
         copy.terminate()
         copy.join()
+        sender.shutdown()
+        near.close()
 
 
 def _answer(copy: Connection) -> list[str] | None:

@@ -9,8 +9,8 @@ figure.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
@@ -93,11 +93,6 @@ class Figure(Model, Generic[T]):
         if len(self.interval) != 2 or not _ascending(low, self.value, high):
             raise fault("must hold the value, as [lowest, highest]", "interval")
         return self
-
-
-# Figure[int] and the like share the descriptions of Figure's fields. pydantic would search for
-# their own source code in vain, which takes a quarter of netstudy's start-up time.
-Figure.model_config["use_attribute_docstrings"] = False
 
 
 def _ordered(own: FiguresT, model: type[wire.Wire]) -> FiguresT:
@@ -302,7 +297,6 @@ class HardwareLibrary:
     """The profiles that a study may name: those of its own folder first, then netstudy's."""
 
     folders: tuple[Path, ...]
-    _read: dict[Path, tuple[Document, AnyProfile]] = field(default_factory=dict, repr=False)
 
     PACKAGED: ClassVar[Path] = Path(__file__).parent / "_hardware"
     CHECKOUT: ClassVar[Path] = Path(__file__).parents[2] / "hardware"
@@ -395,10 +389,14 @@ class HardwareLibrary:
         return self._load(path)[1].kind
 
     def _load(self, path: Path) -> tuple[Document, AnyProfile]:
-        if path not in self._read:
-            document = read(path)
-            self._read[path] = (document, _validated(document, path))
-        return self._read[path]
+        return _loaded(path, path.stat().st_mtime_ns if path.exists() else 0)
+
+
+@lru_cache(maxsize=256)
+def _loaded(path: Path, _modified_ns: int) -> tuple[Document, AnyProfile]:
+    """A file's profile: read once by all libraries of a process, until the file changes."""
+    document = read(path)
+    return document, _validated(document, path)
 
 
 def json_schema() -> dict[str, Any]:

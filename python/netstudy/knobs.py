@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from types import UnionType
 from typing import Annotated, Any, Literal, get_args, get_origin
 
@@ -18,6 +18,7 @@ from annotated_types import Ge, Gt, Le
 from pydantic import BaseModel, Field, create_model
 from pydantic.fields import FieldInfo
 
+from netstudy.described import descriptions
 from netstudy.documents.fields import (
     Choice,
     Flag,
@@ -62,6 +63,9 @@ _COUNTS = ("_segments", "_frames")
 """Suffixes of names of plain numbers."""
 
 
+WireModel = type[BaseModel]
+
+
 @dataclass(frozen=True)
 class Knob:
     """One setting."""
@@ -76,7 +80,13 @@ class Knob:
     """Type of the parsed value."""
     default: Any
     """Value if not given; None: the description says what happens."""
-    description: str
+    model: WireModel
+    """The model that it is a field of."""
+
+    @property
+    def description(self) -> str:
+        """Its meaning, and the drawback of larger values."""
+        return descriptions(self.model).get(self.wired, "")
 
     def shown(self, value: Any) -> str:
         """A value as a study writes it."""
@@ -84,13 +94,13 @@ class Knob:
 
 
 @cache
-def knobs(model: type[BaseModel]) -> Mapping[str, Knob]:
+def knobs(model: WireModel) -> Mapping[str, Knob]:
     """The settings in a model of the wire, by their names in studies and profiles."""
-    found = [_knob(wired, field) for wired, field in model.model_fields.items()]
+    found = [_knob(model, wired, field) for wired, field in model.model_fields.items()]
     return {knob.name: knob for knob in found if knob is not None}
 
 
-def _knob(wired: str, field: FieldInfo) -> Knob | None:
+def _knob(model: WireModel, wired: str, field: FieldInfo) -> Knob | None:
     kind = _kind(field.annotation)
     is_choice = get_origin(kind) is Literal and len(get_args(kind)) > 1
     if not is_choice and kind not in (bool, int, float):
@@ -104,7 +114,7 @@ def _knob(wired: str, field: FieldInfo) -> Knob | None:
         scalar=_scalar(kind, unit, said.what or f"a {name.replace('_', ' ')}", field),
         type=str if get_origin(kind) is Literal else kind,
         default=None if field.is_required() else field.default,
-        description=field.description or "",
+        model=model,
     )
 
 
@@ -131,37 +141,37 @@ def _scalar(kind: Any, unit: str, what: str, field: FieldInfo) -> Scalar:
     return Whole(least) if most is None else Whole(least, most)
 
 
-def settings(model: type[BaseModel], prefix: str = "") -> dict[str, Any]:
+def settings(model: WireModel, prefix: str = "") -> dict[str, Any]:
     """Optional fields of a study's model; `prefix` begins their descriptions."""
     return {
         name: (
             Annotated[knob.type | Ref, Typed(knob.scalar)] | None,
-            Field(default=None, description=f"{prefix}{knob.description}"),
+            Field(default=None, json_schema_extra=partial(_describe, knob, prefix)),
         )
         for name, knob in knobs(model).items()
     }
 
 
-def figures(model: type[BaseModel], figure: Any) -> dict[str, Any]:
+def figures(model: WireModel, figure: Any) -> dict[str, Any]:
     """Optional fields of a profile's model: a `figure` for each value."""
     return {
         name: (
             figure[Annotated[knob.type, Typed(knob.scalar, refs=False)]] | None,
-            Field(default=None, description=knob.description),
+            Field(default=None, json_schema_extra=partial(_describe, knob, "")),
         )
         for name, knob in knobs(model).items()
     }
+
+
+def _describe(knob: Knob, prefix: str, schema: dict[str, Any]) -> None:
+    schema["description"] = f"{prefix}{knob.description}"
 
 
 def model_with(base: type[Model], *fields: Mapping[str, Any]) -> Any:
     """A base class with these fields besides its own."""
     made = {name: field for part in fields for name, field in part.items()}
     own = {name: field for name, field in made.items() if name not in base.model_fields}
-    # Docstrings are looked for in source text, which takes long; these fields have none there.
-    config = {"use_attribute_docstrings": False}
-    found = create_model(base.__name__, __base__=base, __cls_kwargs__=config, **own)
-    found.model_config = base.model_config
-    return found
+    return create_model(base.__name__, __base__=base, **own)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,8 @@ from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from netstudy.described import Described
+
 PLAN_SCHEMA: Final = "netstudy/plan/2"
 RECORD_SCHEMA: Final = "netstudy/record/2"
 
@@ -35,10 +37,10 @@ Level = str | int | float | bool
 """The level of a factor as a plan names it: what tables print and `--only` selects."""
 
 
-class Wire(BaseModel):
+class Wire(Described, BaseModel):
     """Base of everything on the wire: immutable, and closed against unknown fields."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 @dataclass(frozen=True)

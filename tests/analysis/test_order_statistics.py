@@ -95,3 +95,13 @@ def test_the_wider_of_two_intervals_counts() -> None:
     assert wider(narrow, wide) == wider(wide, narrow) == wide
     assert wider(None, narrow) == wider(narrow, None) == narrow
     assert wider(None, None) is None
+
+
+def test_a_quantile_lies_between_two_samples_as_numpy_puts_it() -> None:
+    seed = 20_261_127
+    print(f"seed {seed}")
+    rng = np.random.default_rng(seed)
+    for size in (1, 2, 3, 10, 99, 1000):
+        values = Values(np.sort(rng.exponential(size=size)))
+        for q in (0, 0.01, 0.25, 0.5, 0.75, 0.9, 0.999, 1, *rng.random(50)):
+            assert values.quantile(q) == np.quantile(values.ascending, q)

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
+from netstudy.analysis import study_result
+from netstudy.analysis.cells import CellTable
+from netstudy.analysis.layout import Layout, layout
 from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.errors import StudyError
+from netstudy.report.document import case_sections
 from tests.report.results import from_text, study_text
 
 SWITCHES = """\
@@ -82,3 +87,32 @@ def test_figures_that_are_not_carried_out_are_named(tmp_path: Path) -> None:
         "conclude: [bottleneck, {knee: servers}, {compare: switch}]\n",
     )
     assert result.warnings.not_shown == ("figures[1]",)
+
+
+def test_a_case_is_analysed_when_its_section_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    analysed: list[str] = []
+
+    def noted(cells: CellTable, case: str, compared: str | None) -> Layout:
+        analysed.append(case)
+        return layout(cells, case, compared)
+
+    monkeypatch.setattr(study_result, "layout", noted)
+    cases = """
+        cases:
+          few: {factors: {switch: [nexus-5010, arista-7124s], servers: [2, 4]}}
+          many: {factors: {switch: [nexus-5010, arista-7124s], servers: [8, 16]}}
+        replicates: 3
+        compare: {factor: switch, base: nexus-5010}
+        """
+    text = study_text(dedent(cases), switch='"${switch}"', servers='"${servers}"')
+    result = analyse(from_text(tmp_path, text))
+    sections = case_sections(result)
+    assert analysed == []
+    assert next(sections).name == "Test case few"
+    assert analysed == ["few"], "charts of the first are drawn meanwhile"
+    assert next(sections).name == "Test case many"
+    assert not result.warnings.problems
+    assert [case.name for case in result.cases[-1:]] == ["many"]
+    assert analysed == ["few", "many"], "each is analysed once"

@@ -62,8 +62,23 @@ def test_pieces_can_be_handed_over_before_earlier_ones_are_waited_for() -> None:
     long = "long" * 1_000_000  # more than a pipe holds
     with beside(lambda: None, str.upper) as hand_over:
         waiting = [hand_over([f"{long}{number}"]) for number in range(3)]
-        for number, done in enumerate(waiting):
-            assert done() == [f"{long.upper()}{number}"]
+        for number in (1, 0, 2, 1):
+            assert waiting[number]() == [f"{long.upper()}{number}"]
+
+
+def test_handing_over_does_not_wait_for_earlier_pieces(tmp_path: Path) -> None:
+    go = tmp_path / "go"
+    os.mkfifo(go)
+
+    def work(piece: str) -> str:
+        return piece[:4] + go.read_text()  # waits until somebody writes
+
+    with beside(lambda: None, work) as hand_over:
+        long = "long" * 1_000_000  # more than a pipe holds
+        waiting = [hand_over([long]) for _ in range(2)]
+        for done in waiting:
+            go.write_text("er")
+            assert done() == ["longer"]
 
 
 def test_what_a_copy_cannot_finish_is_worked_on_here(capfd: pytest.CaptureFixture[str]) -> None:

@@ -310,7 +310,7 @@ def test_the_summary_tells_a_share_in_percentage_points(tmp_path: Path) -> None:
 def test_the_effects_of_factors_on_a_share_are_differences_in_points(tmp_path: Path) -> None:
     made = from_text(tmp_path, study("[completion_ms_above_150ms_pct]", panels=True), planted)
     result = analyse(made)
-    (effects,) = result.effects.values()
+    effects = result.effects_in(result.cases[0])
     assert effects is not None
     assert effects.scale == "difference"
     told = plain(" ".join(str(sentence) for sentence in answer(result)))

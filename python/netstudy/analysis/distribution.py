@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -55,8 +56,12 @@ class Values:
         return int(self.ascending.size)
 
     def quantile(self, q: float) -> float:
-        """See Distribution; between two samples by linear interpolation."""
-        return float(np.quantile(self.ascending, q))
+        """See Distribution; between two samples by linear interpolation, as `numpy.quantile`, which
+        would sort the samples again."""
+        share, below = math.modf(q * (self.count - 1))
+        low, high = self.ascending[int(below)], self.ascending[min(int(below) + 1, self.count - 1)]
+        step = high - low
+        return float(low + step * share if share < 0.5 else high - step * (1 - share))
 
     def at_rank(self, rank: int) -> float:
         """See Distribution."""

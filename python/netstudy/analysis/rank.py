@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from netstudy.analysis.intervals import CONFIDENCE, Interval
@@ -86,7 +88,11 @@ def _interval(value: float, n: int) -> Interval | None:
 def _permutation_p(a: Floats, b: Floats, value: float) -> float:
     """Share of random pairings of standard ranks at least as correlated, including the observed
     one."""
-    rng = np.random.default_rng(SEED)
-    shuffled = rng.permuted(np.tile(b, (PERMUTATIONS, 1)), axis=1)
-    reached = np.abs(shuffled @ a) >= abs(value) - 1e-12
+    reached = np.abs(b[_orders(len(b))] @ a) >= abs(value) - 1e-12
     return float(1 + reached.sum()) / (PERMUTATIONS + 1)
+
+
+@lru_cache(maxsize=16)
+def _orders(n: int) -> NDArray[np.intp]:
+    """Random orders of n places, one in each row."""
+    return np.random.default_rng(SEED).permuted(np.tile(np.arange(n), (PERMUTATIONS, 1)), axis=1)

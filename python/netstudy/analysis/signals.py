@@ -26,6 +26,7 @@ from netstudy.analysis.samples import NS_PER_MS, Floats, dropped_at_ports
 from netstudy.analysis.workloads import WorkloadAnalysis
 from netstudy.analysis.workloads.signals import (
     Count,
+    counted,
     forwarded,
     loss_probes,
     marks,
@@ -129,7 +130,7 @@ def _totals(level: Level | None, cells: Sequence[CellRow]) -> Signals:
 
 
 def _total(cells: Sequence[CellRow], count: Count) -> int | None:
-    found = [count(run.record) for cell in cells for run in cell.runs]
+    found = [counted(count, run) for cell in cells for run in cell.runs]
     known = [value for value in found if value is not None]
     return sum(known) if known and len(known) == len(found) else None
 

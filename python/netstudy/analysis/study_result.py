@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, cast
 
 from netstudy.analysis.agreement import OrderAgreement
@@ -16,6 +16,7 @@ from netstudy.analysis.effects import Effects, effects
 from netstudy.analysis.expectations import CheckedExpectation, Verdicts, check_expectations
 from netstudy.analysis.growth import GrownLoop, loops_of
 from netstudy.analysis.layout import Layout, Panel, layout
+from netstudy.analysis.lazy import Lazy
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.named import figure_named, metric_named
 from netstudy.analysis.not_given import not_measured
@@ -209,7 +210,8 @@ class StudyResult:
     """The study's equivalence margin, its `noise`; None: it declares none."""
     comparing: Comparing | None
     cells: CellTable
-    cases: tuple[CaseResult, ...]
+    cases: Sequence[CaseResult]
+    """Its test cases; each is analysed when first asked for."""
     headline: tuple[Metric, ...]
     """The columns of the main table."""
     tables: tuple[Table, ...]
@@ -220,8 +222,6 @@ class StudyResult:
     asked_figures: tuple[AskedFigure, ...]
     requirements: tuple[CheckedRequirement, ...]
     """The study's requirements of its outcome, with their results."""
-    expectations: tuple[CheckedExpectation, ...]
-    """What the study expects of its outcome, with what the runs say of it."""
     concluded: tuple[Concluded, ...]
     """The conclusions that the study asks for, in its order, for each of their test cases."""
     authors: tuple[str, ...]
@@ -232,7 +232,18 @@ class StudyResult:
     plan: Plan
     testbed: TestbedResult
     """The testbed of the runs, and how far it can be trusted."""
-    warnings: Warnings
+    find_expectations: Callable[[Sequence[CaseResult]], tuple[CheckedExpectation, ...]]
+    find_warnings: Callable[[Sequence[CaseResult]], Warnings]
+
+    @cached_property
+    def expectations(self) -> tuple[CheckedExpectation, ...]:
+        """What the study expects of its outcome, with what the runs say of it."""
+        return self.find_expectations(self.cases)
+
+    @cached_property
+    def warnings(self) -> Warnings:
+        """Reasons to look before trusting the result."""
+        return self.find_warnings(self.cases)
 
     @cached_property
     def deciding(self) -> Metric:
@@ -242,16 +253,18 @@ class StudyResult:
         own = self.cells.workload.deciding
         return next(iter(self.cells.measured((own, *self.headline))), own)
 
-    @cached_property
-    def effects(self) -> Mapping[str, Effects | None]:
-        """Test case -> the effects of its factors on the deciding metric; found when first asked
+    def effects_in(self, case: CaseResult) -> Effects | None:
+        """The effects of a test case's factors on the deciding metric; found when first asked
         for."""
-        return {
-            case.name: effects(
-                self.cells.of_case(case.name), case.layout.factors, self.deciding, self.margin_pct
-            )
-            for case in self.cases
-        }
+        if case.name not in self._effects:
+            own = self.cells.of_case(case.name)
+            found = effects(own, case.layout.factors, self.deciding, self.margin_pct)
+            self._effects[case.name] = found
+        return self._effects[case.name]
+
+    @cached_property
+    def _effects(self) -> dict[str, Effects | None]:
+        return {}
 
     @property
     def missed(self) -> tuple[CheckedRequirement, ...]:
@@ -288,10 +301,12 @@ def analyse(folder: Folder, pooled: Pooled | None = None) -> StudyResult:
     figures, not_drawn = _figures(study, plan, cells)
     headline, not_tabled = _headline(study, plan, cells)
     loops = loops_of(folder, study, plan, cells)
-    cases = tuple(
-        _case(cells, case, comparing, published, testbed.here, loops)
-        for case in study.cases
-        if case.name in cells.cases
+    cases = Lazy(
+        [
+            partial(_case, cells, case, comparing, published, testbed.here, loops)
+            for case in study.cases
+            if case.name in cells.cases
+        ]
     )
     not_shown = (*not_compared, *not_tabled, *not_drawn)
     not_shown += _not_of_this_run(study, cells.vocabulary)
@@ -317,18 +332,18 @@ def analyse(folder: Folder, pooled: Pooled | None = None) -> StudyResult:
             if one.name is None and not one.is_distribution
         ),
         requirements=check(study, cells),
-        expectations=check_expectations(study, cells, _by_cells(cases)),
         concluded=concluded(study, cells),
         authors=study.authors,
         sources=tuple(reference.source for reference in study.reference),
         implied_sizes=implied_sizes(study, cells, published),
         plan=plan,
         testbed=testbed,
-        warnings=_warnings(
+        find_expectations=lambda cases: check_expectations(study, cells, _by_cells(cases)),
+        find_warnings=partial(
+            _warnings,
             study,
             plan,
             cells,
-            cases,
             testbed,
             folder.reference_problems(),
             not_shown,
@@ -522,12 +537,12 @@ def _warnings(
     study: Study,
     plan: Plan,
     cells: CellTable,
-    cases: Sequence[CaseResult],
     testbed: TestbedResult,
     unread: Sequence[str],
     not_shown: tuple[str, ...],
     left_out: tuple[str, ...],
     left_out_by_variant: tuple[str, ...],
+    cases: Sequence[CaseResult],
 ) -> Warnings:
     references = [found.reference for case in cases for found in case.panels if found.reference]
     return Warnings(

@@ -21,6 +21,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, ErrorDetails, InitErrorDetails, PydanticCustomError
 
+from netstudy.described import Described
 from netstudy.documents.nearest import did_you_mean
 from netstudy.documents.problems import Path, Problem, raise_problems
 from netstudy.documents.source import Document, Written
@@ -59,10 +60,10 @@ class Writes(ABC):
         """A value as a file writes it."""
 
 
-class Model(BaseModel):
+class Model(Described):
     """Base of everything that a YAML file may hold: closed against unknown keys, and immutable."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     @model_validator(mode="wrap")
     @classmethod
@@ -78,7 +79,7 @@ class Model(BaseModel):
         cls, core: CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
         """The schema of the file's contents: defaults have their units too."""
-        schema = handler(core)
+        schema = super().__get_pydantic_json_schema__(core, handler)
         properties = handler.resolve_ref_schema(schema)["properties"]
         for name, field in cls.model_fields.items():
             key = field.alias or name

@@ -327,7 +327,7 @@ def _case(case: CaseResult, index: int, result: StudyResult) -> CaseSection:
     prefix = f"case{index + 1}" if many else "results"
     tables = tuple(asked_tables(result, case, prefix))
     page = page_of(result.cells.workload)
-    whole = result.effects[case.name]
+    whole = result.effects_in(case)
     section = effects_section(case, whole, prefix) if whole else None
     return CaseSection(
         id=prefix,

@@ -6,7 +6,7 @@ as small multiples. A figure whose every value is zero is not drawn; a note says
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -48,7 +48,10 @@ class Figure:
     def wide(self) -> str:
         """SVG text for a wide page."""
         source = self.source
-        return source if isinstance(source, str) else charts.svg(source, charts.WIDE)
+        if isinstance(source, str):
+            return source
+        drawing: Callable[[], str] | None = self.__dict__.get("_drawing")
+        return drawing() if drawing else charts.svg(source, charts.WIDE)
 
     @cached_property
     def narrow(self) -> str | None:
@@ -62,9 +65,9 @@ class Figure:
         source = self.source
         return None if isinstance(source, str) else charts.specification(source, charts.WIDE)
 
-    def take(self, wide: str) -> None:
-        """Use a drawing for a wide page that was made of its specification."""
-        self.__dict__["wide"] = wide
+    def drawn_by(self, drawing: Callable[[], str]) -> None:
+        """Take the chart for a wide page from elsewhere: `drawing` waits until it is drawn."""
+        self.__dict__["_drawing"] = drawing
 
     def png(self) -> bytes:
         """The wide drawing as PNG."""

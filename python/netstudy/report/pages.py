@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,20 +65,19 @@ def write_report(
     """
     if with_pdf:
         typst.check()
-    on_phase("drawing")
-    cases, drawn = [], []
-    for case in case_sections(result):  # draws the charts of a case while the next section is made
+    cases = []
+    for case in case_sections(result):  # analyses a case while the charts of earlier ones are drawn
         cases.append(case)
-        drawn.append(_drawn(case, draw))
+        _begin_drawing(case, draw)
+    on_phase("drawing")
     doc = document(folder, result, tuple(cases))
     markdown = render_markdown(doc)
+    page = render_html(doc, is_static=is_static)
     to = into or folder.path
     html, md = to / _HTML, to / _MARKDOWN
-    for take in drawn:
-        take()
-    figures = _write_figures(to / _FIGURES, doc, with_png=with_png)
     on_phase("writing")
-    write_atomic(html, render_html(doc, is_static=is_static).encode())
+    figures = _write_figures(to / _FIGURES, doc, with_png=with_png)
+    write_atomic(html, page.encode())
     write_atomic(md, markdown.encode())
     if not with_pdf:
         return ReportFiles(html, md, figures)
@@ -88,17 +87,17 @@ def write_report(
     return ReportFiles(html, md, figures, pdf)
 
 
-def _drawn(case: CaseSection, draw: Draw) -> Callable[[], None]:
-    """Starts drawing the charts of a test case. Returns a function that waits for the drawings and
-    puts them into the figures."""
+def _begin_drawing(case: CaseSection, draw: Draw) -> None:
+    """Starts drawing the charts of a test case; its figures wait for them when they are looked
+    at."""
     charts = [(one, of) for one in case.figures() if (of := one.specification) is not None]
-    drawings = draw([specification for _, specification in charts])
+    drawings = cache(draw([specification for _, specification in charts]))
+    for place, (figure, _) in enumerate(charts):
+        figure.drawn_by(partial(_drawing, drawings, place))
 
-    def take() -> None:
-        for (figure, _), drawing in zip(charts, drawings(), strict=True):
-            figure.take(drawing)
 
-    return take
+def _drawing(drawings: Callable[[], list[str]], place: int) -> str:
+    return drawings()[place]
 
 
 def _write_figures(folder: Path, doc: Document, *, with_png: bool) -> tuple[Path, ...]:

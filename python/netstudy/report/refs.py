@@ -35,7 +35,7 @@ class Number:
     def without_source(self) -> str:
         """The same for a page that keeps the source elsewhere; the value with as many digits as a
         reader can sort by."""
-        return Markup('<data value="{}">{}</data>').format(f"{self.value:.7g}", self.text)
+        return Markup(f'<data value="{self.value:.7g}">{escape(self.text)}</data>')
 
 
 SHORT = 30

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import accumulate
 
 from netstudy.analysis.causes import Causes, Link, Scope
 from netstudy.analysis.cells import CellRow
@@ -97,11 +99,10 @@ class Table:
         meanings = (f"{one.heading}: {one.meaning}." for one in self.groups if one.meaning)
         return (*meanings, *self.notes)
 
-    @property
+    @cached_property
     def starts(self) -> frozenset[int]:
         """Columns that start a group."""
-        widths = [group.width for group in self.groups]
-        return frozenset(sum(widths[:index]) for index in range(len(widths)))
+        return frozenset(accumulate((group.width for group in self.groups[:-1]), initial=0))
 
     @property
     def two_levels(self) -> bool:

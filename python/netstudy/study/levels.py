@@ -111,9 +111,13 @@ def level_text(level: Level) -> str:
 def has_levels(treatment: Treatment, levels: Mapping[str, Level]) -> bool:
     """Whether a treatment has all these levels, whichever way each is written."""
     return all(
-        factor in treatment and level_text(treatment[factor]) == level_text(level)
+        factor in treatment and _is_same(treatment[factor], level)
         for factor, level in levels.items()
     )
+
+
+def _is_same(a: Level, b: Level) -> bool:
+    return a == b if type(a) is type(b) else level_text(a) == level_text(b)
 
 
 def is_numeric(levels: Iterable[Level]) -> bool:

@@ -28,6 +28,11 @@ def of_switches(*counters: str) -> Count:
     return lambda record: _sum(record, _switch_ports(record), counters)
 
 
+def counted(count: Count, run: RunSample) -> int | None:
+    """The count of a run, which several metrics share."""
+    return run.kept(("count", count), lambda: count(run.record))
+
+
 def _hosts(record: RunRecord) -> Iterator[Readings]:
     return (
         record.counters.get(name, {}) for name, node in record.nodes.items() if node.kind == "host"
@@ -101,7 +106,7 @@ def signals_of(
         name: str, count: Count, what: str, unit: str, title: str, direction: Direction, source: str
     ) -> Metric:
         def terms(run: RunSample) -> Terms | None:
-            value, work = count(run.record), amount(run)
+            value, work = counted(count, run), amount(run)
             return None if value is None or not work else one(value, work)
 
         return Metric(

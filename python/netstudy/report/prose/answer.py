@@ -196,7 +196,7 @@ def _deciding(result: StudyResult, case: CaseResult) -> list[VerdictTable]:
 def _case(result: StudyResult, case: CaseResult) -> Iterator[Weighed]:
     """The sentences of a test case, the weightiest first."""
     tables = _deciding(result, case)
-    whole = result.effects[case.name]
+    whole = result.effects_in(case)
     if not tables:
         own = (in_order(sentences_of(one)) for one in _drawn(result, case))
         yield from (one for turn in zip_longest(*own) for one in turn if one is not None)

@@ -122,7 +122,6 @@ def differing(a: Run, b: Run) -> list[str]:
     therefore other settings, in the two runs appears as the path of the part."""
     left, right = settings_of(a), settings_of(b)
     parts = {path.rpartition(".")[0] for path in left.keys() ^ right.keys()}
-    unlike = [path for path in {**left, **right} if path in left.keys() & right.keys()]
-    changed = {path for path in unlike if left[path] != right[path]}
+    changed = {path for path in left.keys() & right.keys() if left[path] != right[path]}
     outside = {path for path in changed if not any(path.startswith(f"{part}.") for part in parts)}
     return sorted(parts | outside)

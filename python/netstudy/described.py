@@ -1,0 +1,64 @@
+"""Models whose fields are described by the docstrings below them, in JSON Schemas and references.
+
+Pydantic can do so itself (`use_attribute_docstrings`), but reads the source text of each class when
+the class is made, which takes a quarter of the time that a command needs to start. Here the text is
+read when a description is asked for.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Mapping
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+from pydantic import BaseModel, GetJsonSchemaHandler
+from pydantic_core import CoreSchema
+
+
+class Described(BaseModel):
+    """Base of models with described fields."""
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        schema = handler(core)
+        properties = handler.resolve_ref_schema(schema)["properties"]
+        described = descriptions(cls)
+        for name, field in cls.model_fields.items():
+            if name in described:
+                properties[field.alias or name].setdefault("description", described[name])
+        return schema
+
+
+@cache
+def descriptions(model: type[BaseModel]) -> Mapping[str, str]:
+    """Field of a model -> its docstring, if it has one."""
+    found: dict[str, str] = {}
+    for cls in reversed(model.__mro__):
+        if issubclass(cls, Described):
+            found |= _docstrings(cls)
+    return found
+
+
+def _docstrings(cls: type) -> Mapping[str, str]:
+    """The docstrings of the fields that a class declares itself; none if it stands in no file."""
+    try:
+        source = textwrap.dedent(inspect.getsource(cls))
+    except (OSError, TypeError):
+        return {}
+    [declared] = ast.parse(source).body
+    assert isinstance(declared, ast.ClassDef)
+    found = {}
+    for field, below in pairwise(declared.body):
+        match field, below:
+            case (
+                ast.AnnAssign(target=ast.Name(id=name)),
+                ast.Expr(value=ast.Constant(value=str(text))),
+            ):
+                found[name] = inspect.cleandoc(text)
+    return found

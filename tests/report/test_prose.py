@@ -130,6 +130,22 @@ def test_published_values_agree_with_themselves(told: StudyResult) -> None:
     assert "is 2.70 in the published data and 2.70 here (interval 2.70 to 2.70)." in text
 
 
+def test_a_point_of_the_summary_that_does_not_fit_is_told_without_its_brackets(
+    told: StudyResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+    for words in range(150, 0, -1):
+        monkeypatch.setattr("netstudy.report.prose.summary.WORDS_MAX", words)
+        points = summary(told)
+        assert len(" ".join(text_of([one]) for one in points[1:]).split()) <= words
+        seen.append(text_of([one for one in points if one.lead == "Published"]))
+    (short,) = {text for text in seen if text.endswith("2.70 here.")}
+    assert short == (
+        "Completion time at 23 servers: arista-7124s ÷ nexus-5010 is 2.70 in the published data "
+        "and 2.70 here."
+    )
+
+
 def test_the_published_order_is_found_again(told: StudyResult) -> None:
     text = " ".join(map(str, against_published(told.cases[0].panels[0], None)))
     assert "stand in the published order in 22 of the 22 rows" in text

@@ -22,7 +22,7 @@ from netstudy.report.cellrefs import (
 )
 from netstudy.report.numbers import full_level, number_text
 from netstudy.report.prose.words import NOTHING, at_level, in_panel, on_level
-from netstudy.report.refs import Name, Number, Sentence, join, say
+from netstudy.report.refs import Name, Number, Sentence, aside, join, say
 from netstudy.units import rough_size
 
 _LARGE_PCT = 5.0
@@ -270,7 +270,7 @@ def _interval(interval: Interval | None, decimals: int, source: str) -> Sentence
         return NOTHING
     middle = (interval.low + interval.high) / 2
     ends = Number(middle, interval_text(interval, decimals), f"95 % interval, {source}")
-    return say(" (interval {ends})", ends=ends)
+    return aside(" (interval {ends})", ends=ends)
 
 
 def _law(panel: Panel, reference: PanelReference) -> Iterator[Sentence]:

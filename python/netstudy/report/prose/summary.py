@@ -26,17 +26,19 @@ _WHY = 2
 
 
 def summary(result: StudyResult) -> list[Point]:
-    """The answer, then further points as long as they fit."""
+    """The answer, then further points as long as they fit; a point of which nothing fits is told
+    without what stands in brackets."""
     found = point("Answer", answer(result))
     for lead, sentences in (
-        ("Expected", alone(_expected(result))),
-        ("Required", alone(_required(result))),
-        ("Why", led(_why(result))),
-        ("Published", alone(published_summary(result))),
+        ("Expected", list(alone(_expected(result)))),
+        ("Required", list(alone(_required(result)))),
+        ("Why", list(led(_why(result)))),
+        ("Published", list(alone(published_summary(result)))),
     ):
         left = WORDS_MAX - sum(words_in(one.sentences) for one in found)
+        short = alone(one.sentence.without_asides() for one in sentences if one.after is None)
         fitting = within(sentences, left, first_always=False)
-        found += point(lead, fitting)
+        found += point(lead, fitting or within(short, left, first_always=False))
     return found
 
 

@@ -113,7 +113,7 @@ LISTS = _lists(
         "nic.interrupt_delay": (0, 5_000, 15_000, 30_000),
         "nic.receive_per_frame": (925, 1_000, 1_075, 1_150),
         "nic.packet_rate": (500_000, 520_000, 540_000, 560_000, 580_000),
-        "nic.receive_ring": (768, 832, 896, 960),
+        "nic.receive_ring": (800, 816, 832, 848, 864, 880, 896),
     },
     nexus_5010={
         "ingress_buffer": (186_960, 191_520, 196_080, 200_640, 205_200),

@@ -233,7 +233,9 @@ class StudyResult:
     testbed: TestbedResult
     """The testbed of the runs, and how far it can be trusted."""
     find_expectations: Callable[[Sequence[CaseResult]], tuple[CheckedExpectation, ...]]
+    """Checks what the study expects, once its cases are analysed."""
     find_warnings: Callable[[Sequence[CaseResult]], Warnings]
+    """Gathers the warnings, once its cases are analysed."""
 
     @cached_property
     def expectations(self) -> tuple[CheckedExpectation, ...]:

@@ -7,6 +7,7 @@ To be called after a change of vl-convert's release; a test names a library that
 
 from __future__ import annotations
 
+import argparse
 import gzip
 from pathlib import Path
 
@@ -25,6 +26,7 @@ def bundled() -> str:
 
 def main() -> None:
     """Write it."""
+    argparse.ArgumentParser(prog="python -m tools.figure_library", description=__doc__).parse_args()
     PATH.write_bytes(gzip.compress(bundled().encode(), 9, mtime=0))
 
 

@@ -8,6 +8,7 @@ code is 1.
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import subprocess
@@ -312,7 +313,9 @@ def outdated() -> list[Path]:
 
 def main() -> int:
     """Write or check; the exit code."""
-    if sys.argv[1:] == ["--check"]:
+    parser = argparse.ArgumentParser(prog="python -m tools.generate", description=__doc__)
+    parser.add_argument("--check", action="store_true", help="name what is out of date")
+    if parser.parse_args().check:
         for path in (found := outdated()):
             print(f"{path.relative_to(ROOT)} is out of date: make docs", file=sys.stderr)
         return 1 if found else 0

@@ -6,6 +6,7 @@ Writes the agreement into docs/concepts/agreement.md.
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterable, Sequence
 
 from rich.console import Console
@@ -54,6 +55,7 @@ def say(console: Console, measured: Sequence[speeds.Speed]) -> None:
 
 def main() -> None:
     """Measure, print, write the page. What is measured is printed before the next is begun."""
+    argparse.ArgumentParser(prog="python -m tools.bench.peers", description=__doc__).parse_args()
     console, progress = Console(), Console(stderr=True)
     console.print("million useful data packets a second of user time, one thread, medians")
     incast = [

@@ -37,12 +37,14 @@ class Described(BaseModel):
 
 @cache
 def descriptions(model: type[BaseModel]) -> Mapping[str, str]:
-    """Field of a model -> its docstring, if it has one."""
+    """Field of a model -> its docstring, or the description that it is declared with, if it has
+    one."""
     found: dict[str, str] = {}
     for cls in reversed(model.__mro__):
         if issubclass(cls, Described):
             found |= _docstrings(cls)
-    return found
+    declared = {name: field.description for name, field in model.model_fields.items()}
+    return found | {name: text for name, text in declared.items() if text}
 
 
 def _docstrings(cls: type) -> Mapping[str, str]:

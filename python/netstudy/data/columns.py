@@ -10,6 +10,7 @@ from netstudy.analysis.metrics import Metric
 from netstudy.analysis.nodes import node_metric
 from netstudy.data.samples import SERIES, columns_of
 from netstudy.data.table import Column, ColumnType
+from netstudy.described import descriptions
 from netstudy.study.levels import columns_of_factors, is_numeric, level_text
 from netstudy.wire import HISTOGRAM_TABLES, Level, RequestHistogram, Run, Samples, Treatment
 
@@ -122,7 +123,7 @@ def _model(table: str) -> Any:
 
 def _of_model(model: Any, name: str) -> Column:
     found = model.model_fields[name]
-    meaning = " ".join((found.description or "").split())
+    meaning = " ".join(descriptions(model).get(name, "").split())
     numbers = int in _types_within(found.annotation)
     return Column(name, "int64" if numbers else "string", _unit(name), meaning)
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from threading import Event, Thread
 
 import pytest
 
@@ -67,18 +68,28 @@ def test_pieces_can_be_handed_over_before_earlier_ones_are_waited_for() -> None:
 
 
 def test_handing_over_does_not_wait_for_earlier_pieces(tmp_path: Path) -> None:
-    go = tmp_path / "go"
-    os.mkfifo(go)
+    pipes = {name: tmp_path / name for name in ("first", "other")}
+    for pipe in pipes.values():
+        os.mkfifo(pipe)
+    handed, in_time = Event(), []
 
     def work(piece: str) -> str:
-        return piece[:4] + go.read_text()  # waits until somebody writes
+        return pipes[piece[:5]].read_text()  # waits until somebody writes
+
+    def let_go() -> None:
+        in_time.append(handed.wait(timeout=30))
+        for name, pipe in pipes.items():
+            pipe.write_text(f"{name} done")
 
     with beside(lambda: None, work) as hand_over:
-        long = "long" * 1_000_000  # more than a pipe holds
-        waiting = [hand_over([long]) for _ in range(2)]
-        for done in waiting:
-            go.write_text("er")
-            assert done() == ["longer"]
+        writer = Thread(target=let_go)
+        writer.start()
+        long = "long" * 1_000_000  # more than a pipe of processes holds
+        waiting = [hand_over([f"{name}{long}"]) for name in pipes]
+        handed.set()
+        assert [done() for done in waiting] == [["first done"], ["other done"]]
+        writer.join()
+    assert in_time == [True]
 
 
 def test_what_a_copy_cannot_finish_is_worked_on_here(capfd: pytest.CaptureFixture[str]) -> None:

@@ -233,13 +233,13 @@ class StudyResult:
     testbed: TestbedResult
     """The testbed of the runs, and how far it can be trusted."""
     find_expectations: Callable[[Sequence[CaseResult]], tuple[CheckedExpectation, ...]]
-    """Checks what the study expects, once its cases are analysed."""
+    """Checks the expectations against the analysed cases."""
     find_warnings: Callable[[Sequence[CaseResult]], Warnings]
-    """Gathers the warnings, once its cases are analysed."""
+    """Gathers the warnings about the analysed cases."""
 
     @cached_property
     def expectations(self) -> tuple[CheckedExpectation, ...]:
-        """What the study expects of its outcome, with what the runs say of it."""
+        """The study's expectations, each with its outcome in these runs."""
         return self.find_expectations(self.cases)
 
     @cached_property

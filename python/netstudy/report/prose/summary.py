@@ -26,8 +26,8 @@ _WHY = 2
 
 
 def summary(result: StudyResult) -> list[Point]:
-    """The answer, then further points as long as they fit; a point of which nothing fits is told
-    without what stands in brackets."""
+    """The answer, then further points as long as they fit. If no sentence of a point fits, its
+    sentences are tried without their asides."""
     found = point("Answer", answer(result))
     for lead, sentences in (
         ("Expected", list(alone(_expected(result)))),

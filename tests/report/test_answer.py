@@ -291,6 +291,26 @@ def test_two_levels_that_lead_in_some_settings_each_are_counted(tmp_path: Path) 
     )
 
 
+def test_a_number_of_things_has_a_plural_verb_and_one_thing_a_singular(tmp_path: Path) -> None:
+    text = study_text(
+        "factors: {servers: [1, 4], block: [1 MB, 2 MB]}\nreplicates: 5\n"
+        "compare: {factor: servers, base: 1, noise: 2 %}\n",
+        servers='"${servers}"',
+        block='"${block}"',
+    )
+
+    def four_are_faster(servers: int, block: str) -> float:
+        return {1: 20.0, 4: 10.0}[servers]
+
+    def one_is_faster(servers: int, block: str) -> float:
+        return {1: 10.0, 4: 20.0}[servers]
+
+    (tmp_path / "four").mkdir()
+    (tmp_path / "one").mkdir()
+    assert answered(tmp_path / "four", text, four_are_faster).startswith("4 servers are faster")
+    assert answered(tmp_path / "one", text, one_is_faster).startswith("1 server is faster")
+
+
 def test_the_key_figure_is_of_a_case_in_which_something_differs(tmp_path: Path) -> None:
     text = study_text(CONCLUDED, servers='"${servers}"').replace(
         'count: "${servers}"', 'count: "${servers}", tcp: {congestion_control: "${control}"}'
@@ -380,7 +400,7 @@ def test_a_lead_is_told_in_times_from_two_on_and_in_percent_below(
 ) -> None:
     change = Change(ratio, None, "a ÷ b")
     assert str(lead(metric, change)).replace("\u00a0", " ") == short  # type: ignore[arg-type]
-    told = ahead_of(metric, change, Name("B"))  # type: ignore[arg-type]
+    told = ahead_of(metric, change, Name("A"), Name("B"))  # type: ignore[arg-type]
     assert str(told).replace("\u00a0", " ") == whole
 
 

@@ -64,6 +64,13 @@ def test_p_values_have_a_lower_bound() -> None:
     assert p_text(0.049) == "0.049"
 
 
+def test_a_verb_agrees_with_its_name() -> None:
+    one, several = Name("1 server"), Name("4 servers", several=True)
+    template = "{a} {a:is} slow, {a:has} losses and {a:falls} behind"
+    assert str(say(template, a=one)) == "1 server is slow, has losses and falls behind"
+    assert str(say(template, a=several)) == "4 servers are slow, have losses and fall behind"
+
+
 def test_levels_are_counted_in_words_that_fit_the_factor() -> None:
     assert counted("servers", "23") == "23\u00a0servers"
     assert counted("servers", "1") == "1\u00a0server"

@@ -112,6 +112,12 @@ def counted(factor: str, text: str) -> str:
     return f"{text}{NO_BREAK}{one if text == '1' else factor}"
 
 
+def are_several(factor: str, level: Level | None) -> bool:
+    """Whether a level that stands alone is a number of things other than one: "4 servers"."""
+    text = level_text(level)
+    return says_little(text) and text != "1" and _singular(factor) is not None
+
+
 _ENDINGS_OF_ONE = ("ss", "us", "is", "bias", "alias", "dns", "tls", "os", "series")
 """Of names of factors that end in s and are no plural: loss, bus, basis, qos."""
 _PLURALS = ("cpus", "gpus", "vcpus")

@@ -49,6 +49,8 @@ class Name:
     text: str
     code: bool = False
     """Whether it is a command or a file's name."""
+    several: bool = False
+    """Whether it is several things, so that its verb is a plural: "4 servers are"."""
 
     def __str__(self) -> str:
         """The word."""
@@ -60,6 +62,12 @@ class Name:
             return Markup("<code>{}</code>").format(self.text)
         kind = "name" if len(self.text) <= SHORT and " " not in self.text else "text"
         return Markup('<span class="{}">{}</span>').format(kind, self.text)
+
+    def agreeing(self, verb: str) -> str:
+        """A verb in the third person, as its subject the name asks for it: is or are."""
+        if not self.several:
+            return verb
+        return {"is": "are", "has": "have"}.get(verb) or verb.removesuffix("s")
 
 
 @dataclass(frozen=True)
@@ -104,14 +112,22 @@ Part = str | Number | Name | Sentence
 
 
 def say(template: str, **references: Number | Name | Sentence) -> Sentence:
-    """A sentence from a template such as "{a} takes {time}"; the template contains no digit."""
+    """A sentence from a template such as "{a} takes {time}"; the template contains no digit.
+
+    `{a:takes}` is not the reference but the verb, agreeing with the name `a`: "takes" or "take".
+    """
     parts: list[Part] = []
-    for words, field, _, _ in string.Formatter().parse(template):
+    for words, field, verb, _ in string.Formatter().parse(template):
         assert not any(sign.isdigit() for sign in words), f"a number is typed into: {words!r}"
         if words:
             parts.append(words)
         if field is not None:
-            parts.append(references[field])
+            reference = references[field]
+            if verb:
+                assert isinstance(reference, Name), f"only a name has a verb: {template!r}"
+                parts.append(reference.agreeing(verb))
+            else:
+                parts.append(reference)
     return Sentence(tuple(parts))
 
 

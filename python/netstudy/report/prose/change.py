@@ -112,11 +112,13 @@ def lead(metric: Metric, change: Change) -> Sentence:
     return say(template, n=number, ci=_interval(metric, change))
 
 
-def ahead_of(metric: Metric, change: Change, other: Name) -> Sentence:
-    """The better value beside the other, to stand after its name: takes 32 % less time than X."""
+def ahead_of(metric: Metric, change: Change, who: Name, other: Name) -> Sentence:
+    """The better value, that of `who`, beside the other: takes 32 % less time than X. It stands
+    after the name of `who`, which it leaves out."""
     if in_points(metric, change):
         return say(
-            "has a {what} that is {n} {way} than that of {other}{ci}",
+            "{who:has} a {what} that is {n} {way} than that of {other}{ci}",
+            who=who,
             what=Name(metric.label),
             n=_points(metric, change),
             way=Name("larger" if (change.difference or 0.0) > 0 else "smaller"),
@@ -124,30 +126,31 @@ def ahead_of(metric: Metric, change: Change, other: Name) -> Sentence:
             ci=_points_interval(metric, change),
         )
     if _is_endless(change):
-        template = "has no {what}, unlike {other}"
+        template = "{who:has} no {what}, unlike {other}"
         if metric.direction == "higher":
-            template = "has some {what}, and {other} none"
-        return say(template, what=Name(metric.label), other=other)
+            template = "{who:has} some {what}, and {other} none"
+        return say(template, who=who, what=Name(metric.label), other=other)
     number, is_times = _size(metric, change)
     what = Name(metric.label)
     if is_time(metric):
-        template = "is {n} times faster than {other}{ci}"
+        template = "{who:is} {n} times faster than {other}{ci}"
         if not is_times:
-            template = "takes {n} less time than {other}{ci}"
+            template = "{who:takes} {n} less time than {other}{ci}"
     elif is_height(metric):
-        template = "has {article} {what} that is {n} {way} than that of {other}{ci}"
+        template = "{who:has} {article} {what} that is {n} {way} than that of {other}{ci}"
         if is_times and _is_more(metric, change):
-            template = "has {n} times the {what} of {other}{ci}"
+            template = "{who:has} {n} times the {what} of {other}{ci}"
     elif _is_more(metric, change):
-        template = "has {n} times the {what} of {other}{ci}"
+        template = "{who:has} {n} times the {what} of {other}{ci}"
         if not is_times:
-            template = "has {n} more {what} than {other}{ci}"
+            template = "{who:has} {n} more {what} than {other}{ci}"
     else:
-        template = "has {n} times less {what} than {other}{ci}"
+        template = "{who:has} {n} times less {what} than {other}{ci}"
         if not is_times:
-            template = "has {n} less {what} than {other}{ci}"
+            template = "{who:has} {n} less {what} than {other}{ci}"
     return say(
         template,
+        who=who,
         n=number,
         what=what,
         article=Name(article(metric.label)),

@@ -82,7 +82,7 @@ def _one_run(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
     ):
         if ahead:
             yield say(
-                "In these runs {level} has the {better} {metric}{at}.",
+                "In these runs {level} {level:has} the {better} {metric}{at}.",
                 level=named(table.factor, level),
                 better=Name(table.metric.direction),
                 metric=Name(table.metric.label),
@@ -135,7 +135,7 @@ def _winners(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
         rows = table.won_by(level)
         if rows:
             yield say(
-                "{level} has the {better} {metric}{at}.",
+                "{level} {level:has} the {better} {metric}{at}.",
                 level=named(table.factor, level),
                 better=Name(table.metric.direction),
                 metric=Name(table.metric.label),
@@ -149,7 +149,7 @@ def _crossovers(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
     yield from overtakings(panel, table)
     winners = {row.winner for row in table.rows}
     if len(table.rows) > 1 and len(winners) == 1 and None not in winners:
-        yield say("{level} is ahead throughout.", level=named(table.factor, winners.pop()))
+        yield say("{level} {level:is} ahead throughout.", level=named(table.factor, winners.pop()))
 
 
 def _sizes(found: PanelResult, table: VerdictTable) -> Iterator[Sentence]:
@@ -214,7 +214,7 @@ def _drops(panel: Panel, table: VerdictTable, chosen: Iterable[Level | None]) ->
     ]
     if parts:
         yield say(
-            "Dropped packets: {a} has {parts} as {b}.",
+            "Dropped packets: {a} {a:has} {parts} as {b}.",
             a=named(table.factor, table.level),
             b=named(table.factor, table.base),
             parts=join(parts),

@@ -191,7 +191,9 @@ def _trade_off(one: TradeOff) -> Sentence:
     elif len(one.leaders) > 1:
         template = "A trade-off: {a} against {b} has {parts}."
     elif one.leaders:
-        template = "No trade-off: {leader} falls behind in none; {a} against {b} has {parts}."
+        template = (
+            "No trade-off: {leader} {leader:falls} behind in none; {a} against {b} has {parts}."
+        )
     else:
         template = "No trade-off: {a} and {b} are equal in all of it; {parts}."
     return say(

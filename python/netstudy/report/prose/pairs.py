@@ -79,12 +79,14 @@ def _one(pair: PairEffect, row: Comparison) -> Sentence:
     source = f"{pair.metric.name}, {level_text(pair.level)} ÷ {level_text(pair.base)}"
     change = change_of(row, source)
     is_level = row.winner == pair.level
+    who = named(pair.factor, row.winner)
     return say(
         "{winner} {ahead}.",
-        winner=named(pair.factor, row.winner),
+        winner=who,
         ahead=ahead_of(
             pair.metric,
             change if is_level else change.inverse(),
+            who,
             named(pair.factor, pair.base if is_level else pair.level),
         ),
     )
@@ -102,12 +104,14 @@ def _overall(
         exceptions = say("; ahead in {n} of them", n=count(won, "settings that it wins"))
     if not won:
         exceptions = say("; shown over all of them, and in no single one")
+    who = named(pair.factor, winner)
     return say(
         "{winner} {ahead}, on average over {n}{held}{exceptions}.",
-        winner=named(pair.factor, winner),
+        winner=who,
         ahead=ahead_of(
             pair.metric,
             change if is_level else change.inverse(),
+            who,
             named(pair.factor, pair.base if is_level else pair.level),
         ),
         n=things(count(len(rows), "settings compared"), "setting"),
@@ -121,13 +125,12 @@ def _counts(pair: PairEffect, rows: Sequence[Comparison]) -> Sentence:
     neither good nor bad."""
     unlike = [row for row in rows if row.outcome == "different" and row.winner is None]
     more = sum((row.difference or 0.0) > 0 for row in unlike)
+    a, b = _both(pair).values()
     parts = [
-        *(
-            (f"{named(pair.factor, one)} is ahead", sum(row.winner == one for row in rows))
-            for one in (pair.level, pair.base)
-        ),
-        (f"{named(pair.factor, pair.level)} has more", more),
-        (f"{named(pair.factor, pair.base)} has more", len(unlike) - more),
+        (f"{a} {a.agreeing('is')} ahead", sum(row.winner == pair.level for row in rows)),
+        (f"{b} {b.agreeing('is')} ahead", sum(row.winner == pair.base for row in rows)),
+        (f"{a} {a.agreeing('has')} more", more),
+        (f"{b} {b.agreeing('has')} more", len(unlike) - more),
         ("they are equal", sum(row.outcome == "same" for row in rows)),
         ("too close to call", sum(row.outcome == "undecided" for row in rows)),
     ]
@@ -137,7 +140,8 @@ def _counts(pair: PairEffect, rows: Sequence[Comparison]) -> Sentence:
         metric=Name(pair.metric.title),
         n=things(count(len(rows), "settings compared"), "setting"),
         told=Name(listed(told)),
-        **_both(pair),
+        a=a,
+        b=b,
     )
 
 

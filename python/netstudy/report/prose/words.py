@@ -11,7 +11,15 @@ from netstudy.analysis.layout import Panel
 from netstudy.analysis.study_result import StudyResult
 from netstudy.analysis.verdict import VerdictTable
 from netstudy.report.cellrefs import at, count, plain
-from netstudy.report.numbers import NO_BREAK, counted, full_level, level_text, listed, spans
+from netstudy.report.numbers import (
+    NO_BREAK,
+    are_several,
+    counted,
+    full_level,
+    level_text,
+    listed,
+    spans,
+)
 from netstudy.report.refs import Name, Number, Sentence, join, say
 from netstudy.wire import Level, Treatment
 
@@ -35,7 +43,7 @@ def margin_sentence(result: StudyResult) -> list[Sentence]:
 
 def named(factor: str, level: Level | None) -> Name:
     """A level that stands alone in a sentence: a number says of which factor it is."""
-    return Name(full_level(factor, level))
+    return Name(full_level(factor, level), several=are_several(factor, level))
 
 
 def overtakings(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
@@ -44,7 +52,7 @@ def overtakings(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
         return
     for one in table.crossovers:
         yield say(
-            "{to} overtakes {before} at {x}.",
+            "{to} {to:overtakes} {before} at {x}.",
             to=named(table.factor, one.to_level),
             before=named(table.factor, one.from_level),
             x=at(panel.x, one.before),

@@ -19,7 +19,7 @@ MODERN = Kernel(
             *("rto_max_ms", "rmem", "wmem", "limit_output_bytes"),
         )
     ),
-    congestion_controls=frozenset({"reno", "cubic", "bbr"}),
+    congestion_controls=frozenset({"reno", "cubic"}),
     hystart=True,
     qdiscs=frozenset({"bfifo", "pfifo", "tbf", "htb"}),
     links=frozenset({"veth", "bridge", "macvlan"}),

@@ -31,8 +31,8 @@ _HYSTART = Path("/sys/module/tcp_cubic/parameters/hystart")
 _SYSCTLS = Path("/proc/sys/net")
 _SYSCTL_FOLDERS = ("core", "ipv4", "ipv6/conf/all", "ipv6/conf/default", "bridge")
 
-CONGESTION_CONTROLS = ("reno", "cubic", "bic", "dctcp", "bbr")
-"""Congestion controls to try; the first three and dctcp are names that a study may use."""
+CONGESTION_CONTROLS = ("reno", "cubic", "dctcp", "bic")
+"""Congestion controls of Linux that a study may use."""
 
 QDISCS = {
     "bfifo": "limit 10000b",

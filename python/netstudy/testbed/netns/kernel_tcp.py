@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from netstudy.testbed.netns.kernel import Kernel
+from netstudy.testbed.netns.kernel import CONGESTION_CONTROLS, Kernel
 from netstudy.units import payload_bytes
 from netstudy.wire import Tcp
 
@@ -139,7 +139,7 @@ def missing_control(tcp: Tcp, kernel: Kernel) -> str | None:
     named = _CONTROLS.get(tcp.congestion_control, "reno")
     if named in kernel.congestion_controls:
         return None
-    available = ", ".join(sorted(kernel.congestion_controls))
+    available = ", ".join(one for one in CONGESTION_CONTROLS if one in kernel.congestion_controls)
     return f"{kernel.name} has no {named} here; it has {available}."
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from netstudy.errors import TestbedError
-from netstudy.testbed.netns.kernel import QDISCS, Kernel, kernel
+from netstudy.testbed.netns.kernel import CONGESTION_CONTROLS, QDISCS, Kernel, kernel
 from netstudy.testbed.netns.namespaces import PACKAGES, find_program
 from netstudy.testbed.netns.sandbox import may_make_namespaces
 
@@ -22,8 +22,6 @@ USER_NAMESPACE_SWITCHES = {
     "kernel.apparmor_restrict_unprivileged_userns": ("1", "0"),  # Ubuntu's own, from 23.10 on
 }
 """Sysctl -> the value that denies namespaces to ordinary users, and one that allows them."""
-
-_STUDIED_CONTROLS = ("reno", "cubic", "dctcp", "bic")
 
 
 @dataclass(frozen=True)
@@ -132,7 +130,7 @@ def _one_cpu(here: Kernel) -> Aspect:
 
 
 def _lists(here: Kernel) -> list[Aspect]:
-    controls = [name for name in _STUDIED_CONTROLS if name in here.congestion_controls]
+    controls = [name for name in CONGESTION_CONTROLS if name in here.congestion_controls]
     absent = [f"tcp_{name}" for name in ("cubic", "dctcp") if name not in controls]
     queues = [kind for kind in QDISCS if kind in here.qdiscs]
     more = f"for more: sudo modprobe -a {' '.join(absent)}, if the kernel was built with them"

@@ -42,8 +42,9 @@ def test_equal_runs_do_not_scatter_by_what_rounding_leaves(value: float) -> None
 
 
 def test_the_mean_agrees_with_scipy() -> None:
-    estimate = mean_of(ONE_RUN_A_VALUE)
-    expected = stats.t.interval(0.95, 2, loc=5, scale=stats.sem(ONE_RUN_A_VALUE))
+    values = ONE_RUN_A_VALUE + 10
+    estimate = mean_of(values)
+    expected = stats.t.interval(0.95, 2, loc=15, scale=stats.sem(values))
     assert estimate.interval is not None
     assert (estimate.interval.low, estimate.interval.high) == pytest.approx(expected)
 
@@ -55,6 +56,21 @@ def test_goodput_is_a_ratio_of_sums_and_not_a_mean_of_ratios() -> None:
     assert estimate.value == 50
     # residuals 100 - 50 = 50 and 100 - 150 = -50: s² = 5000, times n over 4² = 625
     assert estimate.variance == pytest.approx(625)
+
+
+def test_an_interval_of_values_never_below_zero_ends_at_zero() -> None:
+    drops = np.array([0.0, 0.0, 9.0])
+    low, high = stats.t.interval(0.95, 2, loc=3, scale=stats.sem(drops))
+    assert low < 0
+    estimate = mean_of(drops)
+    assert estimate.interval is not None
+    assert (estimate.interval.low, estimate.interval.high) == pytest.approx((0, high))
+
+
+def test_an_interval_of_values_of_either_sign_goes_below_zero() -> None:
+    estimate = mean_of(np.array([-1.0, 0.0, 9.0]))
+    assert estimate.interval is not None
+    assert estimate.interval.low < 0
 
 
 def test_one_run_alone_has_no_interval_over_runs() -> None:

@@ -67,11 +67,17 @@ class Estimate:
     """Its 95 % interval, if that is not Student's: of a percentile, or of a share."""
     from_samples: bool = False
     """Whether `bounds` come from all samples, taken for independent, and not from the runs."""
+    floor: float = -math.inf
+    """The value cannot be below this: 0 for the mean of times, counts or rates."""
 
     @property
     def interval(self) -> Interval | None:
-        """The 95 % interval: its own, else Student's; None when nothing was repeated."""
-        return self.bounds or student_interval(self.value, self.variance, self.df)
+        """The 95 % interval: its own, else Student's, cut at the floor; None when nothing was
+        repeated."""
+        if self.bounds is not None:
+            return self.bounds
+        found = student_interval(self.value, self.variance, self.df)
+        return None if found is None else Interval(max(self.floor, found.low), found.high)
 
 
 def decimals_of(rounding: float) -> int:
@@ -115,7 +121,9 @@ def ratio_of_sums(numerators: Floats, denominators: Floats, unit: Unit) -> Estim
     residuals = numerators - value * denominators
     residuals[np.abs(residuals) <= ROUNDING * np.abs(numerators)] = 0.0
     variance = float(residuals @ residuals) / (n - 1) * n / total**2
-    return Estimate(value, variance, n - 1, n, unit)
+    none_below_zero = numerators.min() >= 0 and denominators.min() >= 0
+    floor = 0.0 if none_below_zero else -math.inf
+    return Estimate(value, variance, n - 1, n, unit, floor=floor)
 
 
 def variance_of_mean(values: Sequence[float]) -> float:

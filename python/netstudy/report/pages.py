@@ -164,7 +164,9 @@ def render_typst(doc: Document) -> str:
     return environment.get_template("report.typ.j2").render(doc=doc)
 
 
+@cache
 def _templates(*, escapes: bool) -> Environment:
+    """Templates, which are compiled once a process."""
     return Environment(
         loader=PackageLoader("netstudy.report"), autoescape=escapes, keep_trailing_newline=True
     )

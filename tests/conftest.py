@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from netstudy import wire
+from netstudy.report import rendering
 
 RUNS = 6
 
@@ -70,6 +72,12 @@ def star(clients: tuple[str, ...], servers: tuple[str, ...]) -> wire.Network:
             for name in hosts
         ),
     )
+
+
+@pytest.fixture(scope="session")
+def renderer() -> None:
+    """vl-convert in this process, so that reports need not start a copy for half a second each."""
+    rendering.drawn_here([json.dumps({"data": {"values": []}, "mark": "point"})])()
 
 
 @pytest.fixture

@@ -54,7 +54,7 @@ Netstudy = Callable[..., Outcome]
 
 
 @pytest.fixture
-def netstudy(capfd: pytest.CaptureFixture[str]) -> Netstudy:
+def netstudy(renderer: None, capfd: pytest.CaptureFixture[str]) -> Netstudy:
     """Carry out a command line in this process."""
 
     def call(*arguments: str | Path) -> Outcome:

@@ -62,6 +62,18 @@ def unfinished(
     return Folder(Path("results/small/latest").resolve())
 
 
+def test_a_newer_run_that_is_not_finished_is_told_of(
+    done: Folder, unfinished: Folder, netstudy: Netstudy
+) -> None:
+    newer = done.path.with_name(unfinished.path.name)
+    said = f"{newer} is newer and not finished; {done.path} is taken\n"
+    for command in (["report", "small"], ["export", "small"], ["compare", "small", done.path]):
+        outcome = netstudy(*command)
+        assert outcome.code == 0
+        assert said in outcome.err
+        assert said not in netstudy(command[0], done.path, *command[2:]).err
+
+
 class TestExport:
     def test_csv_has_a_row_a_cell(self, done: Folder, netstudy: Netstudy) -> None:
         rows = list(csv.DictReader(io.StringIO(netstudy("export", done.path, "--csv").out)))
@@ -71,6 +83,15 @@ class TestExport:
         cells = [(row["switch"], row["servers"]) for row in rows]
         levels = [(s, n) for s in ("arista-7124s", "nexus-5010") for n in ("1", "3", "6")]
         assert cells == levels
+
+    @pytest.mark.parametrize("form", ["csv", "parquet"])
+    def test_samples_that_no_run_has_are_refused(
+        self, done: Folder, netstudy: Netstudy, form: str
+    ) -> None:
+        outcome = netstudy("export", done.path, "--samples", "transfer", f"--{form}")
+        assert outcome.code == 2
+        assert outcome.out == ""
+        assert "no run has samples of transfer; there are iteration, connection" in outcome.err
 
     def test_the_numbers_follow_from_the_records(self, done: Folder, netstudy: Netstudy) -> None:
         """Means pool the iterations of all replicates; goodput is a ratio of sums."""
@@ -309,8 +330,20 @@ class TestStatusAndLs:
     ) -> None:
         (done.path / "runs" / f"{done.plan().runs[3].id}.json").unlink()
         shown = netstudy("status").out
-        assert "11 of 12 runs" in shown
+        assert "changed, 11 of 12 runs" in shown
+        assert f"runs/{done.plan().runs[3].id}.json changed or went missing" in shown
         assert f"continue with: netstudy run {done.path} --resume" in shown
+
+    def test_status_of_a_finished_run_whose_study_was_edited_says_that_nothing_proves_it(
+        self, done: Folder, netstudy: Netstudy
+    ) -> None:
+        with (done.path / "study.yaml").open("a") as study:
+            study.write("# later\n")
+        assert json.loads(netstudy("status", "--json").out)["state"] == "changed"
+        shown = netstudy("status").out
+        assert f"{done.path}: changed, 12 of 12 runs" in shown
+        assert "study.yaml changed or went missing" in shown
+        assert "continue with" not in shown, "that would be refused"
 
     def test_status_of_a_run_under_way(self, unfinished: Folder, netstudy: Netstudy) -> None:
         with unfinished.writing():

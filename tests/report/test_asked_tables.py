@@ -22,7 +22,9 @@ from netstudy.report.tables import Table
 from netstudy.report.terminal import print_summary
 from netstudy.store import Folder
 from netstudy.wire import HARDWARE_COUNTERS
-from tests.report.results import from_text, study_text
+from tests.report import workloads
+from tests.report.results import from_text, results, study_text
+from tests.report.test_asked_figures import CONFORMANCE
 
 DESIGN = """\
 factors: {switch: [nexus-5010, arista-7124s], servers: [2, 4]}
@@ -328,3 +330,12 @@ def test_what_a_study_asks_for_and_no_run_measured_is_a_caveat(tmp_path: Path) -
         "The study asks for “CPU of server” (tables[0].columns[2] and figures[0]), which no run "
         "measured.",
     ]
+
+
+def test_a_standard_figure_of_what_no_run_measured_is_a_caveat(tmp_path: Path) -> None:
+    """Bytes without a size are no transfers that take a time."""
+    path = tmp_path / "study.yaml"
+    path.write_text((CONFORMANCE / "transfer-star.yaml").read_text() + "\nfigures: [transfer]\n")
+    made = results(tmp_path, path, maker=workloads.record, overrides={"replicates": "2"})
+    told = [str(sentence) for sentence in warnings(analyse(made))]
+    assert "The study asks for “Transfer time” (figures[0]), which no run measured." in told

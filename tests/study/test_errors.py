@@ -232,6 +232,19 @@ def with_top(line: str) -> tuple[str, str]:
         ("figures: [{x: servers, y: [completion_ms_p50, completion_ms_p98]}]",
          ['47: figures.0.y.1: "completion_ms_p98" is an unknown metric; '
           'did you mean "completion_ms"?']),
+        ("figures: [completion, goodput, completion]",
+         ["32: figures.2: is drawn already; leave one of them out"]),
+        ("figures: [{x: servers, y: goodput_mbps, series: servers}]",
+         ["49: figures.0.series: servers is along the x axis too; keep it in one of them"]),
+        ("agreement: {completion: 5 %, latency_us_mean: 10 %}",
+         ['47: agreement.latency_us_mean: "latency_us_mean" is not measured by the workload incast '
+          "of this study, but by request; it measures completion_ms, goodput_mbps, "
+          "drops_per_iteration, retransmissions_per_iteration, timeouts_per_iteration, "
+          "timeout_iterations_pct and fairness_index"]),
+        ("agreement: {latency: 5 %}",
+         ['22: agreement.latency: "latency" is no figure of the workload incast; known: '
+          "completion, completion_p50, completion_p99, goodput, drops, retransmissions, timeouts, "
+          "timeout_iterations, fairness"]),
         ("figures: [{x: servers, y: cpu_pct}]",
          ['27: figures.0.y: "cpu_pct" is measured at a host; name it, as in server.cpu_pct']),
         ("figures: [{x: servers, y: sever.cpu_pct}]",

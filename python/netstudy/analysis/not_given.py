@@ -45,6 +45,10 @@ def not_measured(study: Study, cells: CellTable) -> dict[str, Metric]:
         metric = metric_named(name, cells.vocabulary)
         if metric is not None and name not in explained and _is_missing(metric, cells):
             found[path] = metric
+    for place, figure in study.figures:
+        metric = figure_named(figure.name, cells.vocabulary) if figure.name else None
+        if metric is not None and _is_missing(metric, cells):
+            found[shown(place)] = metric
     return found
 
 

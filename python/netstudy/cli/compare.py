@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from netstudy.cli import _options as options
+from netstudy.cli._folders import finished_folder
 from netstudy.cli._terminal import output, print_json, say
 from netstudy.errors import MISSED, StudyError
 
@@ -48,9 +49,8 @@ def command(
     from netstudy.analysis.cells import cell_table
     from netstudy.analysis.comparison import comparison
     from netstudy.report.comparison import as_data, side_of
-    from netstudy.store import Results
 
-    folders = [Results(results).resolve(name, done=True) for name in (run_a, run_b)]
+    folders = [finished_folder(results, name) for name in (run_a, run_b)]
     if folders[0].path.samefile(folders[1].path):
         say(f"both names mean {folders[0].path}: no difference can show")
     tables = [cell_table(folder) for folder in folders]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from netstudy.cli import _options as options
+from netstudy.cli._folders import finished_folder
 from netstudy.errors import StudyError
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def command(
 
     With --samples, print the samples from which the metrics were computed.
     """
-    from netstudy.store import Results, storage, write_atomic
+    from netstudy.store import storage, write_atomic
 
     forms = {"csv": csv, "json": json, "markdown": markdown, "parquet": parquet}
     chosen = [form for form, wanted in forms.items() if wanted] or ["csv"]
@@ -55,7 +56,7 @@ def command(
         raise StudyError(f"one format at a time: --{' or --'.join(chosen)}?")
     if parquet and output is None and sys.stdout.isatty():
         raise StudyError("Parquet is not text; write it to a file with -o FILE", "--parquet")
-    folder = Results(results).resolve(run, done=True)
+    folder = finished_folder(results, run)
     write = _parquet if parquet else _text
     parts = write(folder, samples, chosen[0])
     if output is None:
@@ -69,12 +70,11 @@ def command(
 
 def _parquet(folder: Folder, samples: str | None, _form: str) -> Iterator[bytes]:
     from netstudy.data import StudyData
-    from netstudy.data.samples import columns_of
 
     opened = StudyData(folder)
     if samples is None:
         return opened.cells().parquet()
-    columns_of(samples, "--samples")
+    _check_samples(folder, samples)
     return opened.samples(samples, invalid=True).parquet()
 
 
@@ -84,12 +84,23 @@ def _text(folder: Folder, samples: str | None, form: str) -> Iterator[bytes]:
 
 
 def _samples(folder: Folder, table: str, form: str) -> Iterator[str]:
-    from netstudy.data.samples import columns_of, samples_csv
+    from netstudy.data.samples import samples_csv
 
-    columns_of(table, "--samples")
+    _check_samples(folder, table)
     if form != "csv":
         raise StudyError(f"samples are written as CSV or Parquet, not as {form}", "--samples")
     return samples_csv(folder, table)
+
+
+def _check_samples(folder: Folder, table: str) -> None:
+    """Raise StudyError for a table of samples that there is not, or that no run has rows of."""
+    from netstudy.data.samples import TABLES, columns_of, has_rows
+
+    columns_of(table, "--samples")
+    if not has_rows(folder, table):
+        others = [name for name in TABLES if has_rows(folder, name)]
+        have = f"; there are {', '.join(others)}" if others else ""
+        raise StudyError(f"no run has samples of {table}{have}", "--samples")
 
 
 def _cells(folder: Folder, form: str) -> Iterable[str]:

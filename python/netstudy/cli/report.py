@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from netstudy.cli import _options as options
+from netstudy.cli._folders import finished_folder
 from netstudy.cli._terminal import OnPhase, phases, print_json
 from netstudy.errors import MISSED
 
@@ -45,9 +46,9 @@ def command(
     The records must be what they were when the run was done; otherwise nothing is written.
     Exit codes: 0 done, 1 a requirement of the study is missed, 2 bad input.
     """
-    from netstudy.store import Results, storage
+    from netstudy.store import storage
 
-    folder = Results(results).resolve(run, done=True)
+    folder = finished_folder(results, run)
     with storage(output or folder.path):
         pages = Pages(static, png, pdf)
         if output is None:

@@ -45,12 +45,13 @@ def command(
 
 def _status(folder: Folder) -> dict[str, Any]:
     records, missing, now = folder.records(), folder.missing(), state(folder)
-    # Records of a folder that was done may be gone since.
-    can_continue = now == "unfinished" or (now == "done" and missing)
+    changed = _changed(folder) if now == "done" else None
+    can_continue = now == "unfinished" or (changed and missing)
     return {
         "folder": str(folder.path),
         "study": folder.plan().study,
-        "state": now,
+        "state": "changed" if changed else now,
+        "changed": changed,
         "runs": len(records) + len(missing),
         "done": len(records),
         "continue": continue_with(folder) if can_continue else None,
@@ -66,6 +67,15 @@ def _status(folder: Folder) -> dict[str, Any]:
             for status in ("failed", "invalid")
         },
     }
+
+
+def _changed(folder: Folder) -> str | None:
+    """Which files of a folder that was done are not what they were then, and what helps."""
+    try:
+        folder.refuse_changed()
+    except StudyError as error:
+        return str(error)
+    return None
 
 
 def _growth(folder: Folder) -> list[dict[str, Any]]:
@@ -107,6 +117,8 @@ def _grows(folder: Folder) -> bool:
 def _tell(told: dict[str, Any]) -> None:
     rounds = f", {rounds_begun(told['rounds'])}" if told["growth"] else ""
     print(f"{told['folder']}: {told['state']}, {told['done']} of {told['runs']} runs{rounds}")
+    if told["changed"]:
+        print(f"  {told['changed']}")
     for one in told["growth"]:
         held = "".join(f" {name}={level}" for name, level in one["at"].items())
         print(f"  grows    {one['factor']}{held}: {one['told']}")

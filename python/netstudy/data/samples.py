@@ -86,6 +86,11 @@ def rows_by_run(folder: Folder, table: str) -> Iterator[RunRows]:
             yield RunRows(run, record.status, rows, known)
 
 
+def has_rows(folder: Folder, table: str) -> bool:
+    """Whether a table of samples has a row."""
+    return next(rows_by_run(folder, table), None) is not None
+
+
 def samples_csv(folder: Folder, table: str) -> Iterator[str]:
     """A header line, then one line for each sample; a value that was not measured is an empty
     field."""

@@ -18,11 +18,11 @@ TEMPORARY_SUFFIX = ".tmp"
 _CAUSES = {
     errno.ENOSPC: "the disk is full; free some space",
     errno.EDQUOT: "the disk quota is used up; free some space",
-    errno.EROFS: "the file system is read-only; choose another folder with --results",
-    errno.EACCES: "permission denied; choose another folder with --results",
-    errno.EPERM: "permission denied; choose another folder with --results",
-    errno.ENOTDIR: "a file stands where a folder must be; move it or choose another --results",
-    errno.EEXIST: "a file stands where a folder must be; move it or choose another --results",
+    errno.EROFS: "the file system is read-only; choose another folder",
+    errno.EACCES: "permission denied; choose another folder",
+    errno.EPERM: "permission denied; choose another folder",
+    errno.ENOTDIR: "a file stands where a folder must be; move it or choose another folder",
+    errno.EEXIST: "a file stands where a folder must be; move it or choose another folder",
 }
 
 

@@ -34,7 +34,7 @@ from netstudy.study.outcome import (
     limit_of,
 )
 from netstudy.study.published import PublishedFile, PublishedValue, levels_text, read_published
-from netstudy.study.vocabulary import is_line_rate, split_metric
+from netstudy.study.vocabulary import STANDARD_FIGURES, is_line_rate, split_metric
 from netstudy.wire import Level
 
 
@@ -44,8 +44,12 @@ def outcome_problems(study: Study) -> Iterator[Problem]:
     yield from _growth_problems(study)
     for path, table in study.tables:
         yield from table_problems(study, path, table)
+    drawn: list[Figure] = []
     for path, figure in study.figures:
         yield from _figure_problems(study, path, figure)
+        if figure in drawn:
+            yield study.document.problem(path, "is drawn already; leave one of them out")
+        drawn.append(figure)
     for index, conclusion in enumerate(study.conclude):
         yield from _conclusion_problems(study, ("conclude", index), conclusion)
     for index, requirement in enumerate(study.require):
@@ -54,6 +58,16 @@ def outcome_problems(study: Study) -> Iterator[Problem]:
         yield from _chosen_problems(study, path, requirement.at)
     for index, expected in enumerate(study.expect):
         yield from _expectation_problems(study, index, expected)
+    for name in study.agreement:
+        yield from _agreement_problems(study, ("agreement", name), name)
+
+
+def _agreement_problems(study: Study, path: Path, name: str) -> Iterator[Problem]:
+    """A band of a metric that no run of the study gives could never be judged."""
+    if name in STANDARD_FIGURES:
+        yield from _figure_name_problems(study, path, name)
+    else:
+        yield from metric_problems(study, path, name)
 
 
 def reference_problems(study: Study) -> Iterator[Problem]:
@@ -104,10 +118,8 @@ def _growth_problems(study: Study) -> Iterator[Problem]:
 def _figure_problems(study: Study, path: Path, figure: Figure) -> Iterator[Problem]:
     cases = cases_of(study, figure.case)
     yield from case_problems(study, path, figure.case)
-    if figure.name is not None and figure.name not in study.figures_known:
-        hint = did_you_mean(figure.name, study.figures_known)
-        message = f'"{figure.name}" is no figure of the workload {study.workload.kind}{hint}'
-        yield study.document.problem(path, message)
+    if figure.name is not None:
+        yield from _figure_name_problems(study, path, figure.name)
     beside = (figure.beside,) if figure.beside else ()
     second = (figure.y2,) if figure.y2 else ()
     for key, metrics in (("y", figure.y), ("y2", second), ("beside", beside)):
@@ -116,6 +128,17 @@ def _figure_problems(study: Study, path: Path, figure: Figure) -> Iterator[Probl
     panel = (figure.panel,) if figure.panel else ()
     for key, names in (("x", axis), ("series", figure.series), ("panel", panel)):
         yield from factors_problems(study, (*path, key), names, cases)
+    if figure.x is not None and figure.x in (*figure.series, figure.panel):
+        key = "series" if figure.x in figure.series else "panel"
+        message = f"{figure.x} is along the x axis too; keep it in one of them"
+        yield study.document.problem((*path, key), message)
+
+
+def _figure_name_problems(study: Study, path: Path, name: str) -> Iterator[Problem]:
+    if name not in study.figures_known:
+        hint = did_you_mean(name, study.figures_known)
+        message = f'"{name}" is no figure of the workload {study.workload.kind}{hint}'
+        yield study.document.problem(path, message)
 
 
 def _conclusion_problems(study: Study, path: Path, conclusion: Conclusion) -> Iterator[Problem]:

@@ -384,7 +384,7 @@ def test_a_tie_is_a_tie(tmp_path: Path) -> None:
         (FAIRNESS, 3.0, "3.00 times as high", "has 3.00 times the fairness index of B"),
         (GOODPUT, 1.12, "12 % more", "has 12 % more goodput than B"),
         (GOODPUT, 3.0, "3.00 times as much", "has 3.00 times the goodput of B"),
-        (DROPS, 0.9, "10 % less", "has 10 % less dropped packets an iteration than B"),
+        (DROPS, 0.9, "10 % fewer", "has 10 % fewer dropped packets an iteration than B"),
         (TRAFFIC, 1.15, "15 % more", "has 15 % more network traffic at app@client than B"),
         (TRAFFIC, 0.85, "15 % less", "has 15 % less network traffic at app@client than B"),
         (

@@ -66,9 +66,11 @@ def test_p_values_have_a_lower_bound() -> None:
 
 def test_a_verb_agrees_with_its_name() -> None:
     one, several = Name("1 server"), Name("4 servers", several=True)
-    template = "{a} {a:is} slow, {a:has} losses and {a:falls} behind"
-    assert str(say(template, a=one)) == "1 server is slow, has losses and falls behind"
-    assert str(say(template, a=several)) == "4 servers are slow, have losses and fall behind"
+    template = "{a} {a:is} slow, {a:has} losses, {a:falls} behind, {a:touches} and {a:bypasses} it"
+    said = "1 server is slow, has losses, falls behind, touches and bypasses it"
+    assert str(say(template, a=one)) == said
+    said = "4 servers are slow, have losses, fall behind, touch and bypass it"
+    assert str(say(template, a=several)) == said
 
 
 def test_levels_are_counted_in_words_that_fit_the_factor() -> None:

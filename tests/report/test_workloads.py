@@ -130,9 +130,9 @@ def test_a_probe_is_told_idle_and_loaded(loaded: Folder) -> None:
     assert panel.results is not None
     heads = [group.heading for group in panel.results.groups]
     assert heads[-3:] == [
-        "Median probe latency, idle",
-        "Median probe latency, loaded",
-        "99th percentile of the probe latency, loaded",
+        "Median idle probe latency",
+        "Median loaded probe latency",
+        "99th percentile of the loaded probe latency",
     ]
 
 

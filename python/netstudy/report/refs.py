@@ -7,6 +7,7 @@ HTML. The same sentence serves HTML, Markdown and the terminal.
 
 from __future__ import annotations
 
+import re
 import string
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -38,6 +39,8 @@ class Number:
         return Markup(f'<data value="{self.value:.7g}">{escape(self.text)}</data>')
 
 
+_PLURAL_VERB = re.compile("(?<=s)es$|(?<=ch)es$|s$")
+"""The ending of a verb that a plural takes away: bypasses, touches, takes."""
 SHORT = 30
 """Single words up to this length are never broken."""
 
@@ -67,7 +70,7 @@ class Name:
         """A verb in the third person, as its subject the name asks for it: is or are."""
         if not self.several:
             return verb
-        return {"is": "are", "has": "have"}.get(verb) or verb.removesuffix("s")
+        return {"is": "are", "has": "have"}.get(verb) or _PLURAL_VERB.sub("", verb)
 
 
 @dataclass(frozen=True)

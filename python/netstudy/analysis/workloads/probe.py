@@ -106,7 +106,7 @@ def _percentiles(
     for ending, q, name in (("p50", 0.5, "median"), ("p99", 0.99, "99th percentile of the")):
         yield _metric(
             f"probe_{state}_us_{ending}",
-            f"{name} probe latency, {state}",
+            f"{name} {state} probe latency",
             f"{100 * q:g}th percentile of the times from when a probe was due to its answer, "
             f"{when}",
             Percentile(q, quantity),
@@ -122,7 +122,7 @@ def _mean(state: Literal["idle", "loaded"], of: Of, quantity: SampledQuantity) -
 
     return _metric(
         f"probe_{state}_us_mean",
-        f"mean probe latency, {state}",
+        f"mean {state} probe latency",
         "sum of the times from when each probe was due to its answer ÷ answered probes",
         RatioOfSums(terms),
         PROBE_CLOCK,

@@ -28,39 +28,36 @@ def crossing_sentences(found: Sequence[Crossing]) -> Iterator[Sentence]:
 
 
 def _agreed(verdict: Verdict, alike: Sequence[Crossing], every: Sequence[Crossing]) -> Sentence:
-    several = len(alike) > 1
     who, faster, slower = _named(alike, every), _at_least(alike), _at_most(alike)
     shares = [share for one in alike for share in one.carried]
-    least = "at least " if several else ""
-    bypass, touch = ("bypass", "touch") if several else ("bypasses", "touches")
+    least = "at least " if len(alike) > 1 else ""
     match verdict:
         case "bypasses":
             return say(
-                f"{{who}} {bypass} the wire: payload is {least}{{times}} times what it can carry, "
-                "and the interfaces carried {share} of the payload.",
+                f"{{who}} {{who:bypasses}} the wire: payload is {least}{{times}} times what it can "
+                "carry, and the interfaces carried {share} of the payload.",
                 who=who,
                 times=faster,
                 share=_share(shares, most=True),
             )
         case "touches":
             return say(
-                f"{{who}} {touch} the wire: payload is at most {{times}} times what it can carry, "
+                "{who} {who:touches} the wire: payload is at most {times} times what it can carry, "
                 "and the interfaces carried {share} of the payload.",
                 who=who,
                 times=slower,
                 share=_share(shares, most=False),
             )
         case "faster, not counted":
-            seem = "seem" if several else "seems"
             return say(
-                f"{{who}} {seem} to bypass the wire: payload is {least}{{times}} times what it can "
-                "carry.",
+                f"{{who}} {{who:seems}} to bypass the wire: payload is {least}{{times}} times what it "
+                "can carry.",
                 who=who,
                 times=faster,
             )
         case _:
             return say(
-                f"Nothing says that {{who}} {bypass} the wire: payload is at most {{times}} times "
+                "Nothing says that {who} {who:bypasses} the wire: payload is at most {times} times "
                 "what it can carry.",
                 who=who,
                 times=slower,
@@ -119,7 +116,7 @@ def _named(alike: Sequence[Crossing], every: Sequence[Crossing]) -> Name:
         ]
         with_more = "" if is_whole else f" ({'; '.join(more)})"
         texts.append(f"{full_level(lead, level)}{with_more}")
-    return Name(listed(texts))
+    return Name(listed(texts), several=len(alike) > 1)
 
 
 def _levels(

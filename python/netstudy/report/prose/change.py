@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 
 from netstudy.analysis.intervals import Interval
@@ -81,6 +82,24 @@ def is_time(metric: Metric) -> bool:
     return metric.is_of_work
 
 
+_COUNTED = ("", "1/s", "frames", "packets", "segments", "timeouts")
+_OF_EACH = re.compile(" an? ")
+
+
+def is_number_of(metric: Metric) -> bool:
+    """Whether it counts things, of which there are fewer and not less: dropped packets an
+    iteration, failed submissions."""
+    things = _OF_EACH.split(metric.label)[0]
+    return metric.unit in _COUNTED and things.endswith("s")
+
+
+def comparative(metric: Metric) -> str:
+    """The word for the better of two values: fewer dropped packets, lower response time."""
+    if not is_number_of(metric):
+        return metric.direction
+    return "fewer" if metric.direction == "lower" else "more"
+
+
 def is_height(metric: Metric) -> bool:
     """Whether it is higher or lower and not more or less of something: any other time, an index."""
     return (_is_duration(metric) and not is_time(metric)) or metric.label.endswith(" index")
@@ -106,10 +125,17 @@ def lead(metric: Metric, change: Change) -> Sentence:
         way = _way(metric, change, is_times=is_times)
         return say("{n} {way}{ci}", n=number, way=way, ci=_interval(metric, change))
     elif is_times:
-        template = "{n} times as much{ci}" if _is_more(metric, change) else "{n} times less{ci}"
+        template = "{n} times as {much}{ci}" if _is_more(metric, change) else "{n} times {less}{ci}"
     else:
-        template = "{n} more{ci}" if _is_more(metric, change) else "{n} less{ci}"
-    return say(template, n=number, ci=_interval(metric, change))
+        template = "{n} more{ci}" if _is_more(metric, change) else "{n} {less}{ci}"
+    counts = is_number_of(metric)
+    return say(
+        template,
+        n=number,
+        much=Name("many" if counts else "much"),
+        less=Name("fewer" if counts else "less"),
+        ci=_interval(metric, change),
+    )
 
 
 def ahead_of(metric: Metric, change: Change, who: Name, other: Name) -> Sentence:
@@ -145,15 +171,16 @@ def ahead_of(metric: Metric, change: Change, who: Name, other: Name) -> Sentence
         if not is_times:
             template = "{who:has} {n} more {what} than {other}{ci}"
     else:
-        template = "{who:has} {n} times less {what} than {other}{ci}"
+        template = "{who:has} {n} times {less} {what} than {other}{ci}"
         if not is_times:
-            template = "{who:has} {n} less {what} than {other}{ci}"
+            template = "{who:has} {n} {less} {what} than {other}{ci}"
     return say(
         template,
         who=who,
         n=number,
         what=what,
         article=Name(article(metric.label)),
+        less=Name("fewer" if is_number_of(metric) else "less"),
         way=_way(metric, change, is_times=is_times),
         other=other,
         ci=_interval(metric, change),

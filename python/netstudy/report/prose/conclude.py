@@ -19,7 +19,14 @@ from netstudy.report.cellrefs import (
     ratio_number,
     ratio_source,
 )
-from netstudy.report.prose.change import change_of, lead, size_of, told_apart
+from netstudy.report.prose.change import (
+    change_of,
+    comparative,
+    is_number_of,
+    lead,
+    size_of,
+    told_apart,
+)
 from netstudy.report.prose.explain import cause_summary
 from netstudy.report.prose.words import (
     NOTHING,
@@ -82,12 +89,17 @@ def _one_run(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
     ):
         if ahead:
             yield say(
-                "In these runs {level} {level:has} the {better} {metric}{at}.",
+                "In these runs {level} {level:has} {better} {metric}{at}.",
                 level=named(table.factor, level),
-                better=Name(table.metric.direction),
+                better=_better(table.metric),
                 metric=Name(table.metric.label),
                 at=at_levels(panel, [row.x for row in ahead]),
             )
+
+
+def _better(metric: Metric) -> Name:
+    word = comparative(metric)
+    return Name(word if is_number_of(metric) else f"the {word}")
 
 
 def _is_ahead(row: Comparison, metric: Metric) -> bool:
@@ -135,9 +147,9 @@ def _winners(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
         rows = table.won_by(level)
         if rows:
             yield say(
-                "{level} {level:has} the {better} {metric}{at}.",
+                "{level} {level:has} {better} {metric}{at}.",
                 level=named(table.factor, level),
-                better=Name(table.metric.direction),
+                better=_better(table.metric),
                 metric=Name(table.metric.label),
                 at=at_levels(panel, [row.x for row in rows]),
             )

@@ -50,8 +50,8 @@ def _agreed(verdict: Verdict, alike: Sequence[Crossing], every: Sequence[Crossin
             )
         case "faster, not counted":
             return say(
-                f"{{who}} {{who:seems}} to bypass the wire: payload is {least}{{times}} times what it "
-                "can carry.",
+                f"{{who}} {{who:seems}} to bypass the wire: payload is {least}{{times}} times what "
+                "it can carry.",
                 who=who,
                 times=faster,
             )

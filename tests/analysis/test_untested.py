@@ -233,3 +233,31 @@ def test_a_course_over_time_needs_an_instrument_that_samples_it(
     found = planned(tmp_path, f"{text}instruments: [{instruments}]\n")
     assert tuple(one.metric for one in found if one.kind == "not sampled") == missing
     assert all("add an instrument there, such as {" in told(one) for one in found)
+
+
+TIMED = """
+study: timed
+question: How long do others wait?
+topology:
+  switch: generic-shallow
+  client: host-1g
+  server: host-1g
+  link: {rate: 100 Mbit/s, delay: "${delay}"}
+factors: {delay: [1 ms, 2 ms]}
+workload: {transfer: {}, probe: PROBE}
+procedure: {idle: 200 ms, warmup: 200 ms, measure: 500 ms}
+instruments: [{sar: server, every: 500 ms}, {tcp: server, every: TCP}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("probe", "tcp", "seldom"),
+    [("10 ms", "500 ms", []), ("10 s", "100 ms", ["probe"]), ("10 s", "501 ms", ["probe", "tcp"])],
+)
+def test_a_probe_and_a_sampler_need_an_interval_that_fits_into_the_measuring_phase(
+    probe: str, tcp: str, seldom: list[str], tmp_path: Path
+) -> None:
+    found = planned(tmp_path, TIMED.replace("PROBE", probe).replace("TCP", tcp))
+    late = [one for one in found if one.kind == "too seldom"]
+    assert sorted(one.metric for one in late) == seldom
+    assert all("and the measuring phase lasts 500 ms: it may end without" in told(o) for o in late)

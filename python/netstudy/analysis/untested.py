@@ -34,6 +34,7 @@ from netstudy.wire import (
     Run,
     SharedMemory,
     Switch,
+    UntilTime,
 )
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ Kind = Literal[
     "no mark",
     "no PAUSE",
     "not sampled",
+    "too seldom",
 ]
 
 
@@ -81,7 +83,11 @@ class Untested:
     """Of ECN: whether it is DCTCP's."""
     depths: tuple[Depth, ...] = ()
     metric: str = ""
-    """What equal levels differ in; what no instrument samples."""
+    """What equal levels differ in; what no instrument samples; who samples too seldom."""
+    every_ns: int = 0
+    """Of one that samples too seldom: the time between two samples."""
+    phase_ns: int = 0
+    """The length of the measuring phase, which is shorter."""
 
 
 _KINDS: Final[Mapping[str, re.Pattern[str]]] = {
@@ -204,7 +210,29 @@ def of_plan(study: Study, plan: Plan, workload: WorkloadAnalysis) -> tuple[Untes
         *(one for one in _marking(design) if wants_marks or one.kind != "nobody listens"),
         *_unfillable(design, workload),
         *_unsampled(study, design),
+        *_too_seldom(design),
     )
+
+
+_KEYS: Final = {"host": "sar"}
+"""What a study calls an instrument, where the plan has another word."""
+
+
+def _too_seldom(design: _Design) -> Iterator[Untested]:
+    """Probes and samplers of which a measuring phase may end without a single sample."""
+    found: dict[str, Untested] = {}
+    for run in design.runs:
+        until = next(phase.until for phase in run.phases if phase.kind == "measure")
+        if not isinstance(until, UntilTime):
+            continue
+        asked = [(_KEYS.get(one.kind, one.kind), one.every_ns) for one in run.instruments]
+        if run.probe is not None:
+            asked.append(("probe", run.probe.every_ns))
+        for who, every_ns in asked:
+            if every_ns > until.ns:
+                one = Untested("too seldom", metric=who, every_ns=every_ns, phase_ns=until.ns)
+                found.setdefault(who, one)
+    yield from found.values()
 
 
 def _unsampled(study: Study, design: _Design) -> Iterator[Untested]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from netstudy.analysis.untested import Depth, Untested
-from netstudy.report.numbers import full_level, listed
+from netstudy.report.numbers import duration_text, full_level, listed
 from netstudy.report.prose.words import NOTHING
 from netstudy.report.refs import Name, Number, Sentence, join, say
 from netstudy.study.vocabulary import split_metric
@@ -61,6 +61,14 @@ def untested_sentence(found: Untested) -> Sentence:
                 "instrument there, such as {example}.",
                 metric=Name(found.metric, code=True),
                 example=Name(_sampler(found.metric), code=True),
+            )
+        case "too seldom":
+            return say(
+                "{who} has a sample every {every}, and the measuring phase lasts {length}: it may "
+                "end without one. Sample more often, or measure for longer.",
+                who=Name(found.metric, code=True),
+                every=_duration(found.every_ns),
+                length=_duration(found.phase_ns),
             )
         case "never marks":
             return say(
@@ -141,6 +149,10 @@ def _size(value: int) -> Number:
     digits = len(str(value))
     rounded = round(value, 3 - digits) if digits > 3 else value
     return Number(value, format_size(rounded), "bytes of frames")
+
+
+def _duration(duration_ns: int) -> Number:
+    return Number(duration_ns, duration_text(duration_ns), "as the study has it")
 
 
 def _sampler(metric: str) -> str:

@@ -121,6 +121,29 @@ def test_growth_that_does_not_end_is_said_to_go_on(tmp_path: Path) -> None:
     assert both.startswith("Goodput still grows at 4 servers, the largest level in all 2 settings ")
 
 
+def test_growth_that_does_not_begin_is_not_said_to_reach_the_first_level(tmp_path: Path) -> None:
+    (both,) = told(tmp_path, "plateau", servers="[4, 8]")
+    assert both.startswith("Goodput does not grow beyond 4 servers, the first level in all 2 ")
+    assert both.endswith("; 8 servers gain no more than the noise.")
+
+
+def test_a_gain_within_what_the_runs_vary_by_is_not_shown(tmp_path: Path) -> None:
+    """On one switch the runs vary by half, and only goodput there is uncertain."""
+
+    def varying(run: Run) -> RunRecord:
+        if run.treatment["switch"] == "nexus-5010":
+            return outcome(run)
+        times = [40.0 * (0.5, 1.5, 1.0, 0.7, 1.3)[run.replicate - 1]] * run.count("measure")
+        return from_samples(run, times, *[[0] * len(times)] * 3)
+
+    unsure, growth = told(tmp_path, "plateau", servers="[3, 4]", maker=varying)
+    assert unsure.startswith(
+        "Whether goodput still grows at 4 servers (switch arista-7124s) is not"
+    )
+    assert unsure.endswith(", a gain within what the runs vary by.")
+    assert growth.startswith("Goodput still grows at 4 servers, the largest level (switch nexus-50")
+
+
 def test_loss_is_held_against_growth_in_proportion(tmp_path: Path) -> None:
     """Up to four servers nothing is lost."""
     (both,) = told(tmp_path, "loss against ideal", servers="[1, 2, 4]")

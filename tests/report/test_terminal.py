@@ -130,6 +130,21 @@ def test_a_group_that_is_too_wide_is_split_between_its_columns() -> None:
     assert all(text.count(level) == 1 for level in levels)
 
 
+def test_a_heading_is_parted_at_blanks_and_a_number_stays_with_its_unit_where_there_is_room() -> (
+    None
+):
+    levels = ("double\u00a0buffer", "min RTO 10\u00a0ms", "a-very-long-level")
+    row: tuple[Value, ...] = (Name("4"), *(Number(1, "1.0", "x") for _ in levels))
+    groups = (Group("servers"), Group("Goodput", columns=levels))
+    text = text_table(Table("heads", say("Heads"), groups, (row,)), 80)
+    words = [line.split() for line in text.splitlines()]
+    assert words[1:4] == [
+        ["a-very-"],
+        ["double", "min", "RTO", "long-"],
+        ["servers", "buffer", "10", "ms", "level"],
+    ]
+
+
 def test_what_speaks_against_the_result_comes_last(tmp_path: Path) -> None:
     text = printed(analyse(results(tmp_path, quick=True)))
     assert text.splitlines()[-1].startswith("!") or "one run" in text.splitlines()[-1]

@@ -260,10 +260,10 @@ def _refuse_mixed(
         return
     own_a = listed([one.factor for one in apart if len(one.a) > 1]) or "its test cases"
     own_b = listed([one.factor for one in apart if len(one.b) > 1]) or "its test cases"
-    shared = listed(list(matched_by)) or "no factor"
+    shared = f"both vary {listed(list(matched_by))}" if matched_by else "no factor is in both"
     raise StudyError(
-        f"the cells cannot be matched one by one: A alone varies {own_a}; B alone varies {own_b}; "
-        f"both have {shared} alone. Compare folders with the same factors, "
+        f"the cells cannot be matched one by one: {shared}; A alone varies {own_a}, B alone "
+        f"{own_b}. Compare folders with the same factors, "
         "or carry one of them out with such a factor held at one level (--only FACTOR=LEVEL)"
     )
 

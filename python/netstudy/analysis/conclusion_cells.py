@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 from netstudy.analysis.cells import CellRow, CellTable
 from netstudy.analysis.effects import PairEffect, pair_effects
+from netstudy.analysis.intervals import student_interval
 from netstudy.analysis.line_rates import carrying_bps
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.named import metric_named
+from netstudy.analysis.ratio import welch_df
 from netstudy.analysis.steps import Judged, judge, settled
 from netstudy.documents.fields import Ref
 from netstudy.study.levels import is_numeric
@@ -50,6 +52,25 @@ class Growth:
         """The cell of the last level that gains."""
         gained = self.judged.last_gain
         return self.cells[self.judged.steps.index(gained)] if gained else self.cells[0]
+
+    @property
+    def is_uncertain(self) -> bool:
+        """Whether the last gain is more than the noise, and yet the runs vary by so much that
+        Welch's interval of it includes none."""
+        now = self.judged.last_gain
+        assert now is not None, "the first level gains"
+        before = [one.estimate for one in self.judged.steps[: self.judged.steps.index(now)]]
+        measured = [one for one in before if one is not None]
+        if now.estimate is None or not measured:
+            return False
+        pick = min if self.metric.direction == "lower" else max
+        best = pick(measured, key=lambda one: one.value)
+        if best.variance is None or now.estimate.variance is None:
+            return False
+        gain = abs(now.estimate.value - best.value)
+        variance, df = best.variance + now.estimate.variance, welch_df(best, now.estimate)
+        found = student_interval(gain, variance, df)
+        return found is not None and found.low <= 0 < variance
 
     @property
     def beyond(self) -> tuple[CellRow, ...]:

@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from netstudy.report.numbers import MARGIN
+from netstudy.report.numbers import MARGIN, NO_BREAK
 from netstudy.report.refs import Name, Number
 from netstudy.report.tables import Group, Table, Trend, Value
 
@@ -35,9 +35,14 @@ class _Column:
 
     @property
     def sub_lines(self) -> list[str]:
-        """The sub-heading, wrapped at the width of the values."""
+        """The sub-heading, wrapped at the width of the values; inside words, or between a number
+        and its unit, only where it must be."""
         widest = max((len(line) for cell in self.lines for line in cell), default=0)
-        return textwrap.wrap(self.label, max(SUB_WIDTH, widest))
+        width = max(SUB_WIDTH, widest)
+        lines = _wrapped(self.label, width)
+        if max(map(len, lines), default=0) <= width:
+            return lines
+        return textwrap.wrap(self.label.replace(NO_BREAK, " "), width)
 
     @property
     def width(self) -> int:
@@ -189,7 +194,7 @@ def _wrapped(text: str, width: int) -> list[str]:
 
 
 def _text(value: Value) -> str:
-    return "" if value is None else str(value).replace("\u00a0", " ")
+    return "" if value is None else str(value).replace(NO_BREAK, " ")
 
 
 def _aligned(texts: Sequence[str], margin: str) -> list[str]:

@@ -23,7 +23,14 @@ from netstudy.analysis.effects import PairEffect
 from netstudy.analysis.extrapolation import Extrapolated
 from netstudy.analysis.study_result import StudyResult
 from netstudy.report.cellrefs import at, cell_number, count, percent, plain, treatment_text
-from netstudy.report.numbers import counted, level_text, listed, number_text, significant_text
+from netstudy.report.numbers import (
+    are_several,
+    counted,
+    level_text,
+    listed,
+    number_text,
+    significant_text,
+)
 from netstudy.report.prose.bottleneck import limit_sentences
 from netstudy.report.prose.bypass import crossing_sentences
 from netstudy.report.prose.extrapolate import extrapolated
@@ -107,9 +114,9 @@ def _growths(found: Sequence[Growth]) -> Iterator[Sentence]:
 
 
 def _end(one: Growth) -> Hashable:
-    """At which levels it ends, and of which metric and link."""
+    """At which levels it ends, how sure that is, and of which metric and link."""
     levels = tuple(cell.treatment[one.factor] for cell in (one.last_gain, *one.beyond))
-    return one.metric.name, one.factor, one.line_bps, levels
+    return one.metric.name, one.factor, one.line_bps, levels, one.is_uncertain
 
 
 def _growth(group: Sequence[Growth], every: Sequence[Growth]) -> Sentence:
@@ -118,20 +125,29 @@ def _growth(group: Sequence[Growth], every: Sequence[Growth]) -> Sentence:
     values = [cell_number(one.last_gain, one.metric, unit=True) for one in group]
     known = [value for value in values if value is not None]
     assert len(known) == len(group), "a level without a value is no step"
-    template = (
-        "{metric} grows up to {level}{held}, {value}{share}; {more} gain no more than the noise."
-        if first.beyond
-        else "{metric} still grows at {level}, the largest level{held}: {value}{share}."
-    )
-    more = [level_text(cell.treatment[first.factor]) for cell in first.beyond]
+    if first.is_uncertain:
+        ends = "grows up to {level}{held}" if first.beyond else "still grows at {level}{held}"
+        template = f"Whether {{metric}} {ends} is not decided: {{value}}{{share}}, a gain within "
+        template += "what the runs vary by"
+    elif not first.beyond:
+        template = "{metric} still grows at {level}, the largest level{held}: {value}{share}"
+    elif first.last_gain is first.cells[0]:
+        template = "{metric} does not grow beyond {level}, the first level{held}, {value}{share}"
+    else:
+        template = "{metric} grows up to {level}{held}, {value}{share}"
+    gains = "; {more} {more:gains} no more than the noise" if first.beyond else ""
+    more = [cell.treatment[first.factor] for cell in first.beyond]
     return say(
-        template,
-        metric=Name(first.metric.title),
+        f"{template}{gains}.",
+        metric=Name(first.metric.label if first.is_uncertain else first.metric.title),
         level=at(first.factor, first.last_gain.treatment[first.factor]),
         held=_held_in(group, every),
         value=value_range(known),
         share=_of_the_link(first, known),
-        more=Name(counted(first.factor, listed(more))),
+        more=Name(
+            counted(first.factor, listed([level_text(level) for level in more])),
+            several=len(more) > 1 or are_several(first.factor, more[0]) if more else False,
+        ),
     )
 
 

@@ -69,15 +69,19 @@ class Estimate:
     """Whether `bounds` come from all samples, taken for independent, and not from the runs."""
     floor: float = -math.inf
     """The value cannot be below this: 0 for the mean of times, counts or rates."""
+    ceiling: float = math.inf
+    """The value cannot be above this: 1 for an index of fairness."""
 
     @property
     def interval(self) -> Interval | None:
-        """The 95 % interval: its own, else Student's, cut at the floor; None when nothing was
-        repeated."""
+        """The 95 % interval: its own, else Student's, cut at floor and ceiling; None when nothing
+        was repeated."""
         if self.bounds is not None:
             return self.bounds
         found = student_interval(self.value, self.variance, self.df)
-        return None if found is None else Interval(max(self.floor, found.low), found.high)
+        if found is None:
+            return None
+        return Interval(max(self.floor, found.low), min(self.ceiling, found.high))
 
 
 def decimals_of(rounding: float) -> int:

@@ -11,6 +11,7 @@ a function of the pooled samples of some runs.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
@@ -47,11 +48,14 @@ class RatioOfSums:
     """A ratio whose terms are known: an entry for each sample, or one for the run."""
 
     of: Callable[[RunSample], Terms | None]
+    ceiling: float = field(default=math.inf, kw_only=True)
+    """What it cannot be above, which cuts its interval."""
 
     def estimate(self, runs: Sequence[RunSample]) -> Estimate | None:
         """The sum of all numerators by the sum of all denominators."""
         found = [pair for run in runs if (pair := self.of(run)) is not None]
-        return over_runs(found) if found else None
+        estimate = over_runs(found) if found else None
+        return None if estimate is None else replace(estimate, ceiling=self.ceiling)
 
     def of_run(self, run: RunSample) -> float | None:
         """The ratio of one run."""

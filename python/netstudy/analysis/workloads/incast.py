@@ -241,7 +241,7 @@ FAIRNESS = Metric(
     decimals=3,
     title="Fairness index",
     figure="fairness",
-    reading=RatioOfSums(_fairness),
+    reading=RatioOfSums(_fairness, ceiling=1.0),
     exported=False,
 )
 SIGNALS = signals_of(

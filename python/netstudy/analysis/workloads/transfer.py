@@ -310,7 +310,7 @@ FAIRNESS = Metric(
     decimals=3,
     title="Fairness index",
     figure="fairness",
-    reading=RatioOfSums(_fairness),
+    reading=RatioOfSums(_fairness, ceiling=1.0),
 )
 MOVED = Metric(
     name="moved_mb_per_run",

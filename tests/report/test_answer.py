@@ -291,6 +291,17 @@ def test_two_levels_that_lead_in_some_settings_each_are_counted(tmp_path: Path) 
     )
 
 
+def test_three_levels_of_a_lone_factor_are_each_held_against_the_base(tmp_path: Path) -> None:
+    text = study_text(
+        "factors: {servers: [1, 2, 4]}\nreplicates: 5\n"
+        "compare: {factor: servers, base: 1, noise: 5 %}\n",
+        servers='"${servers}"',
+    )
+    box = answered(tmp_path, text, lambda servers: 20.0 if servers == 4 else 10.0)
+    assert "2 servers and 1 server are equal in completion time." in box
+    assert "1 server is faster than 4 servers." in box
+
+
 def test_a_number_of_things_has_a_plural_verb_and_one_thing_a_singular(tmp_path: Path) -> None:
     text = study_text(
         "factors: {servers: [1, 4], block: [1 MB, 2 MB]}\nreplicates: 5\n"

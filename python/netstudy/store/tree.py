@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from dataclasses import dataclass
@@ -100,13 +101,20 @@ class Results:
         there = sorted({folder.path.parent.name for folder in self.folders()})
         known = f"; there are results of {', '.join(there)}" if there else ""
         what = f"no results of '{named}'" if named is not None else "no results"
-        return f"{what} in {self.root}{known}"
+        closed = sorted(str(path) for path in self.root.glob("*") if _is_closed(path))
+        unread = f"; permission denied: {', '.join(closed)}" if closed else ""
+        return f"{what} in {self.root}{known}{unread}"
 
 
 def _age(path: Path) -> tuple[str, int]:
     match = _FOLDER_NAME.fullmatch(path.name)
     assert match is not None
     return match[1], int(match[2] or 1)
+
+
+def _is_closed(path: Path) -> bool:
+    """Whether it is a folder that this user may not look into."""
+    return path.is_dir() and not os.access(path, os.R_OK | os.X_OK)
 
 
 def _checked(folder: Folder, *, done: bool) -> Folder:

@@ -203,9 +203,10 @@ def _case(result: StudyResult, case: CaseResult) -> Iterator[Weighed]:
         yield from (one for turn in zip_longest(*own) for one in turn if one is not None)
     if case.loops:
         yield from alone(map(loop_sentence, case.loops))
-    if len(tables) == 1:
-        compared = next(found for found in case.panels if tables[0] in found.verdicts)
-        yield from led(_two_levels(compared, tables[0]))
+    if len(tables) == 1 or (tables and len(case.layout.factors) == 1):
+        for table in tables:
+            compared = next(found for found in case.panels if table in found.verdicts)
+            yield from led(_two_levels(compared, table))
     elif tables and whole is not None and result.comparing is not None:
         yield from alone(_compared(result.comparing.factor, whole))
     elif whole is not None and whole.ranked:

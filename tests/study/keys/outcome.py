@@ -39,6 +39,8 @@ _FIGURE = changed(ASKED, {"figures": [{"name": "completion"}]})
 _AXES = changed(
     ASKED, {"figures": [{"x": "servers", "y": "completion_ms_mean", "series": "switch"}]}
 )
+_ALONG_X = changed(ASKED, {"figures": [{"x": "servers", "y": "completion_ms_mean"}]})
+_PANELS = changed(_ALONG_X, {"figures.0.panel": "switch"})
 _REQUIRED = changed(ASKED, {"require": [{"that": "completion_ms_mean < 1"}]})
 _EXPECTED = changed(ASKED, {"expect": [{"that": "completion_ms_mean < 1"}]})
 _EXPECTED_LESS = changed(
@@ -193,16 +195,16 @@ OUTCOME = {
     "Figure": {
         **examples(in_report, _FIGURE, "figures.0", {"name": "drops", "title": "Time"}),
         **examples(in_report, _CASE_FIGURE, "figures.0", {"case": "few"}),
+        **examples(in_report, _ALONG_X, "figures.0", {"x": "switch"}),
+        **examples(in_report, _PANELS, "figures.0", {"series": "switch"}),
         **examples(
             in_report,
             _AXES,
             "figures.0",
             {
                 "kind": "bars",
-                "x": "switch",
                 "y": "goodput_mbps",
                 "y2": "goodput_mbps",
-                "series": ["switch", "servers"],
                 "panel": "switch",
                 "fit": "linear",
                 "ideal": True,

@@ -18,7 +18,7 @@ from netstudy.analysis.workloads.transfer import GOODPUT
 from netstudy.report.conclusion_tables import conclusion_tables
 from netstudy.study import Study, load
 from netstudy.wire import Run
-from tests.report.loaded import Load, concluding, told
+from tests.report.loaded import STUDY, Load, concluding, record, told
 from tests.report.results import from_text
 
 PAYLOAD = 1518 / 1448
@@ -56,6 +56,20 @@ def test_a_number_is_never_shown_as_the_next_whole_one_and_one_client_is_one(
     first, *_ = told(concluding(tmp_path, SERVED, steady(470.8), clients="[1]"))
     assert first.startswith("One link would serve 1 client: ")
     assert first.endswith("470.8 Mbit/s a client as measured with 1 client = 1.9998, rounded down.")
+
+
+def test_what_does_not_count_clients_is_a_setting_of_its_own(tmp_path: Path) -> None:
+    """Two clients of 20 each: 4 fill what a link of 100 Mbit/s carries, 47 one of 1 Gbit/s."""
+    text = STUDY.replace("CLIENTS", "[2]").replace("rate: 1 Gbit/s", 'rate: "${rate}"')
+    text = text.replace("factors:", "factors:\n  rate: [100 Mbit/s, 1 Gbit/s]")
+    loads = steady(20.0)
+    text += f"conclude: {SERVED}\n"
+    result = analyse(from_text(tmp_path, text, maker=lambda run: record(run, loads(run))))
+    found = drawn(result, Extrapolated)
+    assert [(one.held, one.clients) for one in found] == [
+        ({"rate": "100 Mbit/s"}, 4),
+        ({"rate": "1 Gbit/s"}, 47),
+    ]
 
 
 def test_at_a_port_frames_count_without_preamble_and_gap(tmp_path: Path) -> None:

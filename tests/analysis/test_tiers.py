@@ -124,6 +124,24 @@ def test_a_faster_link_removes_the_drops(tmp_path: Path) -> None:
     )
 
 
+def test_of_many_settings_the_largest_changes_are_told(tmp_path: Path) -> None:
+    """With ten to eighty users nine drops for each at 1 Gbit/s."""
+
+    def plant(run: Run) -> Planted:
+        slow = run.treatment["link"] == "1GbE"
+        return Planted(home=1500, drops=9 * int(run.treatment["users"]) if slow else 0)
+
+    users = list(range(10, 90, 10))
+    many = faster("500 Mbit/s").replace("factors:", f"factors:\n  users: {users}")
+    found = [one for one in told(analyse(made(tmp_path, many, plant))) if "removes" in one]
+    assert [one.partition(": ")[2] for one in found] == [
+        "27.0 a second to 0 a second (users=30), 36.0 a second to 0 a second (users=40), "
+        "45.0 a second to 0 a second (users=50), 54.0 a second to 0 a second (users=60), "
+        "63.0 a second to 0 a second (users=70) and 72.0 a second to 0 a second (users=80); "
+        "these are the largest changes of 8 settings."
+    ]
+
+
 BUNDLE = """\
 factors:
   system:

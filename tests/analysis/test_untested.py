@@ -261,3 +261,14 @@ def test_a_probe_and_a_sampler_need_an_interval_that_fits_into_the_measuring_pha
     late = [one for one in found if one.kind == "too seldom"]
     assert sorted(one.metric for one in late) == seldom
     assert all("and the measuring phase lasts 500 ms: it may end without" in told(o) for o in late)
+
+
+@pytest.mark.parametrize(("replicates", "few"), [(2, True), (3, False)])
+def test_a_first_repetition_needs_two_later_ones(
+    replicates: int, few: bool, tmp_path: Path
+) -> None:
+    asked = f"replicates: {replicates}\nconclude: [{{first repetition: true}}]\n"
+    text = TIMED.replace("PROBE", "10 ms").replace("TCP", "100 ms") + asked
+    found = [one for one in planned(tmp_path, text) if one.kind == "few repetitions"]
+    assert [one.repetitions for one in found] == ([replicates] if few else [])
+    assert all("takes 3 repetitions of a setting, and the most here is 2" in told(o) for o in found)

@@ -93,6 +93,11 @@ REFUSED = {
         r"would take about [\d,]+ days .*longer than --max-time 24h",
     ),
     "a limit that is no time": (("study.yaml", "--max-time", "24 MB"), r"--max-time: .*24 MB"),
+    "a dry run that would take too long": (
+        ("study.yaml", "--dry-run", "--max-time", "1 ms"),
+        r"would take about .*longer than --max-time 1 ms",
+    ),
+    "figures of a dry run": (("study.yaml", "--dry-run", "--png"), r"--png: a dry run writes no"),
 }
 
 

@@ -66,21 +66,35 @@ def test_a_read_only_folder_is_refused(
     assert entries(read_only) == []
 
 
-def test_results_that_this_user_may_not_look_into_are_named(here: Path) -> None:
+@pytest.mark.parametrize(
+    ("verb", "code", "told"),
+    [
+        (
+            ("status", "closed"),
+            2,
+            "no results of 'closed' in results; permission denied: results/closed",
+        ),
+        (("ls",), 0, "permission denied: results/closed"),
+        (("clean", "--dry-run"), 0, "permission denied: results/closed"),
+    ],
+    ids=["status", "ls", "clean"],
+)
+def test_results_that_this_user_may_not_look_into_are_named(
+    here: Path, verb: tuple[str, ...], code: int, told: str
+) -> None:
     closed = here / "results" / "closed"
     closed.mkdir(parents=True)
     closed.chmod(0)
     rights = "-dac_override,-dac_read_search"
     as_others = ["setpriv", f"--bounding-set={rights}", f"--inh-caps={rights}"]
-    command = [sys.executable, "-m", "netstudy", "status", "closed"]
     answer = subprocess.run(
-        [*(as_others if os.geteuid() == 0 else []), *command],
+        [*(as_others if os.geteuid() == 0 else []), sys.executable, "-m", "netstudy", *verb],
         capture_output=True,
         text=True,
         check=False,
     )
-    assert answer.returncode == 2
-    assert "no results of 'closed' in results; permission denied: results/closed" in answer.stderr
+    assert answer.returncode == code
+    assert told in answer.stderr
 
 
 def test_a_disk_without_room_for_the_results_is_refused(

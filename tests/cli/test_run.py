@@ -187,6 +187,21 @@ class TestResume:
         assert outcome.err.startswith(f"{begun.path}: 1 run to do, 3 are there")
         assert begun.is_done()
 
+    def test_a_dry_run_lists_what_is_left_and_does_nothing(
+        self, begun: Folder, netstudy: Netstudy
+    ) -> None:
+        cut = begun.records()[0].run
+        (begun.path / "runs" / f"{cut}.json").write_bytes(b"{")
+        missing = begun.missing()[0].id
+        outcome = netstudy("run", begun.path, "--resume", "--dry-run")
+        first, *runs = outcome.out.splitlines()
+        assert outcome.code == 0
+        assert first == f"{begun.path}: 2 runs are left to do"
+        assert {line.split()[0] for line in runs} == {cut, missing}
+        told = json.loads(netstudy("run", begun.path, "--resume", "--dry-run", "--json").out)
+        assert {run["id"] for run in told["runs"]} == {cut, missing}
+        assert not begun.is_done()
+
     def test_a_folder_is_not_run_anew(self, begun: Folder, netstudy: Netstudy) -> None:
         outcome = netstudy("run", begun.path)
         assert outcome.code == 2

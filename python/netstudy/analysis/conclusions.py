@@ -195,13 +195,18 @@ class LimitReached:
     """Cells that do not keep it; those without a value count as neither."""
 
 
+LEAST_REPETITIONS = 3
+"""Repetitions of a setting that the first is told apart from the later ones with: a spread needs
+two later ones."""
+
+
 @dataclass(frozen=True, eq=False)
 class Repetitions:
     """First repetitions beside the later ones."""
 
     metric: Metric
     cells: int
-    """Cells with at least three repetitions."""
+    """Cells with at least LEAST_REPETITIONS."""
     apart: tuple[tuple[CellRow, float], ...]
     """Cells whose first repetition lies outside what the later ones let expect, with the ratio of
     the first to the mean of the later ones; the largest difference first."""
@@ -485,7 +490,8 @@ def _first_repetition(
     metric = _deciding(cells)
     if metric is None:
         return
-    found = [(row, values) for row in cells.rows if len(values := _by_repetition(row, metric)) > 2]
+    valued = [(row, _by_repetition(row, metric)) for row in cells.rows]
+    found = [(row, values) for row, values in valued if len(values) >= LEAST_REPETITIONS]
     if not found:
         return
     squares = sum(sum((v - fmean(late)) ** 2 for v in late) for _, (_, *late) in found)

@@ -23,6 +23,7 @@ from netstudy.analysis.ideal import host_of
 from netstudy.analysis.intervals import Interval
 from netstudy.analysis.line_rates import Capacity, capacity
 from netstudy.analysis.metrics import Metric
+from netstudy.study.levels import is_numeric
 from netstudy.wire import Treatment
 
 FULL: Final = 0.9
@@ -97,8 +98,8 @@ def clients_per_link(cells: Cells) -> Iterator[Extrapolated]:
     metric = cells.throughput
     if metric is None or metric.unit != "Mbit/s":
         return
-    factor = cells.hosts or cells.load
-    groups = cells.along(factor) if factor else iter([({}, cells.rows)])
+    factor = _counting(cells)
+    groups = cells.along(factor) if factor else _each_alone(cells)
     ends = {frozenset(one.held.items()): one.last_gain for one in cells.growths(factor)}
     for held, rows in groups:
         measured = [row for row in rows if row.value(metric) and _clients(row, factor)]
@@ -123,6 +124,23 @@ def clients_per_link(cells: Cells) -> Iterator[Extrapolated]:
         )
 
 
+def _counting(cells: Cells) -> str | None:
+    """The factor that says how many clients there are; None where each cell has as many. Other
+    hosts may have a number that varies: the servers of an incast."""
+    likely = filter(None, (cells.hosts, cells.load))
+    every = dict.fromkeys((*likely, *cells.levels))
+    return next((factor for factor in every if _counts_clients(factor, cells)), None)
+
+
+def _counts_clients(factor: str, cells: Cells) -> bool:
+    return any(len({_clients(row, factor) for row in rows}) > 1 for _, rows in cells.along(factor))
+
+
+def _each_alone(cells: Cells) -> Iterator[tuple[Treatment, tuple[CellRow, ...]]]:
+    for row in cells.rows:
+        yield {name: row.treatment[name] for name in cells.levels if name in row.treatment}, (row,)
+
+
 def _share(row: CellRow, metric: Metric, factor: str | None) -> Share:
     estimate = row.estimate(metric)
     assert estimate is not None, "only cells with a value are looked at"
@@ -137,7 +155,9 @@ def _clients(row: CellRow, factor: str | None) -> int:
     run = row.planned[0]
     if run.network.nodes:
         return len({host_of(run.network, one)[0] for one in run.workload.roles.client})
-    return 1 if factor is None else int(row.treatment[factor])
+    if factor is None or not is_numeric([row.treatment[factor]]):
+        return 1
+    return int(row.treatment[factor])
 
 
 def _largest(cells: Cells, metric: Metric) -> CellRow:

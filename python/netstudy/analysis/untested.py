@@ -7,13 +7,14 @@ minimum RTO, only loss recovery, only congestion control.
 from __future__ import annotations
 
 import re
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Literal
 
 from netstudy.analysis.cells import CellRow, CellTable
+from netstudy.analysis.conclusions import LEAST_REPETITIONS
 from netstudy.analysis.effects import pair_effects
 from netstudy.analysis.ideal import split
 from netstudy.analysis.nodes import GOODPUT, is_sampled
@@ -21,6 +22,8 @@ from netstudy.analysis.samples import RunSample, dropped_at_ports
 from netstudy.analysis.settings import settings_of
 from netstudy.analysis.workloads import WorkloadAnalysis
 from netstudy.analysis.workloads.signals import marks, pauses, ring_drops
+from netstudy.plan.planned import canonical
+from netstudy.study.outcome import FirstRepetition
 from netstudy.study.vocabulary import LINK, MACHINE, split_metric
 from netstudy.units import CHECK_SEQUENCE_BYTES, ETHERNET_HEADER_BYTES, header_bytes
 from netstudy.wire import (
@@ -56,6 +59,7 @@ Kind = Literal[
     "no PAUSE",
     "not sampled",
     "too seldom",
+    "few repetitions",
 ]
 
 
@@ -88,6 +92,8 @@ class Untested:
     """Of one that samples too seldom: the time between two samples."""
     phase_ns: int = 0
     """The length of the measuring phase, which is shorter."""
+    repetitions: int = 0
+    """The most repetitions of any setting, where that is too few."""
 
 
 _KINDS: Final[Mapping[str, re.Pattern[str]]] = {
@@ -211,7 +217,16 @@ def of_plan(study: Study, plan: Plan, workload: WorkloadAnalysis) -> tuple[Untes
         *_unfillable(design, workload),
         *_unsampled(study, design),
         *_too_seldom(design),
+        *_too_few_repetitions(study, plan),
     )
+
+
+def _too_few_repetitions(study: Study, plan: Plan) -> Iterator[Untested]:
+    if not any(isinstance(asked, FirstRepetition) for asked in study.conclude):
+        return
+    most = max(Counter(canonical(run.treatment) for run in plan.runs).values(), default=0)
+    if most < LEAST_REPETITIONS:
+        yield Untested("few repetitions", repetitions=most)
 
 
 _KEYS: Final = {"host": "sar"}

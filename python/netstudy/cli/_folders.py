@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from netstudy.cli._terminal import say
 
 if TYPE_CHECKING:
-    from netstudy.store import Folder
+    from netstudy.store import Folder, Results
 
 
 def finished_folder(results: Path, named: str | None) -> Folder:
@@ -21,3 +21,9 @@ def finished_folder(results: Path, named: str | None) -> Folder:
     if not newest.path.samefile(folder.path):
         say(f"{newest.path} is newer and not finished; {folder.path} is taken")
     return folder
+
+
+def say_closed(tree: Results) -> None:
+    """Tell of folders that this user may not look into: a list of results is without them."""
+    for path in tree.closed():
+        say(f"permission denied: {path}")

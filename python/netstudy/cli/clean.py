@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from netstudy.cli import _options as options
+from netstudy.cli._folders import say_closed
 from netstudy.cli._terminal import print_json, say, state
 from netstudy.errors import StudyError, TestbedError
 
@@ -42,6 +43,7 @@ def command(
     tree = Results(results)
     doomed = _unfinished(tree) if run is None else [_named(tree, run)]
     processes = _processes(tree, doomed)
+    say_closed(tree)
     if not json:
         _tell(doomed, processes, dry_run)
     found = len(doomed) + len(processes)

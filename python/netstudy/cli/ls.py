@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from netstudy.cli import _options as options
+from netstudy.cli._folders import say_closed
 from netstudy.cli._terminal import print_json, state
 from netstudy.errors import StudyError
 
@@ -19,11 +20,13 @@ def command(results: options.Results = options.RESULTS, json: options.Json = Fal
     """List the results folders, newest first: study, time, runs done, state."""
     from netstudy.store import Results
 
-    rows = [_row(folder) for folder in Results(results).folders(without_plan=True)]
+    tree = Results(results)
+    rows = [_row(folder) for folder in tree.folders(without_plan=True)]
     if json:
         print_json(rows)
     else:
         _print_table(rows)
+    say_closed(tree)
 
 
 def _row(folder: Folder) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from netstudy.cli._terminal import (
     rounds_begun,
     runs_left,
     say,
+    treatment,
 )
 from netstudy.cli.report import PAGES, Pages
 from netstudy.errors import MISSED, ChangedFolderError, NetstudyError, StudyError, TestbedError
@@ -71,7 +72,11 @@ def command(
     without: options.Without = None,
     threads: options.Threads = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the plan and write nothing.")
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Print the plan, or with --resume what is left of it, and write nothing.",
+        ),
     ] = False,
     max_time: Annotated[
         str, typer.Option("--max-time", help="Refuse a plan estimated to take longer.")
@@ -92,13 +97,55 @@ def command(
     asked = Asked(
         study, seed, only or (), overrides or (), quick, testbed, variant, scale, without or ()
     )
-    if dry_run:
-        from netstudy.cli.plan import show_plan
-
-        show_plan(prepare(asked), threads, json=json)
-        return
     manner = Manner(results, threads, json, Pages(static, png))
+    if dry_run:
+        _refuse_pages(manner.pages)
+        if resume:
+            _show_remainder(asked, manner)
+        else:
+            _show_plan(asked, manner, max_time)
+        return
     raise typer.Exit(_resume(asked, manner) if resume else _begin(asked, manner, max_time))
+
+
+def _refuse_pages(pages: Pages) -> None:
+    """Refuses options of the report, which a dry run does not write."""
+    for option, is_given in (("--static", pages.is_static), ("--png", pages.with_png)):
+        if is_given:
+            raise StudyError("a dry run writes no report; leave it out, or --dry-run", option)
+
+
+def _show_plan(asked: Asked, manner: Manner, max_time: str) -> None:
+    """The whole plan; raises StudyError after it where the run would take too long."""
+    from netstudy.cli._prepare import check_time, most
+    from netstudy.cli.plan import show_plan
+    from netstudy.testbed import named
+
+    prepared = prepare(asked)
+    show_plan(prepared, manner.threads, json=manner.json)
+    testbed = named(prepared.invocation.testbed)
+    check_time(most(prepared.planned, testbed, manner.threads), max_time)
+
+
+def _show_remainder(asked: Asked, manner: Manner) -> None:
+    """The runs that --resume would carry out, for people or in the engine's format."""
+    from netstudy.cli._resume import to_resume
+    from netstudy.execute import left_to_do, made_again
+    from netstudy.testbed import named
+    from netstudy.wire import to_json
+
+    folder = to_resume(asked, manner.results)
+    again = set(folder.damaged_runs())
+    again |= {one.run for one in made_again(folder, named(folder.invocation().testbed))}
+    left = left_to_do(folder, again)
+    if manner.json:
+        print(to_json(left))
+        return
+    at_most = "at most " if folder.invocation().has_rounds(folder.study()) else ""
+    runs = "1 run is" if len(left.runs) == 1 else f"{len(left.runs):,} runs are"
+    print(f"{folder.path}: {at_most}{runs} left to do")
+    for run in left.runs:
+        print(f"  {run.id}  {treatment(run)}")
 
 
 def _begin(asked: Asked, manner: Manner, max_time: str) -> int:

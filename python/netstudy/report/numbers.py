@@ -19,15 +19,18 @@ MISSING = ""
 
 SMALLEST = 4
 """Decimals at which even a small value is cut."""
+_ROUNDING = 1e-12
+"""Sums of numbers of usual sizes leave less than this of what is zero."""
 
 
 def number_text(value: float, decimals: int) -> str:
     """A value with fixed decimals; a small value other than zero never looks like zero."""
     text = f"{value:,.{decimals}f}"
-    if value == 0:
+    if abs(value) < _ROUNDING:
         return "0"
     if float(text.replace(",", "")) == 0:
-        text = f"{value:.{SMALLEST}f}" if abs(value) < 10**-SMALLEST else f"{value:.1g}"
+        is_cut = abs(value) < 10**-SMALLEST
+        text = f"{abs(value):.{SMALLEST}f}" if is_cut else f"{value:.1g}"
     return text.replace("-", "−")
 
 

@@ -43,6 +43,10 @@ class Results:
         found = sorted(self.root.glob(f"*/.*{TEMPORARY_SUFFIX}"))
         return [path for path in found if not is_locked(path)]
 
+    def closed(self) -> list[Path]:
+        """Folders of studies that this user may not look into."""
+        return sorted(path for path in self.root.glob("*") if _is_closed(path))
+
     def resolve(self, named: str | None, *, done: bool) -> Folder:
         """The folder that `named` means: a folder, a study's name or path, None for the newest.
 
@@ -101,8 +105,8 @@ class Results:
         there = sorted({folder.path.parent.name for folder in self.folders()})
         known = f"; there are results of {', '.join(there)}" if there else ""
         what = f"no results of '{named}'" if named is not None else "no results"
-        closed = sorted(str(path) for path in self.root.glob("*") if _is_closed(path))
-        unread = f"; permission denied: {', '.join(closed)}" if closed else ""
+        closed = self.closed()
+        unread = f"; permission denied: {', '.join(map(str, closed))}" if closed else ""
         return f"{what} in {self.root}{known}{unread}"
 
 

@@ -39,6 +39,10 @@ def metric_chart(
     if rules and max(point["y"] or 0 for point in points) < rules[0]["y"] * _SEEN:
         told.append(f"line rate {number_text(rules[0]['y'], 0)} is far above")
         rules = []
+    band = _band(panel, metric, verdicts[0]) if verdicts and panel.x_numeric else []
+    if band:
+        base = full_level(verdicts[0].factor, verdicts[0].base)
+        told.append(f"shaded: {base} ± {verdicts[0].margin_pct:g}\u00a0%")
     return Drawn(
         title=held(title, panel.fixed) if title else against(metric.title, panel),
         subtitle=subtitle(metric, "; ".join(told)),
@@ -52,7 +56,7 @@ def metric_chart(
         runs=_run_points(panel, metric),
         rules=rules,
         marks=[mark for table in verdicts for mark in _crossings(table)] if panel.x_numeric else (),
-        band=_band(panel, metric, verdicts[0]) if verdicts and panel.x_numeric else (),
+        band=band,
         decimals=metric.decimals,
     )
 

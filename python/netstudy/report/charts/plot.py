@@ -111,6 +111,7 @@ class Drawn:
         layers = [
             *self._behind(size, legend),
             *self._data(size, "point", live=live, legend=legend),
+            *self._rule_words(size),
             *self._labels(size),
         ]
         inner = {"width": size.width, "height": size.height}
@@ -273,12 +274,6 @@ class Drawn:
         if self.rules:
             rule = {"type": "rule", "color": FAINT, "strokeDash": [3, 3]}
             yield {"transform": only("rule"), "mark": rule, "encoding": {"y": y}}
-            told = {"y": y, "x": {"value": size.width}, "text": {"field": "text"}}
-            words = {**_words("right", size), "dy": 10}
-            # Another rule may pass behind the words.
-            for ink_of_words in ({"stroke": PAPER, "strokeWidth": 3}, {"color": FAINT}):
-                mark = {**words, **ink_of_words}
-                yield {"transform": only("rule"), "mark": mark, "encoding": told}
         if self.marks:
             rule = {"type": "rule", "color": INK, "strokeDash": [2, 3]}
             yield {"transform": only("mark"), "mark": rule, "encoding": {"x": x}}
@@ -303,7 +298,17 @@ class Drawn:
             along = {"x": x, "y": y, "color": ink, "strokeDash": dash}
             yield {"transform": only("fit"), "mark": line, "encoding": along}
 
-    # ---- names at the ends of lines
+    # ---- words
+
+    def _rule_words(self, size: Size) -> Iterator[Spec]:
+        """The names of rules, before the data: lines and other rules pass behind them."""
+        if not self.rules:
+            return
+        y = {"field": "y", "type": "quantitative"}
+        told = {"y": y, "x": {"value": size.width}, "text": {"field": "text"}}
+        words = {**_words("right", size), "dy": 10}
+        for ink in ({"stroke": PAPER, "strokeWidth": 3}, {"color": FAINT}):
+            yield {"transform": only("rule"), "mark": {**words, **ink}, "encoding": told}
 
     def _labels(self, size: Size) -> list[Spec]:
         if not self._end_labels():

@@ -35,6 +35,7 @@ from netstudy.report.prose.bottleneck import limit_sentences
 from netstudy.report.prose.bypass import crossing_sentences
 from netstudy.report.prose.extrapolate import extrapolated
 from netstudy.report.prose.pairs import pair_sentence, pooled_sentence, replaced_sentences
+from netstudy.report.prose.untested import least_repetitions
 from netstudy.report.prose.words import (
     NOTHING,
     Point,
@@ -49,6 +50,7 @@ from netstudy.report.prose.words import (
 from netstudy.report.refs import Name, Number, Sentence, aside, join, say
 from netstudy.report.requirement_table import bound_text
 from netstudy.study.not_reported import kind_of
+from netstudy.study.outcome import Conclusion, FirstRepetition
 from netstudy.units import format_rate
 from netstudy.wire import Treatment
 
@@ -80,7 +82,13 @@ def sentences_of(found: Concluded) -> list[Sentence]:
     losses = [one for one in found.drawn if isinstance(one, Loss)]
     drawn = [*_growths(growths), *limit_sentences(limits), *_losses(losses)]
     drawn += [sentence for one in found.drawn for sentence in _of(one, found.at)]
-    return drawn or [say("Not drawn: these runs do not measure what it needs.")]
+    return drawn or [_not_drawn(found.asked)]
+
+
+def _not_drawn(asked: Conclusion) -> Sentence:
+    if isinstance(asked, FirstRepetition):
+        return say("Not drawn: it needs {least} of a setting or more.", least=least_repetitions())
+    return say("Not drawn: these runs do not measure what it needs.")
 
 
 def _of(drawn: Drawn, at_levels: Treatment) -> Iterator[Sentence]:

@@ -64,11 +64,13 @@ def _range(one: Extrapolated) -> Sentence:
     known = "no replicates tell how far another run would differ" if alone else None
     levels = "the numbers of clients measured"
     over = levels if alone else f"{levels} and the 95 % intervals of their replicates"
-    upper = Name("no known end") if high is None else count(high, f"largest over {over}")
+    largest = say(" or more")
+    if high is not None:
+        largest = say(" to {high}", high=count(high, f"largest over {over}"))
     return say(
-        "Range: {low} to {high}, over {over}{note}.",
+        "Range: {low}{largest}, over {over}{note}.",
         low=count(low, f"smallest over {over}"),
-        high=upper,
+        largest=largest,
         over=Name(over),
         note=say("; {why}", why=Name(known)) if known else NOTHING,
     )

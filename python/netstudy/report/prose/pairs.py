@@ -16,6 +16,8 @@ from netstudy.wire import Level, Treatment
 
 _SEVERAL = 2
 """Settings that a mean over them needs."""
+_LOSSES_TOLD = 6
+"""Most settings at which a loss is told before and after."""
 
 
 def pair_sentence(pair: PairEffect, held: Treatment | None = None) -> Sentence:
@@ -245,8 +247,12 @@ def _with_factor(one: Replaced) -> Name:
 
 
 def _loss_change(one: Replaced, pair: PairEffect) -> Sentence:
-    """What is left of a loss, at each setting where that differs from what it was."""
-    known = one.changes(pair)
+    """What is left of a loss where that differs from what it was: at each setting, or, of many, at
+    those where most was gained or lost."""
+    known = every = one.changes(pair)
+    if len(every) > _LOSSES_TOLD:
+        largest = sorted(every, key=lambda at: -abs(at[1][1] - at[1][0]))[:_LOSSES_TOLD]
+        known = [at for at in every if at in largest]
     factors = [
         name
         for name in dict.fromkeys(name for context, _ in known for name in context)
@@ -261,11 +267,16 @@ def _loss_change(one: Replaced, pair: PairEffect) -> Sentence:
         )
         where = say(" ({where})", where=Name(treatment_text(shown))) if shown else NOTHING
         parts.append(say("{before} to {after}{where}", before=before, after=after, where=where))
+    left_out = NOTHING
+    if len(every) > len(known):
+        n = things(count(len(every), "settings in which the loss differs"), "setting")
+        left_out = say("; these are the largest changes of {n}", n=n)
     words = "removes the" if one.removes(pair) else "changes the"
     return say(
-        f"{{level}} in place of {{base}} {words} {{metric}}: {{parts}}.",
+        f"{{level}} in place of {{base}} {words} {{metric}}: {{parts}}{{left_out}}.",
         level=named(one.factor, one.level),
         base=named(one.factor, one.base),
         metric=Name(pair.metric.label),
         parts=join(parts),
+        left_out=left_out,
     )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from netstudy.analysis.conclusions import LEAST_REPETITIONS
 from netstudy.analysis.untested import Depth, Untested
+from netstudy.report.cellrefs import count
 from netstudy.report.numbers import duration_text, full_level, listed
-from netstudy.report.prose.words import NOTHING
+from netstudy.report.prose.words import NOTHING, things
 from netstudy.report.refs import Name, Number, Sentence, join, say
 from netstudy.study.vocabulary import split_metric
 from netstudy.units import format_size
@@ -70,6 +72,14 @@ def untested_sentence(found: Untested) -> Sentence:
                 every=_duration(found.every_ns),
                 length=_duration(found.phase_ns),
             )
+        case "few repetitions":
+            return say(
+                "A first repetition cannot be held against later ones: it takes {least} of a "
+                "setting, and the most here is {n}. Set {replicates} higher.",
+                least=least_repetitions(),
+                n=count(found.repetitions, "the most repetitions of a setting"),
+                replicates=Name("replicates", code=True),
+            )
         case "never marks":
             return say(
                 "{nodes} can mark nothing: no queue there can become longer than its {key}. Set a "
@@ -125,6 +135,11 @@ def untested_sentence(found: Untested) -> Sentence:
                 nodes=nodes,
                 key=Name("pause_high", code=True),
             )
+
+
+def least_repetitions() -> Sentence:
+    """ "3 repetitions": what a first repetition is told apart with."""
+    return things(count(LEAST_REPETITIONS, "a spread needs two later ones"), "repetition")
 
 
 def _ecn(found: Untested) -> str:

@@ -1425,6 +1425,9 @@ class Series(Wire):
 HARDWARE_COUNTERS: Final = "hardware counters"
 """The property of a run's environment that tells why cycles and instructions are not counted, or of
 what they are."""
+DEPARTURES: Final = "different from the study"
+"""The property of a run's environment that tells what its testbed does otherwise than the study has
+it, a sentence a line; records before tell all sentences in one line."""
 DISTURBED_ATTEMPTS: Final = "attempts that the machine disturbed, before the one that is shown"
 """The name of the limit that tells how often a run was made again."""
 

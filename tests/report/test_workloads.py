@@ -151,6 +151,17 @@ def test_curves_are_drawn_where_there_are_samples(dumbbell: Folder, loaded: Fold
             ElementTree.fromstring(charts.svg(drawn, size))
 
 
+def test_goodput_over_time_is_drawn_once(tmp_path: Path) -> None:
+    """The study's own figure of it shows every cell, the usual one those at the end of the range."""
+    text = (CONFORMANCE / "transfer-dumbbell.yaml").read_text()
+    path = tmp_path / "study.yaml"
+    path.write_text(text + "figures: [{kind: time series, y: goodput_mbps}]\n")
+    folder = results(tmp_path, path, maker=workloads.record, overrides={"replicates": "2"})
+    drawn = [one.source for one in shown(folder).figures()]
+    titles = [one.title for one in drawn if isinstance(one, charts.Drawn | charts.Lines)]
+    assert sum("over time" in title for title in titles) == 1
+
+
 def test_requests_without_an_answer_are_in_no_percentile_and_that_is_said(tmp_path: Path) -> None:
     """4,000 are answered by each server, and at eight clients 1,000 are not: a fifth."""
 

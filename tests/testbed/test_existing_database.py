@@ -69,7 +69,7 @@ def test_a_run_fills_resets_and_checks_it_and_tells_no_password(
     books = next(one for one in record.checks if "books" in one.law)
     assert books.holds, books.detail
     assert int(there.psql("SELECT COUNT(*) FROM account")) >= 200, "its tables stay"
-    said = record.environment["different from the study"]
+    said = record.environment[wire.DEPARTURES]
     assert f"a PostgreSQL server that was there before ({there.folder}, role trade)" in said
     kept = [path.read_bytes() for path in captures.rglob("*") if path.is_file()]
     kept += [gzip.decompress(one) for one in kept if one[:2] == b"\x1f\x8b"]

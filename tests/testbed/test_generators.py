@@ -98,7 +98,7 @@ def test_what_was_late_in_the_warm_up_is_left_out() -> None:
 
     assert limit is not None
     assert limit.value == 10
-    assert limit.evidence.startswith("20 instants of 1 hosts; ")
+    assert limit.evidence.startswith("20 instants of 1 host; ")
 
 
 def test_where_nothing_is_due_at_an_instant_nothing_is_late() -> None:

@@ -111,9 +111,8 @@ def test_small_queues_are_imposed_where_the_kernel_carries_the_link_and_else_tol
     assert told(star(1), "limit_output", "kernel") == []
     assert told(star(1, tcp=without), "limit_output") == []
     assert told(star(1), "limit_output") == [
-        f"The limit_output of host {name} holds nothing back where the switches' program carries a "
-        "link: what it has taken waits in the host no longer."
-        for name in ("client", "server")
+        "The limit_output of hosts client and server holds nothing back where the switches' "
+        "program carries a link: what it has taken waits in the host no longer."
     ]
 
 
@@ -122,9 +121,8 @@ def test_bursts_are_imposed_where_the_switches_program_carries_the_link_and_else
     single = LINUX_6.model_copy(update={"offload_burst_bytes": 0})
     assert told(direct(tcp=single), "offload_burst") == []
     of_both = [
-        f"The offload_burst of host {name} is not imposed where the kernel keeps a link to its "
-        "rate: there TCP hands over single frames."
-        for name in ("client", "server")
+        "The offload_burst of hosts client and server is not imposed where the kernel keeps a link "
+        "to its rate: there TCP hands over single frames."
     ]
     assert told(direct(), "offload_burst") == of_both
     assert told(star(2), "offload_burst", "kernel") == of_both

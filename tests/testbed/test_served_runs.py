@@ -162,7 +162,7 @@ def test_limits_of_tiers_are_imposed(user: User) -> None:
     # A period of the quota more, and the agent that reads the counters.
     assert grown(record, "app", "host_cpu_ns") < 0.3 * length_ns
     assert record.nodes["app"].cpus == 0.2
-    said = record.environment["different from the study"]
+    said = record.environment[wire.DEPARTURES]
     assert "The CPUs of app are a share of this machine's: 20 % of one CPU" in said
     assert "disk of plain" not in said
     table = record.samples.transaction

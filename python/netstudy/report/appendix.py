@@ -31,7 +31,7 @@ from netstudy.report.refs import Name, say
 from netstudy.report.tables import Group, Table, Value
 from netstudy.study.references import concrete, resolve
 from netstudy.units import format_rate, format_size
-from netstudy.wire import Plan, Run
+from netstudy.wire import DEPARTURES, Plan, Run
 
 if TYPE_CHECKING:
     from netstudy.store import Folder, Invocation
@@ -312,7 +312,7 @@ def _environment(folder: Folder, made_on: MadeOn) -> Table:
         "subset": _pairs({k: ", ".join(map(level_text, v)) for k, v in invocation.only.items()}),
         "results": folder.path.name,
         **_machine(folder),
-        **{name: " or ".join(values) for name, values in made_on.items()},
+        **{name: " or ".join(told) for name, told in made_on.items() if name != DEPARTURES},
     }
     rows = tuple((Name(key), Name(str(value))) for key, value in facts.items() if value != "")
     caption = say("Versions, seed and host environment")

@@ -6,7 +6,7 @@ as small multiples. A figure whose every value is zero is not drawn; a note says
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -106,6 +106,7 @@ def case_figures(case: CaseResult, result: StudyResult, key: str) -> FigureSet:
     empty: list[str] = []
     notes: list[str] = []
     tables: list[Table] = []
+    told: set[str] = set()
     for shown in result.figures:
         figure = _metric_figure(case, shown, key, result.margin_pct)
         if figure is None or shown.case not in (None, case.name):
@@ -120,9 +121,11 @@ def case_figures(case: CaseResult, result: StudyResult, key: str) -> FigureSet:
             for drawn in _asked_figures(asked, _file(key, ""), one.place):
                 found.append((one.place, drawn.figure))
                 tables += drawn.tables
+                if asked.is_course_of(result.cells.workload.throughput):
+                    told.add("over-time")
             notes += asked.notes
     figures = [figure for _, figure in sorted(found, key=lambda pair: pair[0])]
-    figures += _curve_figures(case, key)
+    figures += _curve_figures(case, key, told)
     if empty:
         notes.append(f"Not drawn, as every value is zero: {listed(empty)}.")
     said = tuple(say("{text}", text=Name(text)) for text in notes)
@@ -203,11 +206,13 @@ def _is_measured(panel: Panel, metric: Metric) -> bool:
     return any(cell.value(metric) is not None for cell in panel.cells.values())
 
 
-def _curve_figures(case: CaseResult, key: str) -> Iterator[Figure]:
-    """The curves that the runs of a case have samples for, one figure for each kind."""
+def _curve_figures(case: CaseResult, key: str, told: Collection[str]) -> Iterator[Figure]:
+    """The curves that the runs of a case have samples for, one figure for each kind but those that
+    the study's own figures have `told`."""
     by_kind: dict[str, list[tuple[Panel, charts.Lines]]] = {}
     for found in case.panels:
-        for curves in curves_of(found.panel, found.workload):
+        kinds = curves_of(found.panel, found.workload)
+        for curves in (one for one in kinds if one.kind not in told):
             drawn = charts.curves_chart(found.panel, curves)
             by_kind.setdefault(curves.kind, []).append((found.panel, drawn))
     for kind, parts in by_kind.items():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from netstudy.analysis.bootstrap import RESAMPLES
 from netstudy.analysis.intervals import CONFIDENCE
 from netstudy.analysis.rank import PERMUTATIONS
@@ -11,6 +13,7 @@ from netstudy.report.cellrefs import count, plain
 from netstudy.report.prose.words import margin_sentence
 from netstudy.report.refs import Name, Sentence, say
 from netstudy.report.workloads import page_of
+from netstudy.wire import DEPARTURES
 
 
 def methods(result: StudyResult) -> list[Sentence]:
@@ -46,6 +49,7 @@ def _of_runs(result: StudyResult) -> list[Sentence]:
         ),
         *_noise(result),
         *_scale(result),
+        *_departures(result),
         say(
             "Rank correlations are Spearman’s, with p by {n} permutations from a fixed seed; p "
             "between {samples} is a sign test over the cells.",
@@ -105,6 +109,14 @@ def _scale(result: StudyResult) -> list[Sentence]:
             sized=page_of(result.cells.workload).sized,
         )
     ]
+
+
+def _departures(result: StudyResult) -> Iterator[Sentence]:
+    """What the testbed does otherwise than the study has it."""
+    told = "\n".join(result.testbed.environment.get(DEPARTURES, ()))
+    if told:
+        lines = dict.fromkeys(told.split("\n"))
+        yield say("Different from the study on this testbed: {what}", what=Name(" ".join(lines)))
 
 
 def _noise(result: StudyResult) -> list[Sentence]:

@@ -89,6 +89,10 @@ class Asked:
         names = listed([metric.title for metric in self._metrics])
         return f"{names} over time" if self._is_course else f"{names} against {self.figure.x}"
 
+    def is_course_of(self, metric: Metric) -> bool:
+        """Whether it shows the metric over time."""
+        return self._is_course and metric in self._metrics
+
     # ---- which cells
 
     @property

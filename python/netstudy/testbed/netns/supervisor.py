@@ -209,8 +209,8 @@ def _environment(setting: Setting, kernel: Kernel, hardware: str | None) -> dict
     said = {"testbed": NAMES[switching], "kernel": kernel.release}
     if hardware is not None:
         said[wire.HARDWARE_COUNTERS] = hardware
-    different = " ".join(notes_on_run(setting.run, switching, kernel))
-    return said | ({"different from the study": different} if different else {})
+    departures = "\n".join(notes_on_run(setting.run, switching, kernel))
+    return said | ({wire.DEPARTURES: departures} if departures else {})
 
 
 def _write(record: wire.Wire) -> None:

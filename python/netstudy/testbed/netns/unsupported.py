@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 
 from netstudy import wire
+from netstudy.documents.problems import listed
 from netstudy.errors import TestbedError
 from netstudy.testbed.netns import kernel_path
 from netstudy.testbed.netns.application_limits import (
@@ -300,28 +301,40 @@ def _hosts(network: wire.Network, imposed: Collection[tuple[str, str]]) -> Itera
             yield f"The hosts are this machine: {what} not imposed."
 
 
+_NO_BURST = (
+    "The offload_burst of {hosts} is not imposed where the kernel keeps a link to its rate: there "
+    "TCP hands over single frames."
+)
+_NO_TRANSMIT_QUEUE = (
+    "The transmit_queue of {hosts} is not imposed where the switches' program carries a link: it "
+    "takes frames as they are handed over, without an end."
+)
+_NO_LIMIT_OUTPUT = (
+    "The limit_output of {hosts} holds nothing back where the switches' program carries a link: "
+    "what it has taken waits in the host no longer."
+)
+
+
 def _queues(layout: Layout) -> Iterator[str]:
     """Settings of host queues without effect, because of the program that carries the link."""
-    usual = wire.Nic()
+    found: dict[str, dict[str, None]] = {}
     for one in layout.interfaces:
         group = layout.host_of(one.host).group
-        if layout.is_shaped(one):
-            if group.tcp.offload_burst_bytes:
-                yield (
-                    f"The offload_burst of host {group.name} is not imposed where the kernel keeps "
-                    "a link to its rate: there TCP hands over single frames."
-                )
-            continue
-        if one.nic.transmit_queue_frames != usual.transmit_queue_frames:
-            yield (
-                f"The transmit_queue of host {group.name} is not imposed where the switches' "
-                "program carries a link: it takes frames as they are handed over, without an end."
-            )
-        if group.tcp.limit_output_bytes:
-            yield (
-                f"The limit_output of host {group.name} holds nothing back where the switches' "
-                "program carries a link: what it has taken waits in the host no longer."
-            )
+        for said in _without_effect(one.nic, group.tcp, is_shaped=layout.is_shaped(one)):
+            found.setdefault(said, {})[group.name] = None
+    for said, names in found.items():
+        yield said.format(hosts=f"{'hosts' if len(names) > 1 else 'host'} {listed([*names])}")
+
+
+def _without_effect(nic: wire.Nic, tcp: wire.Tcp, *, is_shaped: bool) -> Iterator[str]:
+    if is_shaped:
+        if tcp.offload_burst_bytes:
+            yield _NO_BURST
+        return
+    if nic.transmit_queue_frames != wire.Nic().transmit_queue_frames:
+        yield _NO_TRANSMIT_QUEUE
+    if tcp.limit_output_bytes:
+        yield _NO_LIMIT_OUTPUT
 
 
 def _clock(network: wire.Network) -> Iterator[str]:

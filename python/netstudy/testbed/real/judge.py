@@ -181,13 +181,14 @@ def _generators(evidence: Evidence) -> Iterator[TestbedLimit]:
     together = list(chain.from_iterable(found.values()))
     late_us = _p99(together) / 1_000
     allowed_us = _LATE_SHARE * usual_ns / 1_000
+    hosts = "1 host" if len(found) == 1 else f"{len(found)} hosts"
     yield TestbedLimit(
         name="lateness of requests and responses (p99)",
         value=late_us,
         allowed=allowed_us,
         unit="us",
         exceeded=late_us > allowed_us,
-        evidence=f"{len(together)} instants of {len(found)} hosts; {_latest(found)}; allowed is a "
+        evidence=f"{len(together):,} instants of {hosts}; {_latest(found)}; allowed is a "
         f"twentieth of {usual_ns / 1_000:,.1f} us, which what is measured takes usually",
     )
 
@@ -196,7 +197,7 @@ def _latest(late_ns: Mapping[str, Sequence[int]]) -> str:
     """The host with the greatest lateness, for comparison with all hosts."""
     node, own_ns = max(late_ns.items(), key=lambda item: _p99(item[1]))
     figures = f"p99 {_p99(own_ns) / 1_000:,.1f} us, most {max(own_ns) / 1_000:,.1f} us"
-    return f"latest was {node}: {len(own_ns)} instants, {figures}"
+    return f"latest was {node}: {len(own_ns):,} instants, {figures}"
 
 
 def _p99(values: Sequence[int]) -> int:

@@ -152,7 +152,7 @@ def test_curves_are_drawn_where_there_are_samples(dumbbell: Folder, loaded: Fold
 
 
 def test_goodput_over_time_is_drawn_once(tmp_path: Path) -> None:
-    """The study's own figure of it shows every cell, the usual one those at the end of the range."""
+    """The study's own figure of it shows all cells, the usual one those at its end."""
     text = (CONFORMANCE / "transfer-dumbbell.yaml").read_text()
     path = tmp_path / "study.yaml"
     path.write_text(text + "figures: [{kind: time series, y: goodput_mbps}]\n")

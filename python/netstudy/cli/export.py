@@ -86,9 +86,9 @@ def _text(folder: Folder, samples: str | None, form: str) -> Iterator[bytes]:
 def _samples(folder: Folder, table: str, form: str) -> Iterator[str]:
     from netstudy.data.samples import samples_csv
 
-    _check_samples(folder, table)
     if form != "csv":
         raise StudyError(f"samples are written as CSV or Parquet, not as {form}", "--samples")
+    _check_samples(folder, table)
     return samples_csv(folder, table)
 
 

@@ -11,6 +11,7 @@ from netstudy.analysis.study_result import StudyResult
 from netstudy.errors import StudyError
 from netstudy.study import load as load_study
 from netstudy.wire import Run
+from tests.report import loaded
 from tests.report.loaded import STUDY, Load, Loads, concluding, told
 
 NULL = "{bottleneck: true, at: {sink: 'null'}}"
@@ -188,6 +189,16 @@ def test_drops_in_front_of_a_full_link_are_that_links(tmp_path: Path) -> None:
     found = limits(concluding(tmp_path, f"[{NULL}]", loads, clients="[1]"))
     assert candidate(found, "link from switch to client").state == "at its limit"
     assert candidate(found, "switch").state == "not at its limit"
+
+
+def test_drops_in_front_of_a_link_that_nobody_measured_are_the_switchs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drops_alone = {"frames_dropped": (0, 7)}
+    monkeypatch.setattr(loaded, "_port", lambda **_: drops_alone)
+    found = limits(concluding(tmp_path, f"[{NULL}]", up_to_four(500.0), clients="[1]"))
+    assert candidate(found, "link from switch to client").state == "not measured"
+    assert candidate(found, "switch").state == "may be at its limit"
 
 
 def test_an_interval_that_reaches_the_limit_rules_nothing_out(tmp_path: Path) -> None:

@@ -226,6 +226,37 @@ def test_first_repetitions_that_stand_out_are_named(tmp_path: Path) -> None:
     assert scatter.startswith("Later repetitions scatter by 0.0")
 
 
+def test_without_the_first_repetition_none_is_held_against_the_later_ones(tmp_path: Path) -> None:
+    """The second is not the first one, however much it stands out."""
+
+    def second_is_slow(run: Run) -> RunRecord | None:
+        if run.replicate == 1:
+            return None
+        first = run.model_copy(update={"replicate": 1 if run.replicate == 2 else run.replicate})
+        return slow_at_first(first).model_copy(update={"replicate": run.replicate})
+
+    assert told(tmp_path, "first repetition", maker=second_is_slow) == [
+        "Not drawn: it needs 3 repetitions of a setting or more."
+    ]
+
+
+def test_growth_in_proportion_needs_levels_that_are_numbers(tmp_path: Path) -> None:
+    named = "{grow: [{name: small, n: 1}, {name: large, n: 4}], until: no gain, confirm: 2}"
+    rest = f"factors: {{servers: {named}}}\nreplicates: 2\nconclude: [loss against ideal]\n"
+    text = study_text(rest, servers='"${servers.n}"')
+    result = analyse(from_text(tmp_path, text))
+    (point,) = concluded_points(result)
+    assert [str(one) for one in point.sentences] == [
+        "Not drawn: these runs do not measure what it needs."
+    ]
+
+
+def test_nothing_of_which_less_is_better_grows_in_proportion(tmp_path: Path) -> None:
+    grown = "{grow: [1, 2, 4], until: no gain, confirm: 2, of: completion_ms_mean}"
+    sentences = told(tmp_path, "loss against ideal", servers=grown)
+    assert sentences == ["Not drawn: these runs do not measure what it needs."]
+
+
 def test_the_answer_follows_the_order_of_the_conclusions(tmp_path: Path) -> None:
     result = concluding(tmp_path, "first repetition, {compare: switch}")
     first, second, *_ = map(_text, answer(result))

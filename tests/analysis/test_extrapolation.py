@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -186,6 +187,29 @@ def test_the_largest_throughput_of_any_setting_stands_beside_it(tmp_path: Path) 
     asked = "[{extrapolate: clients per link, at: {sink: disk}}]"
     result = concluding(tmp_path, asked, loads, clients="[1, 2, 3]")
     assert any("600.0 Mbit/s" in one and "that of 12.0 such clients" in one for one in told(result))
+
+
+def test_the_largest_throughput_is_that_of_the_own_test_case(tmp_path: Path) -> None:
+    """Both cases have the cell of one client; that of four is the other one's."""
+    cases = "cases:\n  low: {factors: {clients: [1, 2]}}\n  high: {factors: {clients: [1, 4]}}\n"
+    text = re.sub(r"factors:\n  sink.*\n  clients: CLIENTS\n", cases, STUDY)
+    text = text.replace("${sink.request}", "64 B") + "conclude: [{extrapolate: clients per link}]\n"
+    loads = steady(100.0)
+    result = analyse(from_text(tmp_path, text, maker=lambda run: record(run, loads(run))))
+    (low,), (high,) = (one.drawn for one in result.concluded)
+    assert isinstance(low, Extrapolated)
+    assert isinstance(high, Extrapolated)
+    assert (low.most.treatment, high.most.treatment) == ({"clients": 2}, {"clients": 4})
+
+
+def test_shares_are_in_the_order_of_the_clients(tmp_path: Path) -> None:
+    levels = "[{name: many, n: 3}, {name: few, n: 2}]"
+    text = STUDY.replace("CLIENTS", levels).replace("${clients}", "${clients.n}")
+    loads = steady(100.0)
+    text += f"conclude: {SERVED}\n"
+    result = analyse(from_text(tmp_path, text, maker=lambda run: record(run, loads(run))))
+    (found,) = drawn(result, Extrapolated)
+    assert [share.clients for share in found.shares] == [2, 3]
 
 
 def test_more_than_in_proportion_is_remarked_and_so_is_a_missing_level(tmp_path: Path) -> None:

@@ -97,6 +97,41 @@ def test_the_planted_buffer_and_the_planted_turn_are_named(tmp_path: Path) -> No
     assert "Only at buffer 512 kB, 16 servers, min_rto 200 ms takes 20 % less time" in text
 
 
+def test_levels_that_are_names_have_no_order(tmp_path: Path) -> None:
+    """The switch matters with reno alone; cubic and dctcp are no more of anything."""
+    text = study_text(
+        "factors: {switch: [arista-7124s, nexus-5010], cc: [reno, cubic, dctcp]}\nreplicates: 5\n"
+        "noise: 5 %\n",
+        switch='"${switch}"',
+    ).replace("client: {", 'client: {tcp: {congestion_control: "${cc}"}, ')
+
+    def mean(switch: str, cc: str) -> float:
+        return {"reno": 80.0 if switch == "nexus-5010" else 40.0}.get(cc, 50.0)
+
+    assert "With cc cubic and dctcp, switch makes no difference." in answered(tmp_path, text, mean)
+
+
+@pytest.mark.parametrize("base", ["arista-7124s", "nexus-5010"])
+def test_none_against_some_is_fewer_whichever_is_the_base(base: str, tmp_path: Path) -> None:
+    """One run of each: the order is told and no verdict."""
+    asked = f"{{factor: switch, base: {base}, on: [drops_per_iteration]}}"
+    text = study_text(
+        "factors: {switch: [arista-7124s, nexus-5010], servers: [1, 2, 4]}\nreplicates: 1\n"
+        f"compare: {asked}\n",
+        servers='"${servers}"',
+        switch='"${switch}"',
+    )
+
+    def made(planned: Run) -> RunRecord:
+        n = planned.count("measure")
+        drops = 10 if planned.treatment["switch"] == "nexus-5010" else 0
+        return from_samples(planned, [40.0] * n, [drops] * n, [0] * n, [0] * n)
+
+    result = analyse(from_text(tmp_path, text, made))
+    ahead = "arista-7124s is lower in dropped packets an iteration than nexus-5010 in 3 of 3."
+    assert ahead in said(result)
+
+
 def test_factors_that_only_multiply_have_neither(tmp_path: Path) -> None:
     def mean(min_rto: str, buffer: str, servers: int) -> float:
         return servers * {"1 ms": 1, "200 ms": 1.5}[min_rto] * {"2 MB": 1}.get(buffer, 3.0)

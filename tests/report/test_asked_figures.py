@@ -205,6 +205,17 @@ def test_a_size_law_stands_on_logarithmic_axes_with_its_levels(tmp_path: Path) -
     assert "bandwidth 8" in str(figure.caption) or "bandwidth 7.9" in str(figure.caption)
 
 
+def test_nothing_stands_on_no_logarithmic_axis(tmp_path: Path) -> None:
+    text = study_text(
+        "factors: {block: [1 MB, 4 MB], gap: [0 us, 5 us]}\nreplicates: 3\n"
+        "figures: [{kind: size law, x: gap, y: drops_per_iteration, series: block}]\n",
+        block='"${block}"',
+    ).replace("incast: {", 'incast: {spacing: "${gap}", ')
+    made = from_text(tmp_path, text, records(lambda **_: 3.0))
+    _, found = only(document(made, analyse(made)))
+    assert (found.x_log, found.y_log) == (False, False)
+
+
 def test_quantities_on_a_linear_axis_stand_at_their_places_by_their_names(tmp_path: Path) -> None:
     """1 MB and 2 MB are too near to each other for both labels, and the longest is the last."""
     figure = "{x: block, y: completion_ms_mean}"

@@ -103,11 +103,6 @@ class Agreement:
         found = bootstrap_interval(middle, np.median(errors, axis=0))
         return Interval(max(0.0, found.low), found.high)
 
-    def worst_of(self, *, fitted: bool) -> Beside | None:
-        """The row with the largest error among those a profile was fitted on, or the others."""
-        rows = [row for row in self.rows if row.error_pct is not None and row.fitted == fitted]
-        return max(rows, key=lambda row: abs(row.error_pct or 0.0), default=None)
-
     @property
     def worst(self) -> Beside | None:
         """The row with the largest absolute percentage error."""

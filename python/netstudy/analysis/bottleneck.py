@@ -22,6 +22,7 @@ from netstudy.analysis.intervals import Interval
 from netstudy.analysis.line_rates import line_bps, links_of
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.named import metric_named
+from netstudy.documents.problems import listed
 from netstudy.study.levels import level_text
 from netstudy.study.outcome import Bottleneck, limit_of
 from netstudy.study.vocabulary import MACHINE, MetricName, split_metric
@@ -290,7 +291,7 @@ class _Look:
             yield from self._cpus(group)
         links = list(self._links(groups))
         yield from links
-        full = {one.name for one in links if one.state != "not at its limit"}
+        full = [one.name for one in links if one.state in ("at its limit", "may be at its limit")]
         for switch in self.network.switches:
             yield self._switch(switch, [name for name in full if name.startswith(_from(switch))])
         for group in groups:
@@ -482,7 +483,7 @@ def _from(switch: Switch) -> str:
 def _of_drops(dropped: float, full: Sequence[str]) -> str:
     if not dropped:
         return "it dropped no frame"
-    return f"it dropped frames in front of the {full[0]}" if full else "it dropped frames"
+    return f"it dropped frames in front of the {listed(full)}" if full else "it dropped frames"
 
 
 def _published_names(near: str, far: str, *, is_switch: bool) -> tuple[str, ...]:

@@ -59,17 +59,11 @@ class Growth:
         Welch's interval of it includes none."""
         now = self.judged.last_gain
         assert now is not None, "the first level gains"
-        before = [one.estimate for one in self.judged.steps[: self.judged.steps.index(now)]]
-        measured = [one for one in before if one is not None]
-        if now.estimate is None or not measured:
+        best, own = now.before, now.estimate
+        if best is None or own is None or best.variance is None or own.variance is None:
             return False
-        pick = min if self.metric.direction == "lower" else max
-        best = pick(measured, key=lambda one: one.value)
-        if best.variance is None or now.estimate.variance is None:
-            return False
-        gain = abs(now.estimate.value - best.value)
-        variance, df = best.variance + now.estimate.variance, welch_df(best, now.estimate)
-        found = student_interval(gain, variance, df)
+        variance, df = best.variance + own.variance, welch_df(best, own)
+        found = student_interval(abs(own.value - best.value), variance, df)
         return found is not None and found.low <= 0 < variance
 
     @property
@@ -173,16 +167,17 @@ class Cells:
     def scaled(self) -> str | None:
         """The factor that ideal growth is in proportion to: the one that a figure of the case draws
         it along, else the load; where this has a single level at each setting of the others, the
-        first of these."""
+        first of these. None where the levels of the load are names."""
         numeric = [name for name, found in self.levels.items() if is_numeric(found)]
         drawn = [
             figure.x
             for _, figure in self.study.figures
             if figure.ideal and figure.case in (None, self.case) and figure.x in numeric
         ]
-        if drawn or self.load is None or any(self.along(self.load)):
-            return next(iter(drawn), self.load)
-        return next((name for name in numeric if name != self.load), None)
+        load = self.load if self.load in numeric else None
+        if drawn or load is None or any(self.along(load)):
+            return next(iter(drawn), load)
+        return next((name for name in numeric if name != load), None)
 
     @property
     def throughput(self) -> Metric | None:
@@ -196,7 +191,7 @@ class Cells:
     @property
     def scaling(self) -> tuple[Metric, ...]:
         """What is held against growth in proportion: throughput, and what figures of the case draw
-        ideal growth of, once each."""
+        ideal growth of, once each; nothing of which less is better."""
         relatives = {one.metric: one.of for one in self.table.workload.relatives}
         drawn = [
             metric
@@ -205,9 +200,10 @@ class Cells:
             for name in figure.y
             if (metric := self.metric(name)) is not None and metric.direction == "higher"
         ]
+        own = self.throughput
         found: dict[Metric, Metric] = {}
-        for metric in (self.throughput, *drawn):
-            if metric is not None:
+        for metric in (own, *drawn):
+            if metric is not None and metric.direction != "lower":
                 found.setdefault(relatives.get(metric, metric), metric)
         return tuple(found.values())
 

@@ -87,7 +87,7 @@ class Replaced:
     def changes(self, pair: PairEffect) -> list[tuple[Treatment, tuple[float, float]]]:
         """The settings at which a loss differs, with the value before and after."""
         return [
-            (context, self._ways(pair, row))
+            (context, _ways(row))
             for context, row in zip(pair.contexts, pair.rows, strict=True)
             if row.outcome == "different"
         ]
@@ -99,12 +99,13 @@ class Replaced:
         return all(
             row.outcome == "different" and after <= before / 100
             for row in rows
-            for before, after in [self._ways(pair, row)]
+            for before, after in [_ways(row)]
         )
 
-    def _ways(self, pair: PairEffect, row: Verdict) -> tuple[float, float]:
-        ways = (row.base_value or 0.0, row.value or 0.0)
-        return ways if pair.base == self.base else ways[::-1]
+
+def _ways(row: Verdict) -> tuple[float, float]:
+    """A loss before and after."""
+    return (row.base_value or 0.0, row.value or 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -333,11 +334,7 @@ def _substitute(asked: Conclusion, cells: Cells) -> Iterator[Drawn]:
     wanted = (*_of_comparison(cells), *cells.table.workload.compared_on)
     compared = list(dict.fromkeys([*compared, *cells.table.measured(wanted)]))
     by_metric = {
-        one.name: {
-            pair.level if pair.base == base else pair.base: pair
-            for pair in cells.pairs(one, factor)
-            if base in (pair.level, pair.base)
-        }
+        one.name: {pair.level: pair for pair in cells.pairs(one, factor, base) if pair.base == base}
         for one in dict.fromkeys((*compared, *_losses(cells)))
     }
     found = [LevelsCompared(one, factor, tuple(by_metric[one.name].values())) for one in compared]
@@ -515,8 +512,10 @@ def _bypasses(asked: Conclusion, cells: Cells) -> Iterator[Drawn]:  # noqa: ARG0
 
 def _by_repetition(row: CellRow, metric: Metric) -> list[float]:
     """Logarithms of the values of single runs in the order of their numbers; empty where one is
-    not positive."""
+    not positive, or the first is missing."""
     runs = sorted(row.runs, key=lambda run: run.replicate)
+    if not runs or runs[0].replicate > min(run.replicate for run in row.planned):
+        return []
     values = [metric.reading.of_run(run) for run in runs]
     known = [value for value in values if value is not None and value > 0]
     return [math.log(value) for value in known] if len(known) == len(runs) else []

@@ -392,8 +392,12 @@ def _pointless(levels: Levels, pairs: Mapping[str, tuple[PairEffect, ...]]) -> I
         same = tuple(level for level in levels[by] if _all_same(pairs[factor], by, level))
         rest = [level for level in levels[by] if level not in same]
         if same and rest and all(_differs(pairs[factor], by, level) for level in rest):
-            tail = levels[by][len(levels[by]) - len(same) :]
-            yield Pointless(factor, by, same, is_tail=list(same) == list(tail))
+            yield Pointless(factor, by, same, is_tail=_is_tail(same, levels[by]))
+
+
+def _is_tail(some: Sequence[Level], every: Sequence[Level]) -> bool:
+    """Whether these are the largest of levels that are numbers."""
+    return is_numeric(every) and set(some) == set(sorted(every, key=float)[-len(some) :])
 
 
 def _all_same(pairs: Sequence[PairEffect], by: str, level: Level) -> bool:

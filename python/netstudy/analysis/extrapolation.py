@@ -13,7 +13,7 @@ take: where that was measured, it is told beside the number.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -102,8 +102,10 @@ def clients_per_link(cells: Cells) -> Iterator[Extrapolated]:
     groups = cells.along(factor) if factor else _each_alone(cells)
     ends = {frozenset(one.held.items()): one.last_gain for one in cells.growths(factor)}
     for held, rows in groups:
-        measured = [row for row in rows if row.value(metric) and _clients(row, factor)]
-        end = ends.get(frozenset(held.items()))
+        valued = [row for row in rows if row.value(metric) and _clients(row, factor)]
+        measured = sorted(valued, key=lambda row: _clients(row, factor))
+        # Of levels in another order than the clients', it is not known where growth ends.
+        end = ends.get(frozenset(held.items())) if measured == valued else None
         last = measured.index(end) + 1 if end is not None and end in measured else len(measured)
         growing = measured[:last]
         shares = [_share(row, metric, factor) for row in growing]
@@ -161,9 +163,4 @@ def _clients(row: CellRow, factor: str | None) -> int:
 
 
 def _largest(cells: Cells, metric: Metric) -> CellRow:
-    rows: Sequence[CellRow] = [
-        row
-        for row in cells.table.rows
-        if set(row.cases) & set(cells.rows[0].cases) and row.value(metric) is not None
-    ]
-    return max(rows, key=lambda row: row.value(metric) or 0.0)
+    return max(cells.table.of_case(cells.case), key=lambda row: row.value(metric) or 0.0)

@@ -32,6 +32,10 @@ class Step:
     """The least improvement over the best value before it, in the metric's unit; None for the first
     level, and if no noise is known, so that no gain can be shown."""
     gained: bool
+    before: Estimate | None = None
+    """The best value before it; None: there is none."""
+    ahead: float | None = None
+    """Improvement over that value, in the metric's unit; negative if it is worse."""
 
 
 @dataclass(frozen=True)
@@ -62,22 +66,20 @@ def judge(
         before = None if best is None else best.estimate
         threshold = _threshold(before, estimate, margin_pct)
         ahead = _ahead(before, estimate, lower_is_better=lower_is_better)
-        gained = estimate is not None and (
-            before is None or (threshold is not None and ahead > threshold)
-        )
-        step = Step(level, estimate, threshold, gained)
+        is_first = estimate is not None and before is None
+        gained = is_first or (ahead is not None and threshold is not None and ahead > threshold)
+        step = Step(level, estimate, threshold, gained, before, ahead)
         steps.append(step)
-        if estimate is not None and (before is None or ahead > 0):
+        if is_first or (ahead is not None and ahead > 0):
             best = step
         last_gain = step if gained else last_gain
         without = 0 if gained else without + 1
     return Judged(tuple(steps), best, last_gain, without)
 
 
-def _ahead(before: Estimate | None, now: Estimate | None, *, lower_is_better: bool) -> float:
-    """Improvement of a value over the best before it; negative if it is worse."""
+def _ahead(before: Estimate | None, now: Estimate | None, *, lower_is_better: bool) -> float | None:
     if before is None or now is None:
-        return 0.0
+        return None
     return before.value - now.value if lower_is_better else now.value - before.value
 
 

@@ -303,9 +303,10 @@ def analyse(folder: Folder, pooled: Pooled | None = None) -> StudyResult:
     figures, not_drawn = _figures(study, plan, cells)
     headline, not_tabled = _headline(study, plan, cells)
     loops = loops_of(folder, study, plan, cells)
+    margin_pct = comparing.margin_pct if comparing else study.margin_pct
     cases = Lazy(
         [
-            partial(_case, cells, case, comparing, published, testbed.here, loops)
+            partial(_case, cells, case, comparing, margin_pct, published, testbed.here, loops)
             for case in study.cases
             if case.name in cells.cases
         ]
@@ -462,6 +463,7 @@ def _case(
     cells: CellTable,
     case: Case,
     comparing: Comparing | None,
+    margin_pct: float | None,
     published: Sequence[Published],
     here: Here,
     loops: Sequence[GrownLoop],
@@ -478,7 +480,9 @@ def _case(
             if level.text and level.name in laid.factors.get(factor.name, ())
         ),
         layout=laid,
-        panels=tuple(_panel(panel, cells, comparing, published, here) for panel in laid.panels),
+        panels=tuple(
+            _panel(panel, cells, comparing, margin_pct, published, here) for panel in laid.panels
+        ),
         loops=tuple(one for one in loops if one.loop.case == case.name),
         holes=tuple(reasoned_holes(case)),
     )
@@ -488,18 +492,18 @@ def _panel(
     panel: Panel,
     cells: CellTable,
     comparing: Comparing | None,
+    margin_pct: float | None,
     published: Sequence[Published],
     here: Here,
 ) -> PanelResult:
     compared = comparing is not None and panel.series == comparing.factor
     base = comparing.base if comparing and compared else panel.series_levels[0]
-    margin = comparing.margin_pct if comparing else None
     workload = cells.workload
     reference = beside(
         panel,
         published,
         base,
-        margin,
+        margin_pct,
         here,
         metrics=(*cells.metrics, *cells.asked),
         law=workload.identity,

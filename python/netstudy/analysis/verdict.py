@@ -123,6 +123,14 @@ class VerdictTable:
         """The rows with a given outcome."""
         return tuple(row for row in self.rows if row.outcome == outcome)
 
+    def ahead(self, row: Comparison) -> Level | None:
+        """The level with the better value, decided or not, of what is neither good nor bad with the
+        larger one; None where both are equal or one is missing."""
+        if not row.difference:
+            return None
+        is_first = (row.difference > 0) != (self.metric.direction == "lower")
+        return self.level if is_first else self.base
+
     def won_by(self, level: Level) -> tuple[Comparison, ...]:
         """The rows that a level wins."""
         return tuple(row for row in self.rows if row.winner == level)

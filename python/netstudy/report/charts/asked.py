@@ -203,8 +203,10 @@ class Asked:
     def _is_log(self) -> bool:
         values = list(self._x_values.values())
         quantities = not is_numeric(self._x_values)
-        wide = bool(values) and min(values) > 0 and max(values) > _LOG_SPAN * min(values)
-        return bool(values) and (self.figure.kind == "size law" or (quantities and wide))
+        if not values or min(values) <= 0:
+            return False
+        is_wide = max(values) > _LOG_SPAN * min(values)
+        return self.figure.kind == "size law" or (quantities and is_wide)
 
     def _point(self, cell: CellRow, metric: Metric, series: str) -> dict[str, Any]:
         assert self.figure.x is not None, "a study file says so"
@@ -279,7 +281,7 @@ class Asked:
                 mark="bars" if self.figure.kind == "bars" else "lines",
                 joins=not fits,
                 x_log=self._is_log,
-                y_log=self.figure.kind == "size law",
+                y_log=self.figure.kind == "size law" and all(map(_is_above_zero, points)),
                 y2=None if self._right is None else f"{self._right.title}, {axis(self._right)}",
                 decimals=max(metric.decimals for metric in metrics),
             ),
@@ -412,6 +414,10 @@ class Asked:
             rules=self._line_rate(metrics[0], cells, told),
         )
         return AskedPart(levels, drawn, tuple(told))
+
+
+def _is_above_zero(point: Row) -> bool:
+    return point["y"] is None or point["y"] > 0
 
 
 def _curve(one: SeriesFit) -> Iterator[Row]:

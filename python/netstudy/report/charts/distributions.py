@@ -32,6 +32,7 @@ from netstudy.report.charts.style import (
     whole,
     zoomed,
 )
+from netstudy.report.charts.words import held
 from netstudy.report.numbers import full_level, level_text
 from netstudy.wire import Level
 
@@ -163,7 +164,7 @@ def ecdf_chart(found: PanelDistribution, title: str | None = None) -> Plot:
         },
     }
     return Plot(
-        title=title or f"Distribution of the {found.mean.label}{_held(panel.fixed)}",
+        title=title or held(f"Distribution of the {found.mean.label}", panel.fixed),
         subtitle=f"share of {nouns} that take at most a time, all runs together",
         rows=rows,
         panels=_panels(found),
@@ -232,7 +233,7 @@ def box_chart(found: PanelDistribution, title: str | None = None) -> Plot:
         return {"mark": mark, "encoding": encoding, "transform": valid}
 
     return Plot(
-        title=title or f"Spread of the {mean.label}{_held(panel.fixed)}",
+        title=title or held(f"Spread of the {mean.label}", panel.fixed),
         subtitle=(
             f"box: quartiles and median; line: {_nth(WHISKERS[0])} to {_nth(WHISKERS[1])} "
             f"percentile; point: {_nth(TAIL)}, where the {found.quantity.noun}s carry it"
@@ -293,7 +294,7 @@ def histogram_chart(found: PanelDistribution, title: str | None = None) -> Plot:
     if not _is_marked(rows):
         usual = f"Histogram of the {found.mean.label}"
     return Plot(
-        title=title or f"{usual}{_held(found.panel.fixed)}",
+        title=title or held(usual, found.panel.fixed),
         subtitle=f"share of {nouns} by {found.mean.label}, all runs together",
         rows=rows,
         panels=tuple(dict.fromkeys(row["panel"] for row in rows)),
@@ -389,10 +390,9 @@ def course_chart(found: PanelDistribution, title: str | None = None) -> Plot:
     }
     cut = f"; shaded: {warm} of warm-up, not measured" if warm else ""
     place = _place(found, found.focus)
+    where = f" at {place}" if place else ""
     return Plot(
-        title=title
-        or f"{noun.capitalize()}s over time{f' at {place}' if place else ''}"
-        f"{_held(found.panel.fixed)}",
+        title=title or held(f"{noun.capitalize()}s over time{where}", found.panel.fixed),
         subtitle=f"first run of a cell, {thinned}{cut}",
         rows=rows,
         panels=tuple(dict.fromkeys(row["panel"] for row in rows)),
@@ -466,11 +466,6 @@ def _cell_name(found: PanelDistribution, one: CellSamples) -> str:
 
 def _series(found: PanelDistribution) -> dict[Level | None, str]:
     return {level: _series_name(found, level) for level in found.panel.series_levels}
-
-
-def _held(fixed: Mapping[str, Level]) -> str:
-    held = ", ".join(f"{factor} {level_text(level)}" for factor, level in fixed.items())
-    return f" ({held})" if held else ""
 
 
 def _nth(q: float) -> str:

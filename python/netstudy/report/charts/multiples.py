@@ -23,8 +23,6 @@ from netstudy.wire import Treatment
 
 SHOWN_MAX = 12
 """Panels that are drawn on one screen."""
-_NAMED_MAX = 5
-"""Panels that are named one by one."""
 _LOG_SPAN = 30
 """Panels whose largest values differ by more share a logarithmic axis."""
 

@@ -272,21 +272,18 @@ def _both(table: VerdictTable) -> dict[str, Name]:
 
 
 def _one_run(table: VerdictTable) -> Sentence:
-    rows = [row for row in table.rows if row.ratio is not None]
-    better = sum(_is_better(row, table.metric) for row in rows)
+    rows = [row for row in table.rows if row.difference is not None]
+    ahead = Counter(table.ahead(row) for row in rows)
+    first, other = sorted((table.level, table.base), key=lambda level: -ahead[level])
     return say(
         "{why}. In these runs {a} {a:is} {better} than {b} in {n} of {all}.",
         why=why_no_verdict(table),
         better=Name(_comparative(table.metric)),
-        n=count(better, "cells in which it has the better value"),
+        n=count(ahead[first], "cells in which it has the better value"),
         all=count(len(rows), "cells with both values"),
-        **_both(table),
+        a=named(table.factor, first),
+        b=named(table.factor, other),
     )
-
-
-def _is_better(row: Comparison, metric: Metric) -> bool:
-    ratio = row.ratio or 1.0
-    return ratio < 1 if metric.direction == "lower" else ratio > 1
 
 
 def _comparative(metric: Metric) -> str:

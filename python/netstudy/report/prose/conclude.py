@@ -82,11 +82,8 @@ def deciding(found: PanelResult) -> list[VerdictTable]:
 def _one_run(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
     """An order without a verdict: run-to-run variation is unknown."""
     yield say("{why}{held}.", why=why_no_verdict(table), held=in_panel(panel))
-    rows = [row for row in table.rows if row.ratio is not None]
-    for level, ahead in (
-        (table.level, [row for row in rows if _is_ahead(row, table.metric)]),
-        (table.base, [row for row in rows if _is_behind(row, table.metric)]),
-    ):
+    for level in (table.level, table.base):
+        ahead = [row for row in table.rows if table.ahead(row) == level]
         if ahead:
             yield say(
                 "In these runs {level} {level:has} {better} {metric}{at}.",
@@ -100,15 +97,6 @@ def _one_run(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
 def _better(metric: Metric) -> Name:
     word = comparative(metric)
     return Name(word if is_number_of(metric) else f"the {word}")
-
-
-def _is_ahead(row: Comparison, metric: Metric) -> bool:
-    ratio = row.ratio or 1.0
-    return ratio < 1 if metric.direction == "lower" else ratio > 1
-
-
-def _is_behind(row: Comparison, metric: Metric) -> bool:
-    return row.ratio != 1 and not _is_ahead(row, metric)
 
 
 def _counts(panel: Panel, table: VerdictTable) -> Sentence:
@@ -189,7 +177,7 @@ def _largest(rows: Sequence[Comparison], winner: Level, metric: Metric) -> Compa
 
 def _size(panel: Panel, table: VerdictTable, row: Comparison, what: Sentence) -> Sentence:
     """Both values, the better one first, and how far it is ahead."""
-    is_first = _is_ahead(row, table.metric) if row.winner is None else row.winner == table.level
+    is_first = (table.ahead(row) if row.winner is None else row.winner) == table.level
     sides = [(row.value, table.level), (row.base_value, table.base)]
     (value, level), (other, other_level) = sides if is_first else sides[::-1]
     assert value is not None, "a row with a ratio has both values"

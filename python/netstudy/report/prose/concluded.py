@@ -361,8 +361,6 @@ def _where(treatment: Treatment) -> Sentence:
     return say(" ({where})", where=Name(treatment_text(treatment)))
 
 
-_SEVERAL = 2
-"""Settings that a mean over them needs."""
 _TOLD = 3
 """First repetitions told of by name."""
 

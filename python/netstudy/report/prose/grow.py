@@ -175,23 +175,17 @@ def _loop_row(one: GrownLoop) -> tuple[Value, ...]:
 
 
 def _step_rows(one: GrownLoop) -> Iterator[tuple[Value, ...]]:
-    before: float | None = None
-    sign = -1 if one.metric.direction == "lower" else 1
     for step, row in zip(one.judged.steps, one.rows, strict=True):
-        value = None if step.estimate is None else step.estimate.value
-        ahead = None if before is None or value is None else sign * (value - before)
         what = f"{treatment_text(row.treatment)}, against the best before"
-        gain = ("yes" if step.gained else "no") if value is not None else NO_VALUE
+        gain = ("yes" if step.gained else "no") if step.estimate is not None else NO_VALUE
         yield (
             *_held(one),
             numeric_level(step.level, one.loop.factor.name),
             cell_number(row, one.metric),
-            bare(ahead, one.metric, what),
+            bare(step.ahead, one.metric, what),
             bare(step.threshold, one.metric, f"noise, {what}"),
             Name(gain),
         )
-        if value is not None and (ahead is None or ahead > 0):
-            before = value
 
 
 def _held(one: GrownLoop) -> tuple[Value, ...]:

@@ -231,9 +231,7 @@ def _gain(one: Replaced, pair: PairEffect) -> Sentence:
     if not _is_of_one(one):
         return say("raises it")
     source = f"{pair.metric.name}, {level_text(pair.level)} ÷ {level_text(pair.base)}"
-    change = change_of(_measured(pair)[0], source)
-    change = change if pair.level == one.level else change.inverse()
-    return say("gives {ahead}", ahead=lead(pair.metric, change))
+    return say("gives {ahead}", ahead=lead(pair.metric, change_of(_measured(pair)[0], source)))
 
 
 def _measured(pair: PairEffect) -> list[Comparison]:

@@ -30,13 +30,14 @@ NOTHING = Sentence(())
 
 def margin_sentence(result: StudyResult) -> list[Sentence]:
     """The equivalence margin that the study declares; nothing without one."""
-    if result.comparing is None or result.comparing.margin_pct is None:
+    margin_pct = result.comparing.margin_pct if result.comparing else result.margin_pct
+    if margin_pct is None:
         return []
     return [
         say(
             "The study’s noise threshold is {noise}: smaller differences are not called "
             "differences.",
-            noise=plain(result.comparing.margin_pct, 1, "%", "compare.noise of the study"),
+            noise=plain(margin_pct, 1, "%", "noise of the study"),
         )
     ]
 
@@ -67,13 +68,6 @@ def at_level(panel: Panel, x: Level | None) -> Sentence:
 def at_levels(panel: Panel, chosen: Sequence[Level | None]) -> Sentence:
     """The place of several levels: " at 5 to 23 servers"; empty without a factor along x."""
     return NOTHING if panel.x is None else say(" at {x}", x=_levels(panel, panel.x, chosen))
-
-
-def where_levels(panel: Panel, chosen: Sequence[Level | None]) -> Sentence:
-    """The same to begin a sentence: "At 5 to 23 servers"; without an x, "In this comparison"."""
-    if panel.x is None:
-        return say("In this comparison")
-    return say("At {x}", x=_levels(panel, panel.x, chosen))
 
 
 def _levels(panel: Panel, x: str, chosen: Sequence[Level | None]) -> Name:

@@ -166,6 +166,31 @@ def test_an_order_turned_round_is_warned_of(tmp_path: Path) -> None:
     assert any("the other way round in 3 of 3 rows" in s and "completion time" in s for s in found)
 
 
+@pytest.mark.parametrize(("noise", "is_turned"), [("0.5 %", True), ("5 %", False)])
+def test_orders_within_the_noise_of_the_study_are_none(
+    noise: str, is_turned: bool, tmp_path: Path
+) -> None:
+    """Published are 40.0 and 40.4 ms, here 40 and 39; the study compares nothing."""
+    levels = [f"{switch},{ms}" for switch, ms in (("nexus-5010", 40.0), ("arista-7124s", 40.4))]
+    (tmp_path / "ref.csv").write_text("\n".join(["switch,ms", *levels]))
+    columns = "{ms: {metric: completion_ms_mean}}"
+    text = study_text(
+        f"factors: {{switch: [nexus-5010, arista-7124s]}}\nreplicates: 5\nnoise: {noise}\n"
+        f"reference:\n  - {{file: ref.csv, source: a test, columns: {columns}, "
+        "factors: {switch: switch}}\n",
+        switch='"${switch}"',
+    )
+
+    def made(planned: Run) -> RunRecord:
+        n = planned.count("measure")
+        time = 40.0 if planned.treatment["switch"] == "nexus-5010" else 39.0
+        times = np.full(n, time + 0.01 * planned.replicate)
+        return from_samples(planned, times, [2] * n, [0] * n, [0] * n)
+
+    result = analyse(from_text(tmp_path, text, made))
+    assert [one.compared for one in result.warnings.contradicted] == ([1] if is_turned else [])
+
+
 def test_goodput_is_told_against_what_headers_leave(told: StudyResult) -> None:
     text = " ".join(map(str, observations(told.cases[0].panels[0]))).replace("\u00a0", " ")
     assert "Goodput is at most 9,142.9 Mbit/s at 1 server on arista-7124s, 92.4 %" in text

@@ -171,14 +171,16 @@ def test_orders_within_the_noise_of_the_study_are_none(
     noise: str, is_turned: bool, tmp_path: Path
 ) -> None:
     """Published are 40.0 and 40.4 ms, here 40 and 39; the study compares nothing."""
-    levels = [f"{switch},{ms}" for switch, ms in (("nexus-5010", 40.0), ("arista-7124s", 40.4))]
-    (tmp_path / "ref.csv").write_text("\n".join(["switch,ms", *levels]))
+    published_ms = {"nexus-5010": 40.0, "arista-7124s": 40.4}
+    rows = [f"{switch},{n},{ms}" for switch, ms in published_ms.items() for n in (1, 2)]
+    (tmp_path / "ref.csv").write_text("\n".join(["switch,servers,ms", *rows]))
     columns = "{ms: {metric: completion_ms_mean}}"
     text = study_text(
-        f"factors: {{switch: [nexus-5010, arista-7124s]}}\nreplicates: 5\nnoise: {noise}\n"
-        f"reference:\n  - {{file: ref.csv, source: a test, columns: {columns}, "
-        "factors: {switch: switch}}\n",
+        "factors: {switch: [nexus-5010, arista-7124s], servers: [1, 2]}\nreplicates: 5\n"
+        f"noise: {noise}\nreference:\n  - {{file: ref.csv, source: a test, columns: {columns}, "
+        "factors: {switch: switch, servers: servers}}\n",
         switch='"${switch}"',
+        servers='"${servers}"',
     )
 
     def made(planned: Run) -> RunRecord:
@@ -188,7 +190,7 @@ def test_orders_within_the_noise_of_the_study_are_none(
         return from_samples(planned, times, [2] * n, [0] * n, [0] * n)
 
     result = analyse(from_text(tmp_path, text, made))
-    assert [one.compared for one in result.warnings.contradicted] == ([1] if is_turned else [])
+    assert [one.compared for one in result.warnings.contradicted] == ([2] if is_turned else [])
 
 
 def test_goodput_is_told_against_what_headers_leave(told: StudyResult) -> None:

@@ -1381,6 +1381,9 @@ class Edge(Wire):
     """`measure-start`, `measure-end` and the like."""
     at_ns: int
     """By the clock of the run's first client."""
+    quiet_ns: int | None = None
+    """At the end of a phase: time by that clock from which nothing of the phase was in flight any
+    more. Counters that are read later hold no more of it. None: they were read at that time."""
 
 
 MEASURE_START: Final = "measure-start"

@@ -64,6 +64,18 @@ def test_a_rate_is_what_was_counted_by_time() -> None:
     assert value(record, "client.network_mbps") == pytest.approx(5.0)
 
 
+def test_time_in_which_nothing_is_in_flight_belongs_to_no_rate() -> None:
+    """Counters are read 10 ms before the phase begins, and 90 ms after its last byte."""
+    begins_ns, ends_ns = 10_000_000, 10_000_000 + TWO_SECONDS_NS
+    before, after = edges(0, ends_ns + 90_000_000)
+    record = counted(
+        ports={"client": interface(sent=1_000_000)},
+        phases=(PhaseTimes(kind="measure", start_ns=begins_ns, end_ns=ends_ns),),
+        edges=(before, after.model_copy(update={"quiet_ns": ends_ns})),
+    )
+    assert value(record, "client.send_mbps") == pytest.approx(4.0)  # 8 Mbit in 2 s
+
+
 def test_the_rate_of_a_group_is_the_sum_of_its_hosts_and_one_host_has_its_own() -> None:
     ports = {f"server-{n}": interface(sent=n * 1_000_000) for n in (1, 2, 3)}
     record = counted(ports=ports)

@@ -304,6 +304,11 @@ def test_every_node_has_counters_at_every_edge_whether_it_has_a_part_or_not(user
     for host in ("client-1", "client-2", "server"):
         assert len(record.counters[host]["tcp_segments_out"]) == 2
         assert record.nodes[host].read_at_ns is not None
+    start, end = record.edges
+    (measure,) = (phase for phase in record.phases if phase.kind == "measure")
+    assert start.at_ns <= measure.start_ns
+    assert end.quiet_ns is not None
+    assert measure.end_ns <= end.quiet_ns < end.at_ns
     assert record.growth(record.counters["client-2"])["tcp_segments_out"] == 0
     assert record.growth(record.ports["server"]["eth1"])["interface_packets_sent"] == 0
     sampled = {(one.node, one.port) for one in record.series}

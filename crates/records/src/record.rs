@@ -350,6 +350,10 @@ pub struct Edge {
     pub name: String,
     /// When, by the clock of the run's first client.
     pub at_ns: u64,
+    /// At the end of a phase: since when nothing of the phase was in flight any more; none: since
+    /// `at_ns`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quiet_ns: Option<u64>,
 }
 
 /// The outcome of a run.

@@ -42,7 +42,11 @@ pub(crate) fn of_outcome(
     let interval_samplers = std::mem::take(&mut outcome.samplers);
     let series: Vec<Series> =
         interval_samplers.into_iter().flat_map(Sampler::into_series).collect();
-    let edge = |edge: &measure::Edge| Edge { name: edge.name.to_owned(), at_ns: edge.at.as_ns() };
+    let edge = |edge: &measure::Edge| Edge {
+        name: edge.name.to_owned(),
+        at_ns: edge.at.as_ns(),
+        quiet_ns: None,
+    };
     RunRecord {
         status,
         mode: Some(mode),

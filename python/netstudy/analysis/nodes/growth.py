@@ -111,14 +111,29 @@ def _edges(run: RunSample, phase: PhaseKind) -> Edges:
 
 
 def _between_edges(run: RunSample, node: str, phase: PhaseKind) -> float | None:
-    """Time between the readings of a node at both edges of a phase, by its own clock."""
+    """Time between the readings of a node at both edges of a phase, by its own clock, without the
+    time in which nothing was in flight."""
     start, end = _edges(run, phase)
     if start is None or end is None:
         return None
     known = run.record.nodes.get(node)
     read_at = None if known is None else known.read_at_ns
     at = [edge.at_ns for edge in run.record.edges] if read_at is None else read_at
-    return (at[end] - at[start]) / NS_PER_S
+    return (at[end] - at[start] - _quiet_ns(run, phase)) / NS_PER_S
+
+
+def _quiet_ns(run: RunSample, phase: PhaseKind) -> int:
+    """Time between the edges of a phase in which nothing was in flight: before it began, and until
+    counters were read. 0 where they were read when it ended."""
+    start, end = _edges(run, phase)
+    lasted = run.record.phase(phase)
+    if start is None or end is None or lasted is None:
+        return 0
+    edges = run.record.edges
+    quiet_from_ns = edges[end].quiet_ns
+    if quiet_from_ns is None:
+        return 0
+    return lasted.start_ns - edges[start].at_ns + edges[end].at_ns - quiet_from_ns
 
 
 _OVERRUN = 0.01
@@ -126,15 +141,16 @@ _OVERRUN = 0.01
 
 
 def overruns(run: RunSample, phase: PhaseKind) -> bool:
-    """Whether counters at the end of a phase were read clearly after it, when what it had begun had
-    come to its end: growth between the edges is then that of a longer time."""
+    """Whether what a phase had begun came to its end clearly after it, and counters were read then:
+    growth between the edges is that of a longer time."""
     start, end = _edges(run, phase)
     lasted = run.record.phase(phase)
     if start is None or end is None or lasted is None:
         return False
     length_ns = lasted.end_ns - lasted.start_ns
     edges = run.record.edges
-    return edges[end].at_ns - edges[start].at_ns > (1 + _OVERRUN) * length_ns
+    between_ns = edges[end].at_ns - edges[start].at_ns - _quiet_ns(run, phase)
+    return between_ns > (1 + _OVERRUN) * length_ns
 
 
 def between_samples(

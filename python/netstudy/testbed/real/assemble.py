@@ -110,7 +110,8 @@ def _nodes(evidence: Evidence) -> dict[str, wire.RecordNode]:
 def _edges(evidence: Evidence) -> Iterator[wire.Edge]:
     first = evidence.clients[0]
     for name in evidence.edges:
-        yield wire.Edge(name=name, at_ns=first.snapshots[name].at_ns)
+        quiet_ns = evidence.quiet_ns if name == wire.MEASURE_END else None
+        yield wire.Edge(name=name, at_ns=first.snapshots[name].at_ns, quiet_ns=quiet_ns)
 
 
 def _checks(evidence: Evidence) -> Iterator[Check]:

@@ -238,8 +238,12 @@ class Evidence:
     def counted_ns(self) -> int:
         """Time in which the growth of counters over the measuring phase took place: from its start
         until nothing is in flight any more."""
-        quiet_ns = max(client.phase("measure").quiet_ns for client in self.clients)
-        return quiet_ns - self.measure.start_ns
+        return self.quiet_ns - self.measure.start_ns
+
+    @property
+    def quiet_ns(self) -> int:
+        """Time from which nothing of the measuring phase was in flight any more."""
+        return max(client.phase("measure").quiet_ns for client in self.clients)
 
     @property
     def sending(self) -> tuple[wire.Role, ...]:

@@ -1254,6 +1254,8 @@ class TransactionSamples(Wire):
     offered: tuple[int, ...]
     """Submissions that were due, or were under way when the phase began: the sum of completed,
     network errors, server errors, not met and unfinished."""
+    carried: tuple[int, ...] = ()
+    """Those that were under way when the phase began. Empty in records before it was kept."""
     not_met: tuple[int, ...]
     """Those that were not begun: too many were under way."""
     completed: tuple[int, ...]

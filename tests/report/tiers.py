@@ -111,6 +111,8 @@ class Planted:
     network_errors: int = 0
     server_errors: int = 0
     not_met: int = 0
+    carried: int = 0
+    """Under way when the phase began; as many are when it ends."""
     drops: int = 0
     """By the queue of the application's interface to the generators."""
     packets: int = 0
@@ -184,12 +186,13 @@ def _transactions(one: Planted) -> TransactionSamples:
         client=tuple(row[0] for row in rows),
         operation=tuple(row[1] for row in rows),
         offered=tuple(
-            row[2] + first * (network_ + server + missed)
+            row[2] + first * (network_ + server + missed + one.carried)
             for row, (first, network_, server, missed) in zip(rows, bad, strict=True)
         ),
+        carried=tuple(first * one.carried for first, *_ in bad),
         not_met=tuple(first * missed for first, _, _, missed in bad),
         completed=tuple(row[2] for row in rows),
-        unfinished=(0,) * len(rows),
+        unfinished=tuple(first * one.carried for first, *_ in bad),
         page_elements=tuple(row[3] for row in rows),
         network_errors=tuple(first * count for first, count, _, _ in bad),
         server_errors=tuple(first * count for first, _, count, _ in bad),

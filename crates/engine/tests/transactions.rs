@@ -232,6 +232,7 @@ impl Outcome {
             AgentRecord::Transactions {
                 operation,
                 offered,
+                carried,
                 not_met,
                 completed,
                 unfinished,
@@ -244,6 +245,7 @@ impl Outcome {
                 for (row, name) in operation.into_iter().enumerate() {
                     let columns = [
                         ("offered", &offered),
+                        ("carried", &carried),
                         ("not_met", &not_met),
                         ("completed", &completed),
                         ("unfinished", &unfinished),

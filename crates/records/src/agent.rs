@@ -659,6 +659,8 @@ pub enum AgentRecord {
         /// Submissions that were due, or were under way when the phase began: the sum of completed, network
         /// errors, server errors, not met and unfinished.
         offered: Vec<u64>,
+        /// Those that were under way when the phase began.
+        carried: Vec<u64>,
         /// Those that were not begun, since too many were under way.
         not_met: Vec<u64>,
         /// Those that ended in the phase without an error.

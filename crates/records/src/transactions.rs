@@ -298,6 +298,9 @@ pub struct TransactionSamples {
     /// Submissions that were due, or were under way when the phase began: the sum of completed, network errors,
     /// server errors, not met and unfinished.
     pub offered: Vec<u64>,
+    /// Those that were under way when the phase began.
+    #[serde(default)]
+    pub carried: Vec<u64>,
     /// Those that were not begun, since too many were under way.
     pub not_met: Vec<u64>,
     /// Those that ended in the phase without an error.

@@ -632,6 +632,7 @@ fn a_warm_up_goes_on_until_it_is_told_to_measure() {
     assert_eq!(seen.phases, expected);
     let counts = sum(&generator);
     assert_eq!((counts.offered, counts.completed, counts.unfinished), (12, 10, 2));
+    assert_eq!(counts.carried, 2, "the two users of the warm-up have one under way each");
 }
 
 #[test]

@@ -72,6 +72,12 @@ def test_errors_and_what_was_not_met_are_counted_by_their_kind() -> None:
     assert value(row, "not_met_pct") == pytest.approx(100 * 92 / 2100)
 
 
+def test_what_was_under_way_when_the_phase_began_was_due_before() -> None:
+    row = cell(Planted(not_met=100, carried=40))
+    assert value(row, "offered_per_s") == 210.0
+    assert value(row, "not_met_pct") == pytest.approx(100 * 100 / 2100)
+
+
 def test_rates_are_ratios_of_sums_over_runs() -> None:
     """250 a second at half of the CPUs and 750 at all of them are 500 at three quarters."""
     row = cell(Planted(), Planted(home=4500, buy=1500, app_cpu_pct=100.0))

@@ -102,6 +102,7 @@ fn transactions(names: &[&str], counts: &[Counts]) -> AgentRecord {
     AgentRecord::Transactions {
         operation: names.iter().map(|&name| name.to_owned()).collect(),
         offered: column(|counts| counts.offered),
+        carried: column(|counts| counts.carried),
         not_met: column(|counts| counts.not_met),
         completed: column(|counts| counts.completed),
         unfinished: column(|counts| counts.unfinished),

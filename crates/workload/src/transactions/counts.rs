@@ -9,8 +9,10 @@ use netstudy_units::Duration;
 /// ended within the phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Submissions that were due.
+    /// Submissions that were due, or were under way when the phase began.
     pub offered: u64,
+    /// Those that were under way when it began.
+    pub carried: u64,
     /// Those that were not begun, since too many were under way.
     pub not_met: u64,
     /// Those that ended without an error.
@@ -34,6 +36,7 @@ pub struct Counts {
 impl AddAssign for Counts {
     fn add_assign(&mut self, other: Self) {
         self.offered += other.offered;
+        self.carried += other.carried;
         self.not_met += other.not_met;
         self.completed += other.completed;
         self.unfinished += other.unfinished;

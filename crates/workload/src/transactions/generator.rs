@@ -535,7 +535,9 @@ impl<R: Random> Generator<R> {
     fn go_on_measuring(&mut self, at: Time, limit: Limit) {
         self.count_from(at);
         for client in &self.clients {
-            self.counts[client.operation as usize].offered += u64::from(client.is_busy);
+            let counts = &mut self.counts[client.operation as usize];
+            counts.offered += u64::from(client.is_busy);
+            counts.carried += u64::from(client.is_busy);
         }
         self.limit = limit;
         self.thinking.retain(|Reverse((at, _))| limit.allows(0, *at));
@@ -746,8 +748,13 @@ impl<R: Random> Generator<R> {
     fn becomes_purchase(&mut self, client: usize) {
         let (own, Some(buy)) = (&mut self.clients[client], self.buy) else { return };
         if self.is_measuring {
-            self.counts[own.operation as usize].offered -= 1;
-            self.counts[buy as usize].offered += 1;
+            let carried = u64::from(own.intended < self.began);
+            let before = &mut self.counts[own.operation as usize];
+            before.offered -= 1;
+            before.carried -= carried;
+            let after = &mut self.counts[buy as usize];
+            after.offered += 1;
+            after.carried += carried;
         }
         own.operation = buy;
     }

@@ -246,16 +246,27 @@ def _cpu_by(
     return of
 
 
+def _due(run: RunSample) -> float | None:
+    """Submissions that were due in the measuring phase."""
+    offered = total(run, "offered")
+    return None if offered is None else offered - (total(run, "carried") or 0.0)
+
+
+def _due_per_second(run: RunSample) -> Terms | None:
+    count, window = _due(run), run.measure_s
+    return None if count is None or not window else one(count, window)
+
+
 def _met(run: RunSample) -> Terms | None:
     """Of an open loop: a closed one submits what it can."""
-    offered, done = total(run, "offered"), total(run, "completed")
+    offered, done = _due(run), total(run, "completed")
     if isinstance(work_of(run.planned).load, ClosedLoad):
         return None
     return one(100.0 * min(done, offered), offered) if offered and done is not None else None
 
 
 def _not_met(run: RunSample) -> Terms | None:
-    offered, missed = total(run, "offered"), total(run, "not_met")
+    offered, missed = _due(run), total(run, "not_met")
     return one(100.0 * missed, offered) if offered and missed is not None else None
 
 
@@ -473,7 +484,7 @@ OFFERED = _metric(
     "1/s",
     "submissions that were due in the measuring phase ÷ its length",
     "offered",
-    RatioOfSums(_per_second("offered")),
+    RatioOfSums(_due_per_second),
     "neutral",
     (CLIENT_CLOCK,),
 )

@@ -662,6 +662,8 @@ class TransactionsRecord(Wire):
     offered: tuple[int, ...]
     """Submissions that were due, or were under way when the phase began: the sum of completed,
     network errors, server errors, not met and unfinished."""
+    carried: tuple[int, ...]
+    """Those that were under way when the phase began."""
     not_met: tuple[int, ...]
     """Those that were not begun: too many were under way."""
     completed: tuple[int, ...]

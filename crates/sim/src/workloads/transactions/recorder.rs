@@ -128,8 +128,10 @@ impl Recorder {
             table.client.push(self.client.clone());
             table.operation.push(name.clone());
             table.offered.push(counts.offered);
+            table.carried.push(counts.carried);
             table.not_met.push(counts.not_met);
             table.completed.push(counts.completed);
+            table.unfinished.push(counts.unfinished);
             table.page_elements.push(counts.page_elements);
             table.network_errors.push(counts.network_errors);
             table.server_errors.push(counts.server_errors);

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from netstudy.analysis.bypass import Crossing, crossings
+from netstudy.analysis.bypass import Crossing, Crossings, crossings
 from netstudy.analysis.cells import pool_study
 from netstudy.plan import make_plan
 from netstudy.report.prose.bypass import crossing_sentences, crossings_table
@@ -102,11 +102,13 @@ def found(folder: Path, *speeds: float, carried: float | None) -> list[Crossing]
     plan = make_plan(study).plan
     records = [recorded(run, speeds[run.replicate - 1], carried) for run in plan.runs]
     table = pool_study(study, plan, records)
-    return list(crossings(study, table, table.rows))
+    return list(crossings(study, table, table.rows).of)
 
 
 def told(crossing: Crossing) -> str:
-    return " ".join(str(one).replace("\u00a0", " ") for one in crossing_sentences([crossing]))
+    return " ".join(
+        str(one).replace("\u00a0", " ") for one in crossing_sentences(Crossings((crossing,)))
+    )
 
 
 def test_each_placement_and_stack_is_judged_alone(tmp_path: Path) -> None:
@@ -158,14 +160,27 @@ def test_a_sentence_names_what_decides_and_no_more(tmp_path: Path) -> None:
         return recorded(run, 2_000 if inside else 900, 0.0 if inside else 1.05)
 
     table = pool_study(study, plan, [at(run) for run in plan.runs])
-    every = list(crossings(study, table, table.rows))
+    every = crossings(study, table, table.rows)
     said = [str(one).replace("\u00a0", " ") for one in crossing_sentences(every)]
     assert said[0].startswith("inside (stack shared) bypasses the wire: payload is 2.12 times")
     assert said[1].startswith("inside (stack own) and outside touch the wire: ")
-    rows = crossings_table(every, "crossings").rows
+    rows = crossings_table(every.of, "crossings").rows
     assert [[str(cell) for cell in row][-1] for row in rows] == [
         "bypasses",
         "touches",
         "touches",
         "touches",
     ]
+
+
+def test_what_was_not_measured_is_told_and_not_taken_for_every_setting(tmp_path: Path) -> None:
+    (tmp_path / "study.yaml").write_text(STUDY)
+    study = load(tmp_path)
+    plan = make_plan(study).plan
+    inside = [run for run in plan.runs if run.treatment["path"] == "inside"]
+    table = pool_study(study, plan, [recorded(run, 2_000, 0.0) for run in inside])
+    first, *_, last = map(str, crossing_sentences(crossings(study, table, table.rows)))
+    assert first.startswith("inside bypasses the wire: payload is at least")
+    assert last == (
+        "Not measured, and so not known: path=outside, stack=shared; path=outside, stack=own."
+    )

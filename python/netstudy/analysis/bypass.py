@@ -7,7 +7,7 @@ carried less than the payload did not carry it. Published runs have no counters.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -71,16 +71,33 @@ class Crossing:
         return "bypasses" if self.is_faster else "touches"
 
 
-def crossings(study: Study, table: CellTable, rows: Sequence[CellRow]) -> Iterator[Crossing]:
-    """One for each placement of the endpoints in a network: for each level of the factors that
-    decide on either. None where payload or line rate is not known."""
+@dataclass(frozen=True, eq=False)
+class Crossings:
+    """Whether data touch the wire, for each placement of the endpoints."""
+
+    of: tuple[Crossing, ...]
+    unmeasured: tuple[Treatment, ...] = ()
+    """Placements of which payload or line rate is not known, by their levels."""
+
+
+def crossings(study: Study, table: CellTable, rows: Sequence[CellRow]) -> Crossings:
+    """Looks at each placement of the endpoints in a network: at each level of the factors that
+    decide on either."""
     groups: dict[str, list[CellRow]] = {}
     for row in rows:
         groups.setdefault(_placement(study, row), []).append(row)
+    looked_at = [(held, _crossing(study, table, own, held)) for held, own in _held(groups, rows)]
+    return Crossings(
+        tuple(found for _, found in looked_at if found is not None),
+        tuple(held for held, found in looked_at if found is None),
+    )
+
+
+def _held(
+    groups: Mapping[str, Sequence[CellRow]], rows: Sequence[CellRow]
+) -> Iterator[tuple[Treatment, Sequence[CellRow]]]:
     for own in groups.values():
-        found = _crossing(study, table, own, _common(own, rows))
-        if found is not None:
-            yield found
+        yield _common(own, rows), own
 
 
 def _placement(study: Study, row: CellRow) -> str:

@@ -14,7 +14,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from netstudy.analysis.bottleneck import Limits, bottlenecks
-from netstudy.analysis.bypass import Crossing, crossings
+from netstudy.analysis.bypass import Crossings, crossings
 from netstudy.analysis.cells import CellRow, CellTable
 from netstudy.analysis.conclusion_cells import Cells, Growth
 from netstudy.analysis.effects import PairEffect
@@ -213,13 +213,6 @@ class Repetitions:
     the first to the mean of the later ones; the largest difference first."""
     spread_pct: float | None
     """Standard deviation of a later repetition, pooled over the cells, in percent."""
-
-
-@dataclass(frozen=True, eq=False)
-class Crossings:
-    """Whether data touch the wire, for each placement of the endpoints."""
-
-    of: tuple[Crossing, ...]
 
 
 Drawn = (
@@ -505,9 +498,9 @@ def _first_repetition(
 
 
 def _bypasses(asked: Conclusion, cells: Cells) -> Iterator[Drawn]:  # noqa: ARG001  # as every kind
-    found = tuple(crossings(cells.study, cells.table, cells.rows))
-    if found:
-        yield Crossings(found)
+    found = crossings(cells.study, cells.table, cells.rows)
+    if found.of:
+        yield found
 
 
 def _by_repetition(row: CellRow, metric: Metric) -> list[float]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from netstudy.analysis.bottleneck import Limits
+from netstudy.analysis.bypass import Crossings
 from netstudy.analysis.cells import CellRow
-from netstudy.analysis.conclusions import Concluded, Crossings, LevelsCompared, Loss, LossAt
+from netstudy.analysis.conclusions import Concluded, LevelsCompared, Loss, LossAt
 from netstudy.analysis.effects import PairEffect
 from netstudy.analysis.extrapolation import Extrapolated
 from netstudy.analysis.study_result import StudyResult

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from netstudy.analysis.bypass import Crossing, Verdict
+from netstudy.analysis.bypass import Crossing, Crossings, Verdict
 from netstudy.report.cellrefs import treatment_text
 from netstudy.report.numbers import full_level, level_text, listed, number_text, significant_text
 from netstudy.report.refs import Name, Number, Sentence, say
@@ -14,20 +14,24 @@ from netstudy.wire import Level
 _ORDER: tuple[Verdict, ...] = ("bypasses", "touches", "faster, not counted", "slower, not counted")
 
 
-def crossing_sentences(found: Sequence[Crossing]) -> Iterator[Sentence]:
+def crossing_sentences(every: Crossings) -> Iterator[Sentence]:
     """What payload and counters say of each placement, those that agree first."""
+    found = every.of
     for verdict in _ORDER:
         alike = [one for one in found if one.verdict == verdict]
         if alike:
-            yield _agreed(verdict, alike, found)
+            yield _agreed(verdict, alike, every)
     for one in found:
         if one.verdict == "disagree":
             yield _disagreement(one)
     if any(not one.carried for one in found):
         yield say("Counters of the interfaces are missing, so only the speed of the payload tells.")
+    if every.unmeasured:
+        places = [treatment_text(held) for held in every.unmeasured]
+        yield say("Not measured, and so not known: {places}.", places=Name("; ".join(places)))
 
 
-def _agreed(verdict: Verdict, alike: Sequence[Crossing], every: Sequence[Crossing]) -> Sentence:
+def _agreed(verdict: Verdict, alike: Sequence[Crossing], every: Crossings) -> Sentence:
     who, faster, slower = _named(alike, every), _at_least(alike), _at_most(alike)
     shares = [share for one in alike for share in one.carried]
     least = "at least " if len(alike) > 1 else ""
@@ -99,10 +103,11 @@ def _disagreement(one: Crossing) -> Sentence:
     )
 
 
-def _named(alike: Sequence[Crossing], every: Sequence[Crossing]) -> Name:
+def _named(alike: Sequence[Crossing], looked_at: Crossings) -> Name:
     """The placements by their levels, without factors that change no verdict; the whole study where
-    nothing tells them apart."""
-    factors = [name for name in every[0].held if _decides(name, every)]
+    nothing tells them apart. Where some were not measured, by all levels."""
+    every = looked_at.of
+    factors = [name for name in every[0].held if looked_at.unmeasured or _decides(name, every)]
     if not factors:
         return Name("Every setting")
     lead, *rest = factors
@@ -116,7 +121,7 @@ def _named(alike: Sequence[Crossing], every: Sequence[Crossing]) -> Name:
         ]
         with_more = "" if is_whole else f" ({'; '.join(more)})"
         texts.append(f"{full_level(lead, level)}{with_more}")
-    return Name(listed(texts), several=len(alike) > 1)
+    return Name(listed(texts), several=len(texts) > 1)
 
 
 def _levels(

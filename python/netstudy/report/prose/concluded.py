@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 
 from netstudy.analysis.bottleneck import Limits
+from netstudy.analysis.bypass import Crossings
 from netstudy.analysis.conclusion_cells import Growth
 from netstudy.analysis.conclusions import (
     Bundle,
     Concluded,
-    Crossings,
     Drawn,
     LevelsCompared,
     LimitReached,
@@ -110,7 +110,7 @@ def _of(drawn: Drawn, at_levels: Treatment) -> Iterator[Sentence]:
         case Repetitions():
             yield from _repetitions(drawn)
         case Crossings():
-            yield from crossing_sentences(drawn.of)
+            yield from crossing_sentences(drawn)
 
 
 def _growths(found: Sequence[Growth]) -> Iterator[Sentence]:

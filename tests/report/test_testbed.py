@@ -93,6 +93,7 @@ def test_a_limit_that_a_run_exceeded_comes_first_with_its_worst_run(measured: St
     assert evidence is not None
     first, clock, backlog, unknown = map(str, evidence.sentences)
     assert first.startswith("In 4 of 8 runs it was")
+    assert ". They are in the numbers: what stands out there may be the testbed" in first
     assert "in 4 of 8 runs, 250.5\u00a0µs instead of at most 100\u00a0µs" in clock
     assert backlog.startswith("Frames lost in the backlog queue: more than allowed in 2 of 8")
     assert unknown == "Not measured in some runs: time stolen by the hypervisor."
@@ -119,6 +120,9 @@ def test_a_run_that_measured_the_testbed_alone_is_left_out_and_says_why(tmp_path
         tmp_path, only=["servers=2,9"], overrides=overrides, maker=limited, testbed="netns"
     )
     result = analyse(folder)
+    evidence = limits_evidence(result.testbed)
+    assert evidence is not None
+    assert str(evidence.sentences[0]).endswith(" They are kept out of the numbers.")
     problems = [problem for _, problem in result.warnings.problems]
     assert [problem.kind for problem in problems] == ["limited"] * 4
     assert f"the testbed was the limit: {CLOCK} 250.5 of 100 µs (read there)" in problems[0].reason

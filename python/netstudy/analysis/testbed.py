@@ -31,6 +31,8 @@ class LimitInRun:
     treatment: Treatment
     replicate: int
     limit: TestbedLimit
+    is_in_numbers: bool = True
+    """Whether the run is valid."""
 
 
 @dataclass(frozen=True)
@@ -208,7 +210,7 @@ def _taken(one: LimitInRun) -> float:
 
 def _limits(records: Iterable[RunRecord]) -> list[LimitInRun]:
     return [
-        LimitInRun(record.run, record.treatment, record.replicate, limit)
+        LimitInRun(record.run, record.treatment, record.replicate, limit, record.status == "ok")
         for record in records
         for limit in record.limits
     ]

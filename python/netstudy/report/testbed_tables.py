@@ -78,22 +78,41 @@ def _limits_text(testbed: TestbedResult) -> list[Sentence]:
     exceeded = testbed.exceeded
     unknown = [Name(one.name) for one in testbed.limits if one.unknown]
     runs = {one.run for found in testbed.limits for one in found.in_runs}
-    bad = {one.run for found in exceeded for one in found.exceeded}
+    in_numbers = {one.run: one.is_in_numbers for found in exceeded for one in found.exceeded}
     looked = count(len(runs), "runs whose limits were looked at")
     sentences = [
         say(
             "In {n} of {runs} runs it was: they took more of the testbed than it can give without "
-            "changing the result, so they tell of the testbed and not of what was studied.",
-            n=count(len(bad), "runs that exceed a limit"),
+            "changing the result. {left_out}",
+            n=count(len(in_numbers), "runs that exceed a limit"),
             runs=looked,
+            left_out=_left_out([*in_numbers.values()]),
         )
-        if bad
+        if in_numbers
         else say("In none of {runs} runs, as far as was measured.", runs=looked)
     ]
     sentences += [limit_sentence(found) for found in exceeded]
     if unknown:
         sentences.append(say("Not measured in some runs: {names}.", names=join(unknown)))
     return sentences
+
+
+def _left_out(in_numbers: Sequence[bool]) -> Sentence:
+    """How many runs beyond a limit are in the numbers."""
+    invalid = in_numbers.count(False)
+    if not invalid:
+        return say(
+            "They are in the numbers: what stands out there may be the testbed and not what was "
+            "studied."
+        )
+    if invalid == len(in_numbers):
+        return say("They are kept out of the numbers.")
+    return say(
+        "{n} of them {are} kept out of the numbers; what stands out in the others may be the "
+        "testbed and not what was studied.",
+        n=count(invalid, "runs that a limit makes invalid"),
+        are=Name("is" if invalid == 1 else "are"),
+    )
 
 
 def _limit_tables(testbed: TestbedResult) -> list[Table]:
@@ -113,7 +132,8 @@ def _limit_tables(testbed: TestbedResult) -> list[Table]:
 
 
 def _limit_row(found: LimitFound) -> tuple[Value, ...]:
-    limit, worst, name = found.in_runs[0].limit, found.worst, found.name
+    worst, name = found.worst, found.name
+    limit = (worst or found.in_runs[0]).limit
     value = None if worst is None else worst.limit.value
     return (
         Name(name),

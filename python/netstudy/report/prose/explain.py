@@ -139,10 +139,13 @@ def _accounts(found: PanelResult) -> Iterator[Sentence]:
     which waits overlap, so that they explain no share of it."""
     if _shares(found):
         yield _share_sentence(found, spans=True)
+        several = len(_waiting(found)) > 1 and _shared(found)
+        each = f" at each level of {found.panel.series}" if several else ""
         yield say(
             "The delay is the time beyond what the wire needs for all bytes; each share is the "
-            "median of the cells in which some {noun} waits.",
+            "median of the cells in which some {noun} waits{each}.",
             noun=Name(found.workload.counted.noun),
+            each=Name(each),
         )
     yield from _overlaps(found)
 
@@ -225,13 +228,30 @@ def _span(shares: Sequence[float]) -> Sentence:
 
 
 def _shares(found: PanelResult) -> list[tuple[Level | None, list[float]]]:
-    """Each level with the explained shares of its cells in which some iteration waits."""
-    accounts = found.causes.accounts
-    by_level = [
-        (level, [p for a in accounts if a.level == level and (p := _large_account(a)) is not None])
+    """Each level with the explained shares of its cells in which some iteration waits: of those
+    that all such levels have along x, if there are any."""
+    by_level, shared = _waiting(found), _shared(found)
+    return [
+        (level, [share for x, share in own.items() if x in shared or not shared])
         for level in found.panel.series_levels
+        if (own := by_level.get(level))
     ]
-    return [(level, shares) for level, shares in by_level if shares]
+
+
+def _waiting(found: PanelResult) -> dict[Level | None, dict[Level | None, float]]:
+    """Level -> level along x -> the explained share of the cell, where some iteration waits."""
+    by_level: dict[Level | None, dict[Level | None, float]] = {}
+    for account in found.causes.accounts:
+        share = _large_account(account)
+        if share is not None:
+            by_level.setdefault(account.level, {})[account.x] = share
+    return by_level
+
+
+def _shared(found: PanelResult) -> set[Level | None]:
+    """The levels along x at which some iteration waits on every level where any does."""
+    by_level = _waiting(found)
+    return set.intersection(*map(set, by_level.values())) if by_level else set()
 
 
 def _large_account(account: TimeAccount) -> float | None:

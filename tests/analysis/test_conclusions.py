@@ -251,6 +251,20 @@ def test_growth_in_proportion_needs_levels_that_are_numbers(tmp_path: Path) -> N
     ]
 
 
+def test_a_loss_within_what_the_runs_vary_by_is_told_as_such(tmp_path: Path) -> None:
+    """Twice the servers, and 1.96 times the goodput on both switches; runs vary by tens of
+    percents."""
+
+    def varying(run: Run) -> RunRecord:
+        n = run.count("measure")
+        time = (100.0 if server_count(run) == 1 else 102.0) * (1 + 0.1 * (run.replicate - 3))
+        return from_samples(run, [time] * n, [2] * n, [0] * n, [0] * n)
+
+    (both,) = told(tmp_path, "loss against ideal", servers="[1, 2]", maker=varying)
+    assert "% less than in proportion to 1 server in all 2 settings of switch" in both
+    assert both.endswith(", which is within what the runs vary by.")
+
+
 def test_nothing_of_which_less_is_better_grows_in_proportion(tmp_path: Path) -> None:
     grown = "{grow: [1, 2, 4], until: no gain, confirm: 2, of: completion_ms_mean}"
     sentences = told(tmp_path, "loss against ideal", servers=grown)

@@ -156,6 +156,11 @@ class LossAt:
     is_superlinear: bool
     """Whether growth is more than in proportion by more than the noise."""
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the interval has losses and gains."""
+        return self.interval is not None and self.interval.low < 0 < self.interval.high
+
 
 @dataclass(frozen=True, eq=False)
 class Loss:

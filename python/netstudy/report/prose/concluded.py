@@ -268,11 +268,11 @@ def _held_in(group: Sequence[Growth | Loss], every: Sequence[Growth | Loss]) -> 
 
 def _span(one: Loss) -> Hashable:
     """Losses with the same key are told in one sentence: the same metric between the same levels,
-    each at the same level of a growing factor, and all of them losses or all gains."""
+    each at the same level of a growing factor, and all of them losses, or gains, or open."""
     ends = (one.first, one.last.cell)
     levels = tuple(cell.treatment[one.factor] for cell in ends)
     grown = None if one.grown is None else tuple(cell.treatment[one.grown] for cell in ends)
-    return one.metric.name, one.factor, levels, grown, one.last.share_pct >= 0
+    return one.metric.name, one.factor, levels, grown, one.last.share_pct >= 0, one.last.is_open
 
 
 def _loss(group: Sequence[Loss], every: Sequence[Loss]) -> Sentence:
@@ -283,7 +283,7 @@ def _loss(group: Sequence[Loss], every: Sequence[Loss]) -> Sentence:
     words = "less" if one.last.share_pct >= 0 else "more"
     return say(
         f"{{metric}} at {{last}} is {{share}} {words} than in proportion to {{first}}{{held}}"
-        "{ci}{grown}.",
+        "{ci}{grown}{is_open}.",
         metric=Name(one.metric.title),
         last=at(one.factor, last),
         share=value_range([percent(abs(each.last.share_pct), source) for each in group]),
@@ -291,6 +291,7 @@ def _loss(group: Sequence[Loss], every: Sequence[Loss]) -> Sentence:
         held=_held_in(group, every),
         ci=_interval(one, source) if len(group) == 1 else NOTHING,
         grown=_grown_levels(one),
+        is_open=say(", which is within what the runs vary by") if one.last.is_open else NOTHING,
     )
 
 

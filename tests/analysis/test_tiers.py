@@ -324,6 +324,25 @@ def test_percentages_have_the_base_of_their_own_table(tmp_path: Path) -> None:
     assert float(found["users", "slow", "40"][1]) == pytest.approx(200, rel=2e-3)
 
 
+SCALING = """\
+factors:
+  disk: [{name: slow, medium: disk}, {name: fast, medium: ram}]
+  users: [20, 40]
+tables: [{rows: users, columns: [etr_per_s, etr_scaling]}]
+"""
+
+
+def test_scaling_factors_have_the_base_of_the_table_that_has_them(tmp_path: Path) -> None:
+    """A table for each disk, and so a base for each."""
+    found = rows(made(tmp_path, SCALING, relative))
+    assert {(one["disk"], one["users"]): round(float(one["etr_scaling"]), 2) for one in found} == {
+        ("slow", "20"): 1,
+        ("slow", "40"): 2,
+        ("fast", "20"): 1,
+        ("fast", "40"): 2,
+    }
+
+
 GROWN = """\
 factors:
   disk: [{name: slow, medium: disk}, {name: fast, medium: ram}]

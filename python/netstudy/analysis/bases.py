@@ -7,7 +7,7 @@ cell of the test case.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from netstudy.analysis.metrics import Metric
@@ -28,7 +28,7 @@ def bases_of(study: Study, case: str, cells: CellTable) -> dict[int, dict[str, f
     rows, relatives = cells.of_case(case), cells.workload.relatives
     found: dict[int, dict[str, float]] = {}
     for relative in relatives:
-        table, normal = _asked(study, case, relative.metric.name)
+        table, normal = _asked(study, case, relative.names)
         of = _base_metric(normal, relative, relatives)
         settle = _settling(study, case, table, cells)
         for together in _held_together(study, case, rows, table):
@@ -39,12 +39,15 @@ def bases_of(study: Study, case: str, cells: CellTable) -> dict[int, dict[str, f
     return found
 
 
-def _asked(study: Study, case: str, name: str) -> tuple[Table | None, Normal]:
-    """The first table of a test case that says what the metric is in percent of."""
-    for table in study.report.tables:
-        if table.case in (None, case) and name in table.normalise:
-            return table, table.normalise[name]
-    shown = (one for one in study.report.tables if one.case in (None, case) and name in one.columns)
+def _asked(study: Study, case: str, names: Collection[str]) -> tuple[Table | None, Normal]:
+    """The first table of a test case that says what the metric is relative to; else the first one
+    that has it."""
+    tables = [one for one in study.report.tables if one.case in (None, case)]
+    for table in tables:
+        for name in names:
+            if name in table.normalise:
+                return table, table.normalise[name]
+    shown = (one for one in tables if not set(names).isdisjoint((*one.columns, *one.cell)))
     return next(shown, None), Normal()
 
 

@@ -70,6 +70,13 @@ class Relative:
 
     metric: Metric
     of: Metric
+    scaling: Metric | None = None
+    """The same as a factor, of the same base row."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Both names under which a table has it."""
+        return tuple(one.name for one in (self.metric, self.scaling) if one is not None)
 
 
 @dataclass(frozen=True, eq=False)

@@ -726,5 +726,8 @@ TRANSACTIONS = WorkloadAnalysis(
     met=MET,
     published_rate=published_rate,
     signals=SIGNALS.steps(RESPONSE, DROPS, RETRANSMISSIONS),
-    relatives=(Relative(ETR_RELATIVE, ETR), Relative(ITR_RELATIVE, ITR)),
+    relatives=(
+        Relative(ETR_RELATIVE, ETR, ETR_SCALING),
+        Relative(ITR_RELATIVE, ITR, ITR_SCALING),
+    ),
 )

@@ -16,6 +16,7 @@ from netstudy.report.document import document
 from netstudy.report.markdown import pipe_table
 from netstudy.report.pages import render_html, render_markdown
 from netstudy.report.plaintext import text_table
+from netstudy.report.prose.concluded import concluded_points
 from netstudy.report.prose.warn import warnings
 from netstudy.report.refs import Number
 from netstudy.report.tables import Table
@@ -330,6 +331,32 @@ def test_what_a_study_asks_for_and_no_run_measured_is_a_caveat(tmp_path: Path) -
         "The study asks for “CPU of server” (tables[0].columns[2] and figures[0]), which no run "
         "measured.",
     ]
+
+
+def test_percentiles_of_too_few_samples_are_a_caveat(tmp_path: Path) -> None:
+    """Three runs of 90 iterations; a 99th percentile takes 299, a median 6."""
+    text = study_text(
+        "factors: {servers: [2, 4]}\nreplicates: 3\ntables:\n"
+        "  - {rows: servers, columns: [completion_ms_p50, completion_ms_p99]}\n",
+        servers='"${servers}"',
+    )
+    told = [str(sentence) for sentence in warnings(analyse(from_text(tmp_path, text)))]
+    assert [one.replace("\u00a0", " ") for one in told if "has no value in" in one] == [
+        "The study asks for “99th percentile of the completion time” (tables[0].columns[1]), which "
+        "has no value in 2 of 2 cells: too few iterations: 270 of 299."
+    ]
+
+
+def test_a_metric_to_compare_on_that_no_run_measured_is_told(tmp_path: Path) -> None:
+    text = study_text(
+        "factors: {servers: [2, 4]}\nreplicates: 3\n"
+        "conclude: [{compare: servers, on: [goodput_mbps, server.cpu_pct]}]\n",
+        servers='"${servers}"',
+    )
+    result = analyse(from_text(tmp_path, text))
+    (point,) = concluded_points(result)
+    assert str(point.sentences[-1]) == "Not measured, and so not compared: server.cpu_pct."
+    assert any("“CPU of server” (conclude.compare)" in str(one) for one in warnings(result))
 
 
 def test_a_standard_figure_of_what_no_run_measured_is_a_caveat(tmp_path: Path) -> None:

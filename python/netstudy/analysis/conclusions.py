@@ -244,6 +244,8 @@ class Concluded:
     at: Treatment
     drawn: tuple[Drawn, ...]
     """Empty where the runs do not give what it needs."""
+    unmeasured: tuple[str, ...] = ()
+    """Metrics that it names and no run gives."""
 
 
 def concluded(study: Study, table: CellTable) -> tuple[Concluded, ...]:
@@ -256,7 +258,9 @@ def concluded(study: Study, table: CellTable) -> tuple[Concluded, ...]:
             if asked.case not in (None, case):
                 continue
             cells = Cells.of(study, table, case, at)
-            found.append(Concluded(asked, case, at, tuple(draw(asked, cells))))
+            named = asked.on if isinstance(asked, Comparison) else ()
+            unmeasured = tuple(name for name in named if cells.metric(name) is None)
+            found.append(Concluded(asked, case, at, tuple(draw(asked, cells)), unmeasured))
     return tuple(found)
 
 

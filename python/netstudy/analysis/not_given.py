@@ -4,10 +4,12 @@ path before a run, and what no run measured is told by path after it."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.named import figure_named, metric_named
+from netstudy.analysis.order_statistics import Lacking
 from netstudy.analysis.workloads import metrics_of
 from netstudy.study.not_reported import kind_of, shown
 from netstudy.study.outcome import Bound, Comparison, Conclusion, Equivalence, Limit
@@ -37,11 +39,11 @@ def not_given(study: Study, plan: Plan) -> list[str]:
 
 
 def not_measured(study: Study, cells: CellTable) -> dict[str, Metric]:
-    """Path -> the metric of a table or figure that no cell has a value of, where the study says no
-    reason and samples are not merely too few."""
+    """Path -> the metric that the study names there and no cell has a value of, where it gives
+    no reason and samples are not merely too few."""
     explained = {empty.column for _, table in study.tables for empty in table.empty}
     found: dict[str, Metric] = {}
-    for path, name in (*_in_tables(study), *_in_figures(study)):
+    for path, name in _wanted(study):
         metric = metric_named(name, cells.vocabulary)
         if metric is not None and name not in explained and _is_missing(metric, cells):
             found[path] = metric
@@ -50,6 +52,37 @@ def not_measured(study: Study, cells: CellTable) -> dict[str, Metric]:
         if metric is not None and _is_missing(metric, cells):
             found[shown(place)] = metric
     return found
+
+
+@dataclass(frozen=True)
+class TooFew:
+    """A percentile that the study names, and cells whose samples are too few for it."""
+
+    metric: Metric
+    places: tuple[str, ...]
+    """Where it is named."""
+    cells: int
+    """Cells without a value."""
+    every: int
+    """Cells with runs."""
+    fewest: Lacking
+
+
+def too_few(study: Study, cells: CellTable) -> tuple[TooFew, ...]:
+    """Percentiles that tables and figures name and some cells have too few samples for."""
+    places: dict[Metric, list[str]] = {}
+    for path, name in (*_in_tables(study), *_in_figures(study)):
+        metric = metric_named(name, cells.vocabulary)
+        if metric is not None:
+            places.setdefault(metric, []).append(path)
+    rows = [row for row in cells.rows if row.runs]
+    found = []
+    for metric, paths in places.items():
+        lacking = [one for row in rows if (one := row.lacking(metric)) is not None]
+        if lacking:
+            fewest = min(lacking, key=lambda one: one.samples)
+            found.append(TooFew(metric, tuple(paths), len(lacking), len(rows), fewest))
+    return tuple(found)
 
 
 def _is_missing(metric: Metric, cells: CellTable) -> bool:

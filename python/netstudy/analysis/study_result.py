@@ -19,7 +19,7 @@ from netstudy.analysis.layout import Layout, Panel, layout
 from netstudy.analysis.lazy import Lazy
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.named import figure_named, metric_named
-from netstudy.analysis.not_given import not_measured
+from netstudy.analysis.not_given import TooFew, not_measured, too_few
 from netstudy.analysis.reference import (
     PanelReference,
     Published,
@@ -161,7 +161,9 @@ class Warnings:
     untested: tuple[Untested, ...] = ()
     """What the study asks and its runs cannot answer."""
     not_measured: Mapping[str, Metric] = field(default_factory=dict)
-    """Paths of tables and figures -> the metric there that no run measured."""
+    """Paths of the study -> the metric there that no run measured."""
+    too_few: tuple[TooFew, ...] = ()
+    """Percentiles that the study names and some cells have too few samples for."""
     truncated: tuple[Truncated, ...] = ()
     """Where requests without an answer are in no latency."""
     off_law: tuple[OffLaw, ...] = ()
@@ -186,6 +188,7 @@ class Warnings:
                 self.left_out_by_variant,
                 self.untested,
                 self.not_measured,
+                self.too_few,
                 self.truncated,
                 self.off_law,
                 self.off_demand,
@@ -570,6 +573,7 @@ def _warnings(
         left_out_by_variant=left_out_by_variant,
         untested=_untested(study, plan, cells),
         not_measured=not_measured(study, cells),
+        too_few=too_few(study, cells),
         truncated=tuple(truncated(cells)),
         off_law=off_laws(study, cells),
         off_demand=off_demands(study, cells.workload),

@@ -10,6 +10,7 @@ from netstudy.analysis.agreement import OrderAgreement
 from netstudy.analysis.cells import CellRow, CellTable, ProblemKind
 from netstudy.analysis.demand import OffDemand
 from netstudy.analysis.metrics import Metric
+from netstudy.analysis.not_given import TooFew
 from netstudy.analysis.size_law import LAW, OffLaw
 from netstudy.analysis.study_result import StudyResult
 from netstudy.analysis.truncated import Truncated
@@ -27,6 +28,7 @@ from netstudy.report.prose import signals
 from netstudy.report.prose.untested import untested_sentence
 from netstudy.report.prose.words import NOTHING, things, value_range
 from netstudy.report.refs import Name, Number, Sentence, join, say
+from netstudy.report.tables import lacking_text
 from netstudy.report.testbed_tables import check_sentence, limit_sentence
 from netstudy.report.workloads import page_of
 from netstudy.study.levels import is_numeric
@@ -64,6 +66,7 @@ def warnings(result: StudyResult) -> list[Sentence]:
         *(_truncated(one, result.cells) for one in found.truncated),
         *map(untested_sentence, found.untested),
         *_not_measured(found.not_measured),
+        *map(_too_few, found.too_few),
         *(say("{text}.", text=Name(text)) for text in found.reference),
         *(_contradicted(order) for order in found.contradicted),
         *map(limit_sentence, found.exceeded),
@@ -169,7 +172,7 @@ def _of_all(some: int, total: int) -> Sentence:
 
 
 def _not_measured(found: Mapping[str, Metric]) -> Iterator[Sentence]:
-    """What tables and figures ask for and no run gives, each metric once."""
+    """What the study asks for and no run gives, each metric once."""
     for metric in dict.fromkeys(found.values()):
         places = [path for path, one in found.items() if one == metric]
         yield say(
@@ -177,6 +180,17 @@ def _not_measured(found: Mapping[str, Metric]) -> Iterator[Sentence]:
             metric=Name(metric.title),
             places=Name(listed(places)),
         )
+
+
+def _too_few(found: TooFew) -> Sentence:
+    return say(
+        "The study asks for “{metric}” ({places}), which has no value in {n} of {all}: {why}.",
+        metric=Name(found.metric.title),
+        places=Name(listed(found.places)),
+        n=count(found.cells, "cells with too few samples"),
+        all=things(count(found.every, "cells with runs"), "cell"),
+        why=Name(lacking_text(found.fewest)),
+    )
 
 
 def _problems(result: StudyResult) -> Iterator[Sentence]:

@@ -253,6 +253,8 @@ def with_top(line: str) -> tuple[str, str]:
          ['15: figures.0.x: no factor "server"; did you mean "servers"?']),
         ("figures: [{y: goodput_mbps}]",
          ["11: figures.0: needs x, the factor along the x axis"]),
+        ("figures: [{kind: bars, x: servers, y: goodput_mbps, y2: completion_ms_mean}]",
+         ["57: figures.0.y2: bars have one axis; draw it in a figure of its own, or with lines"]),
         ("figures: [{name: drops, y: goodput_mbps}]",
          ["11: figures.0: the figure drops is drawn as it is; leave out y, "
           "or say x and y in place of its name"]),

@@ -168,7 +168,7 @@ class Figure(Model):
     y: Metrics = ()
     """What is drawn."""
     y2: Measured | None = None
-    """A second metric with its own axis on the right."""
+    """A second metric with its own axis on the right; not of bars."""
     series: FactorNames = ()
     """Factors that make one line each."""
     panel: NameValue | None = None
@@ -202,6 +202,8 @@ class Figure(Model):
             self._check_distribution()
         elif self.kind != "time series" and self.x is None:
             raise fault("needs x, the factor along the x axis")
+        if self.kind == "bars" and self.y2 is not None:
+            raise fault("bars have one axis; draw it in a figure of its own, or with lines", "y2")
         return self
 
     @property

@@ -108,6 +108,8 @@ class Drawn:
         """The layers of one panel; `room`: the width of all panels beside each other."""
         is_told = live or bool(self._end_labels())
         legend = None if is_told else legend_of(self.series, size, room)
+        if legend is not None and self.rules:
+            legend["offset"] = size.font + 6  # room for the name of a rule at the top
         layers = [
             *self._behind(size, legend),
             *self._data(size, "point", live=live, legend=legend),
@@ -301,12 +303,12 @@ class Drawn:
     # ---- words
 
     def _rule_words(self, size: Size) -> Iterator[Spec]:
-        """The names of rules, before the data: lines and other rules pass behind them."""
+        """The names of rules, above them, where there is seldom data: it may pass behind them."""
         if not self.rules:
             return
         y = {"field": "y", "type": "quantitative"}
         told = {"y": y, "x": {"value": size.width}, "text": {"field": "text"}}
-        words = {**_words("right", size), "dy": 10}
+        words = {**_words("right", size), "baseline": "bottom", "dy": -3}
         for ink in ({"stroke": PAPER, "strokeWidth": 3}, {"color": FAINT}):
             yield {"transform": only("rule"), "mark": {**words, **ink}, "encoding": told}
 

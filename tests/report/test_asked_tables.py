@@ -289,7 +289,7 @@ def test_they_are_rendered_as_any_other(render, tmp_path: Path) -> None:  # type
         ("{rows: servers, columns: switch}", "cell must say what stands in them"),
         ("{rows: servers, columns: [servers, goodput_mbps]}", "makes the rows too"),
         ("{rows: servers, columns: goodput_mbps, normalise: {completion_ms: first row}}",
-         "normalise.completion_ms: is not a column of a metric"),
+         "normalise.completion_ms: is no metric of this table"),
         ("{rows: servers, columns: goodput_mbps, normalise: {goodput_mbps: last row}}",
          'must be "first row" or the levels of a row'),
         ("{rows: servers, columns: goodput_mbps, normalise: {goodput_mbps: {row: {servers: 9}}}}",

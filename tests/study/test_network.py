@@ -370,8 +370,8 @@ def test_a_graph_that_does_not_hold_together_is_refused_with_its_place(
                        "clients: left, servers: right"),
          "11:58: topology.links.1.buffers: belongs to a host, and this link joins two switches"),
         (with_topology(ZONES.replace("b.zone1@ce4", "a.zone3"), "placement: across"),
-         "14:41: topology.placement.across.receiver: is the sender too; the two must be different "
-         "hosts"),
+         "14:41: topology.placement.across.receiver: is the sender too; they must be different "
+         "places"),
         (with_topology(FREE_ZONE.replace("b.zone1@ce4", "a.zone3@ce2"), "placement: across"),
          "14:45: topology.placement.across.receiver: is the sender too: a zone is at one "
          "interface"),

@@ -254,7 +254,7 @@ INCAST = "incast: {block: 1 MB, iterations: 10}"
         ("transfer: {size: 1 MB, clients: klient}", "",
          '10:35: workload.transfer.clients: no host "klient"; did you mean "client"?'),
         ("transfer: {size: 1 MB, clients: server}", "",
-         "10:13: workload.transfer.servers: is the client too; the two must be different hosts"),
+         "10:13: workload.transfer.servers: is the client too; they must be different places"),
         ("request: {}", "",
          "10:3: workload.request: needs requests, how many are measured, or procedure.measure, "
          "how long"),

@@ -55,7 +55,11 @@ def test_a_mix_of_one_s_own_gives_all_the_shares(small: Small) -> None:
          '6:31: workload.transactions.application: "brokrage" is not known here; write brokerage, '
          "or a program: {start: […], url: URL}"),
         ("application: brokerage, open: {rate: 500}",
-         "6:17: workload.transactions: needs either open (a rate) or closed (a number of users)"),
+         "6:17: workload.transactions: has both, and takes either open (a rate) or closed (a "
+         "number of users)"),
+        ("application: brokerage, population: {users: 10}",
+         "3:23: factors.users.1: 20 users need as many registered ones: "
+         "population.users is 10"),
         ("application: brokerage, mix: {home: 20 %, quotes: 70 %}",
          "6:47: workload.transactions.mix: the shares add up to 90 %, not 100 %"),
         ("application: brokerage, dsn: 'postgresql://u:hush@/d?host=/s'",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from netstudy.cli._prepare import Asked, pairs, scale_text
 from netstudy.cli._terminal import continue_with
@@ -67,7 +67,7 @@ def _differences(folder: Folder, asked: Asked) -> list[str]:
     from netstudy.study import parse_only
 
     begun = folder.invocation()
-    given = {
+    given: dict[str, Any] = {
         "seed": asked.seed,
         "testbed": asked.testbed,
         "quick": asked.quick or None,
@@ -79,10 +79,27 @@ def _differences(folder: Folder, asked: Asked) -> list[str]:
     }
     unset = {"scale": "1"}  # older folders do not keep a scale of 1
     return [
-        f"{name} was {getattr(begun, name)}, now {value}"
+        f"--{_OPTIONS.get(name, name)} was {_given(getattr(begun, name))}, is {_given(value)}"
         for name, value in given.items()
         if value is not None and value != (getattr(begun, name) or unset.get(name))
     ]
+
+
+_OPTIONS: Final = {"overrides": "set"}
+"""What an invocation calls otherwise than the command line."""
+
+
+def _given(value: Any) -> str:
+    """The value of an option as it is written on the command line."""
+    from netstudy.study import level_text
+
+    if isinstance(value, dict) and value:
+        return " ".join(f"{name}={_given(one)}" for name, one in value.items())
+    if isinstance(value, list) and value:
+        return ",".join(map(level_text, value))
+    if value is True:
+        return "given"
+    return "not given" if value in (None, [], {}) or value is False else str(value)
 
 
 def _text_difference(folder: Folder, study: Study) -> list[str]:

@@ -84,15 +84,19 @@ def _application(work: Transactions) -> str:
     return "the brokerage"
 
 
+_THINKING = {"fixed": "", "exponential": " on average, exponentially distributed,"}
+
+
 def _when(works: Sequence[Transactions]) -> Sentence:
     """Closed or open loop: a reader must know which, since a closed one hides slowness."""
     opened = [work.load for work in works if isinstance(work.load, OpenLoad)]
     if not opened:
         closed = [work.load for work in works if isinstance(work.load, ClosedLoad)]
         think = duration_range([load.think_ns for load in closed], "think time of the plan")
-        pause = (
-            say(" after a think time of {think}", think=think) if think.value else say(" at once")
-        )
+        pause = say(" at once")
+        if think.value:
+            kinds = texts(_THINKING[load.think] for load in closed)
+            pause = say(" after a think time of {think}{kinds}", think=think, kinds=Name(kinds))
         return say("each waits for its answer and submits again{pause} (closed loop)", pause=pause)
     rates = sorted({PS_PER_S / load.interval_ps for load in opened})
     kinds = texts(_ARRIVALS[load.arrivals] for load in opened)

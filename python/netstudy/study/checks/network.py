@@ -86,7 +86,7 @@ def _placement_problems(study: Study) -> Iterator[Problem]:
             if wrong := study.topology.no_place(getattr(placement, end)):
                 yield study.document.problem(("topology", "placement", name, end), wrong)
         if placement.sender == placement.receiver:
-            message = "is the sender too; the two must be different hosts"
+            message = "is the sender too; they must be different places"
             yield study.document.problem(("topology", "placement", name, "receiver"), message)
 
 

@@ -119,7 +119,7 @@ def _normal_problems(
     for name, normal in table.normalise.items():
         place = (*path, "normalise", name)
         if name not in shown or name in factor_names(cases):
-            message = f"is not a column of a metric{did_you_mean(name, shown)}"
+            message = f"is no metric of this table{did_you_mean(name, shown)}"
             yield study.document.problem(place, message, of_key=True)
         if normal.by is not None:
             yield from metric_problems(study, (*place, "by"), normal.by)

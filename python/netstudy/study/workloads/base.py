@@ -96,5 +96,5 @@ class Spec(Model):
         named: dict[Place, str] = {}
         for key, place in self.places.items():
             if (other := named.setdefault(place, key)) != key:
-                message = f"is the {other.rstrip('s')} too; the two must be different hosts"
+                message = f"is the {other.rstrip('s')} too; they must be different places"
                 yield study.document.problem((*path, key), message)

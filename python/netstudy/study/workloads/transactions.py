@@ -451,6 +451,7 @@ class Transactions(Spec):
         if not found:
             yield from self._place_problems(study, path)
             yield from () if study.was_carried_out else self._ignored(study, path)
+        yield from self._user_problems(study, path)
         if self.dsn is not None:
             yield from self._hosts_of_an_existing_database(study)
         problem = study.document.problem
@@ -479,6 +480,18 @@ class Transactions(Spec):
             for at, count in study.levels_at(where, study.topology.groups[place.group].count):
                 if count != 1:
                     yield study.document.problem(at, f"is the {key} of transactions: one host")
+
+    def _user_problems(self, study: Study, path: Path) -> Iterator[Problem]:
+        """More users at once than the brokerage has registered, each of whom has one session."""
+        registered = self.population.users
+        if not self.application.brokerage or isinstance(registered, Ref):
+            return
+        for key, load in (("open", self.open), ("closed", self.closed)):
+            users = None if load is None else load.users
+            for at, level in study.levels_at((*path, key, "users"), users):
+                if isinstance(level, int) and level > registered:
+                    message = f"{level:,} users need as many registered ones: population.users is "
+                    yield study.document.problem(at, f"{message}{registered:,}")
 
     def _ignored(self, study: Study, path: Path) -> Iterator[Problem]:
         """What the study says of a database that is not where it says."""
@@ -558,7 +571,8 @@ class Transactions(Spec):
     @model_validator(mode="after")
     def _one_load(self) -> Transactions:
         if (self.open is None) == (self.closed is None):
-            raise fault("needs either open (a rate) or closed (a number of users)")
+            has = "has both, and takes" if self.open is not None else "needs"
+            raise fault(f"{has} either open (a rate) or closed (a number of users)")
         if isinstance(self.mix, dict):
             total = sum(one.share for one in self.mix.values())
             if abs(total - 100) > 1e-9:

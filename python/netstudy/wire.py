@@ -359,7 +359,7 @@ class Group(Wire):
 
 
 class OutputQueued(Wire):
-    """A private drop-tail buffer a port."""
+    """A private drop-tail buffer for each port."""
 
     kind: Literal["output-queued"] = "output-queued"
     port_buffer_bytes: int = Field(ge=0)

@@ -392,7 +392,7 @@ pub struct Switch {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Buffer {
-    /// A private drop-tail buffer a port.
+    /// A private drop-tail buffer for each port.
     OutputQueued {
         /// Room of each port.
         port_buffer_bytes: u64,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from netstudy.report.refs import Sentence
 
 NAME = "validate"
-EPILOG = "Example: netstudy validate studies/*"
+EPILOG = "Example: netstudy validate studies/incast studies/trade"
 
 
 def command(

@@ -101,7 +101,7 @@ class EmptyCell(Model):
 
 
 class Table(Model):
-    """A table: one row a combination of the row factors."""
+    """A table: one row per combination of the row factors."""
 
     title: WordsValue | None = None
     """What stands above it; without it the report finds words."""

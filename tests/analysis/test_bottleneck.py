@@ -72,7 +72,7 @@ def test_settings_with_the_same_limit_are_told_of_at_once(tmp_path: Path) -> Non
 
     first, ruled_out = told(concluding(tmp_path, "[bottleneck]", loads))
     assert first == (
-        f"The limit is the {LINK} in all 2 settings of sink: 99.3 % at 4 clients, 934.8 Mbit/s."
+        f"The limit is the {LINK} in both settings of sink: 99.3 % at 4 clients, 934.8 Mbit/s."
     )
     assert ruled_out.startswith(
         "Below 90 % of their limits, and ruled out: CPUs of server (20.0 to 30.0 %)"
@@ -118,7 +118,7 @@ def test_where_none_is_full_the_limit_is_something_else(tmp_path: Path) -> None:
 def test_settings_that_grow_towards_the_same_are_told_of_at_once(tmp_path: Path) -> None:
     first, *_ = told(concluding(tmp_path, "[bottleneck]", up_to_four(FULL), clients="[1, 2, 4]"))
     assert first.startswith(
-        "The bottleneck is not decided in all 2 settings of sink at 4 clients, 934.8 Mbit/s: "
+        "The bottleneck is not decided in both settings of sink at 4 clients, 934.8 Mbit/s: "
     )
     assert f"the fullest is the {LINK} (99.3 %)" in first
 

@@ -206,7 +206,7 @@ conclude:
         (
             99.0,
             1.0,
-            "The limit is the CPUs in all 2 settings of code: 99.0 %",
+            "The limit is the CPUs in both settings of code: 99.0 %",
             "Limit not known, and so not ruled out",
         ),
         (

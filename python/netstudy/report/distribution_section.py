@@ -142,9 +142,11 @@ def _sentences(found: PanelDistribution, *, alone: bool, is_drawn: bool) -> Iter
     if found.has_humps:
         yield from (_humps(found, one) for one in found.at_focus() if one.humps is not None)
     if len(found.shown) < len(found.panel.x_levels):
+        differ = " and where cells differ most" if len(found.panel.series_levels) > 1 else ""
         yield say(
-            "Shown at {x}: where the difference is largest, where the lead changes, and the ends "
-            "of the range. The samples of every level: {command}.",
+            "Shown at {x}, among them the ends of the range{differ}. The samples of every level: "
+            "{command}.",
+            differ=Name(differ),
             x=join([Name(counted(found.panel.x or "", level_text(x))) for x in found.shown]),
             command=Name(f"netstudy export --samples {found.quantity.noun}", code=True)
             if found.quantity.values is not None

@@ -353,12 +353,16 @@ def _limit(one: LimitReached) -> Iterator[Sentence]:
         condition=condition,
         where=_where(one.best.treatment),
     )
+    every = count(one.broken + one.kept, "settings with a value")
     if one.broken:
         yield say(
-            "{n} of {all} settings do not keep it.",
+            "{n} of {all} settings do not keep {condition}.",
             n=count(one.broken, "settings beyond the condition"),
-            all=count(one.broken + one.kept, "settings with a value"),
+            all=every,
+            condition=condition,
         )
+    elif one.kept > 1:
+        yield say("All {all} settings keep it, so that none shows the limit.", all=every)
 
 
 def _where(treatment: Treatment) -> Sentence:

@@ -106,6 +106,9 @@ def held_levels(held: Treatment) -> Sentence:
     return say(" ({held})", held=join([Name(text) for text in _held(held)]))
 
 
+_BOTH = 2
+
+
 def held_in_each(settings: Sequence[Treatment], every: Sequence[Treatment]) -> Sentence:
     """The settings that a sentence is about, of all that there are: " in all 4 settings of sink and
     daemon", " (sink null)" where these are all with it, " (sink null; sink disk)"."""
@@ -115,6 +118,8 @@ def held_in_each(settings: Sequence[Treatment], every: Sequence[Treatment]) -> S
         common = _common(settings, every)
         told = ", ".join(_held(common)) if common else "; ".join(map(_at_once, settings))
         return say(" ({held})", held=Name(told))
+    if len(every) == _BOTH:
+        return say(" in both settings of {factors}", factors=Name(listed(list(settings[0]))))
     return say(
         " in all {n} settings of {factors}",
         n=count(len(every), "settings of the other factors"),

@@ -210,6 +210,11 @@ def test_a_limit_is_the_largest_value_that_keeps_the_condition(tmp_path: Path) -
     assert broken == "2 of 8 settings do not keep completion_ms_mean < 50 ms."
 
 
+def test_a_condition_that_every_cell_keeps_shows_no_limit(tmp_path: Path) -> None:
+    _, kept = told(tmp_path, "{limit: goodput_mbps, while: completion_ms_mean < 5000}")
+    assert kept == "All 8 settings keep it, so that none shows the limit."
+
+
 def test_a_condition_that_no_cell_keeps_is_told(tmp_path: Path) -> None:
     sentences = told(tmp_path, "{limit: goodput_mbps, while: completion_ms_mean < 1}")
     assert sentences == ["No setting keeps completion_ms_mean < 1 ms."]

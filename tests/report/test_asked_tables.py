@@ -249,6 +249,15 @@ def test_a_hole_without_a_reason_has_no_row(tmp_path: Path) -> None:
     assert table.notes == ()
 
 
+def test_a_hole_of_a_level_that_was_not_asked_for_has_no_row(tmp_path: Path) -> None:
+    path = tmp_path / "study.yaml"
+    asked = "tables: [{rows: [switch, servers], columns: goodput_mbps}]\n"
+    path.write_text(study_text(HOLED + asked, switch='"${switch}"', servers='"${servers}"'))
+    result = analyse(results(tmp_path, path, only=["switch=nexus-5010"]))
+    (table,) = asked_tables(result, result.cases[0], "t")
+    assert [row[:2] for row in cells(table)] == [["nexus-5010", "2"], ["nexus-5010", "4"]]
+
+
 def test_an_empty_cell_has_the_reason_that_the_study_gives_and_a_measured_one_its_value(
     tmp_path: Path,
 ) -> None:

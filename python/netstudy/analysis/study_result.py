@@ -307,9 +307,10 @@ def analyse(folder: Folder, pooled: Pooled | None = None) -> StudyResult:
     headline, not_tabled = _headline(study, plan, cells)
     loops = loops_of(folder, study, plan, cells)
     margin_pct = comparing.margin_pct if comparing else study.margin_pct
+    only = folder.invocation().levels_kept(study)
     cases = Lazy(
         [
-            partial(_case, cells, case, comparing, margin_pct, published, testbed.here, loops)
+            partial(_case, cells, case, only, comparing, margin_pct, published, testbed.here, loops)
             for case in study.cases
             if case.name in cells.cases
         ]
@@ -465,6 +466,7 @@ def _distribution_figures(study: Study, cells: CellTable) -> Iterator[Distributi
 def _case(
     cells: CellTable,
     case: Case,
+    only: Mapping[str, Sequence[Level]],
     comparing: Comparing | None,
     margin_pct: float | None,
     published: Sequence[Published],
@@ -487,7 +489,11 @@ def _case(
             _panel(panel, cells, comparing, margin_pct, published, here) for panel in laid.panels
         ),
         loops=tuple(one for one in loops if one.loop.case == case.name),
-        holes=tuple(reasoned_holes(case)),
+        holes=tuple(
+            (treatment, reason)
+            for treatment, reason in reasoned_holes(case)
+            if all(treatment.get(name) in kept for name, kept in only.items() if name in treatment)
+        ),
     )
 
 

@@ -76,6 +76,15 @@ def test_levels_and_metrics_are_told_apart_without_colours(tmp_path: Path) -> No
     assert len(looks) == len(found.series) == 4
 
 
+def test_points_in_a_legend_are_whole_where_their_lines_are_dashed(tmp_path: Path) -> None:
+    asked = "{x: servers, y: [completion_ms_mean, completion_ms_p50], series: switch}"
+    _, found = only(drawn(tmp_path, asked, SWITCHES))
+    drawing = charts.svg(found, charts.WIDE)
+    assert len(re.findall('stroke-dasharray="6,3"', drawing)) == sum(
+        style.dashes == [6, 3] for style in found.series.values()
+    )
+
+
 def test_a_factor_of_panels_makes_panels_on_shared_axes(tmp_path: Path) -> None:
     _, found = only(
         drawn(

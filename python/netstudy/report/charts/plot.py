@@ -28,6 +28,7 @@ from netstudy.report.charts.style import (
     Style,
     axis_title,
     by_series,
+    dashes_by_series,
     legend_of,
     only,
     titles,
@@ -207,7 +208,7 @@ class Drawn:
         stroke = by_series(self.series, "ink", legend)
         fill = by_series(self.series, "fill", legend)
         shape = by_series(self.series, "symbol", legend)
-        dash = by_series(self.series, "dashes", None)
+        dash = dashes_by_series(self.series)
         shift = self._shift()
         tip = {"tooltip": {"content": "data"}} if live else {}
         clip = {"clip": {"expr": "zoomed"}} if live else {}

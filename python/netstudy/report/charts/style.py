@@ -7,6 +7,7 @@ colours to those of dark mode by their values (`report.css`): no chart may use o
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -115,6 +116,17 @@ def by_series(series: Mapping[str, Style], look: str, legend: Spec | None) -> Sp
     values = [getattr(style, look) for style in series.values()]
     scale = {"domain": list(series), "range": values}
     return {"field": "series", "type": "nominal", "scale": scale, "legend": legend}
+
+
+def dashes_by_series(series: Mapping[str, Style]) -> Spec:
+    """The dashes of lines. A scale of them would dash the points in a legend too."""
+    return {
+        "condition": [
+            {"test": f"datum.series === {json.dumps(name)}", "value": style.dashes}
+            for name, style in series.items()
+        ],
+        "value": [1, 0],
+    }
 
 
 def legend_of(series: Mapping[str, Style], size: Size, room: int | None = None) -> Spec | None:

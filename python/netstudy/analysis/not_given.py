@@ -69,9 +69,9 @@ class TooFew:
 
 
 def too_few(study: Study, cells: CellTable) -> tuple[TooFew, ...]:
-    """Percentiles that tables and figures name and some cells have too few samples for."""
+    """Percentiles that the study names and some cells have too few samples for."""
     places: dict[Metric, list[str]] = {}
-    for path, name in (*_in_tables(study), *_in_figures(study)):
+    for path, name in dict.fromkeys(_wanted(study)):
         metric = metric_named(name, cells.vocabulary)
         if metric is not None:
             places.setdefault(metric, []).append(path)

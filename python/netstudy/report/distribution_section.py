@@ -108,7 +108,8 @@ def _figures(
     for kind, title in kinds if asked else [(kind, None) for kind in _usual(found)]:
         plot = _CHARTS[kind](found, title)
         name = f"{found.mean.figure}-{kind.replace(' ', '-')}"
-        yield DrawnDistribution(name, _alt(found, plot), plot)
+        cells = found.at_focus() if kind == "samples over time" else found.cells
+        yield DrawnDistribution(name, _alt(found, cells, plot), plot)
 
 
 def _usual(found: PanelDistribution) -> Iterator[DistributionKind]:
@@ -120,11 +121,11 @@ def _usual(found: PanelDistribution) -> Iterator[DistributionKind]:
         yield "samples over time"
 
 
-def _alt(found: PanelDistribution, plot: Plot) -> str:
+def _alt(found: PanelDistribution, cells: Sequence[CellSamples], plot: Plot) -> str:
     medians = [
         f"{_where(found, one)}: median {number_text(one.found.quantile(0.5), found.mean.decimals)}"
         f" {found.mean.unit}"
-        for one in found.cells
+        for one in cells
     ]
     return f"{plot.title}: {plot.subtitle}. {'; '.join(medians)}."
 

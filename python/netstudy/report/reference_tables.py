@@ -108,14 +108,16 @@ def _beside_cells(
 
 def agreement_table(panel: Panel, reference: PanelReference, table_id: str) -> Table:
     """One row for each metric and level: rows compared, errors, order."""
+    has_ranks = any(one.ranks.rho is not None for one in reference.agreements)
     groups = (
         Group("Metric"),
         Group(panel.series or ""),
         Group("Rows"),
         Group("Error", "%", columns=("median, absolute", "95 % interval", "largest", "at")),
-        Group("Spearman’s rho"),
+        *((Group("Spearman’s rho"),) if has_ranks else ()),
     )
-    rows = tuple(_agreement_row(panel, one) for one in reference.agreements)
+    width = sum(group.width for group in groups)
+    rows = tuple(_agreement_row(panel, one)[:width] for one in reference.agreements)
     caption = say("Agreement with the published values{held}", held=in_panel(panel))
     return Table(table_id, caption, groups, rows, stub=2)
 

@@ -193,6 +193,8 @@ def _with_trends(console: Console, table: Table) -> Table:
         columns = [[one[i] for one in table.rows] for i in range(start, start + group.width)]
         row += _trends(columns)
         start += group.width
+    if not any(isinstance(value, Trend) for value in row):
+        return table
     return replace(table, rows=(*table.rows, tuple(row)))
 
 

@@ -40,7 +40,7 @@ from netstudy.report.prose.words import (
     point,
     why_no_verdict,
 )
-from netstudy.report.refs import Name, Sentence, join, say
+from netstudy.report.refs import Name, Number, Sentence, join, say
 from netstudy.wire import Level
 
 
@@ -254,21 +254,24 @@ def _noise(table: VerdictTable) -> Iterator[Sentence]:
     measured = [row.noise_pct for row in table.rows if row.noise_pct is not None]
     if not measured:
         return
-    refs = {
+    refs: dict[str, Name | Number] = {
+        "metric": Name(table.metric.label),
+        "a": named(table.factor, table.level),
+        "b": named(table.factor, table.base),
         "middle": percent(median(measured), "median of the A/A noise over the rows"),
         "largest": percent(max(measured), "largest A/A noise of a row"),
     }
     if table.margin_pct is None:
         yield say(
-            "Two series of equal runs would differ by up to {middle} in the median row and "
-            "{largest} in the noisiest; the study states no threshold.",
+            "Two series of equal runs of {a} or {b} would differ in {metric} by up to {middle} in "
+            "the median row and {largest} in the noisiest; the study states no threshold.",
             **refs,
         )
         return
     above = sum(noise > table.margin_pct for noise in measured)
     yield say(
-        "Two series of equal runs would differ by up to {middle} in the median row and "
-        "{largest} in the noisiest; {above} of {total} rows exceed the study’s threshold of "
+        "Two series of equal runs of {a} or {b} would differ in {metric} by up to {middle} in the "
+        "median row and {largest} in the noisiest; {above} of {total} rows exceed the study’s threshold of "
         "{threshold}.",
         threshold=plain(table.margin_pct, 1, "%", "compare.noise of the study"),
         above=count(above, "rows whose A/A noise exceeds the threshold"),

@@ -271,8 +271,8 @@ def _noise(table: VerdictTable) -> Iterator[Sentence]:
     above = sum(noise > table.margin_pct for noise in measured)
     yield say(
         "Two series of equal runs of {a} or {b} would differ in {metric} by up to {middle} in the "
-        "median row and {largest} in the noisiest; {above} of {total} rows exceed the study’s threshold of "
-        "{threshold}.",
+        "median row and {largest} in the noisiest; {above} of {total} rows exceed the study’s "
+        "threshold of {threshold}.",
         threshold=plain(table.margin_pct, 1, "%", "compare.noise of the study"),
         above=count(above, "rows whose A/A noise exceeds the threshold"),
         total=count(len(measured), "rows with an A/A noise"),

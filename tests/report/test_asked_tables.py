@@ -249,6 +249,15 @@ def test_a_hole_without_a_reason_has_no_row(tmp_path: Path) -> None:
     assert table.notes == ()
 
 
+def test_a_tables_own_reason_stands_before_that_of_the_hole(tmp_path: Path) -> None:
+    asked = (
+        "{rows: [switch, servers], columns: goodput_mbps,"
+        " empty: [{because: see the text, at: {switch: arista-7124s, servers: 4}}]}"
+    )
+    (table,) = tables(tmp_path, asked, HOLED)
+    assert table.notes == ("¹ see the text",)
+
+
 def test_a_hole_of_a_level_that_was_not_asked_for_has_no_row(tmp_path: Path) -> None:
     path = tmp_path / "study.yaml"
     asked = "tables: [{rows: [switch, servers], columns: goodput_mbps}]\n"

@@ -355,11 +355,8 @@ class _Layout:
         return None
 
     def _reason(self, name: str, place: Place) -> str | None:
-        """Why a cell has no value, if the study says so: the reason of a hole, or of the cell
-        itself."""
-        hole = self._holes.get(place)
-        if hole is not None:
-            return hole[1]
+        """Why a cell has no value, if the study says so: the table's own reason, else that of a
+        hole."""
         names = (*self.asked.rows, *self.across)
         levels = dict(zip(names, map(level_text, (*place[0], *place[1])), strict=True))
         levels |= {factor: level_text(level) for factor, level in self.held.items()}
@@ -367,7 +364,8 @@ class _Layout:
             at = {factor: level_text(level) for factor, level in empty.at.items()}
             if empty.column in (None, name) and all(levels.get(f) == v for f, v in at.items()):
                 return empty.because
-        return self._hardware_reason(name, place)
+        hole = self._holes.get(place)
+        return self._hardware_reason(name, place) if hole is None else hole[1]
 
     def _hardware_reason(self, name: str, place: Place) -> str | None:
         """Why the machine gave no hardware counters, where a column is of them."""

@@ -70,7 +70,7 @@ def _sum(parts: Iterable[Floats | None]) -> Floats | None:
 
 
 def over_phase(runs: Sequence[RunSample], place: Place, phase: PhaseKind) -> Growth | None:
-    """Growth between the counters at both edges of a phase, over the time between these readings:
+    """Growth between the counters at both edges of a phase, over the time in which they grew:
     an entry for each of the runs, which have the same network; NaN for a run that lacks a counter
     which another one has. None if a run has no readings there, or if the node had other CPUs."""
     seconds = [_between_edges(run, place.node, phase) for run in runs]
@@ -111,29 +111,27 @@ def _edges(run: RunSample, phase: PhaseKind) -> Edges:
 
 
 def _between_edges(run: RunSample, node: str, phase: PhaseKind) -> float | None:
-    """Time between the readings of a node at both edges of a phase, by its own clock, without the
-    time in which nothing was in flight."""
+    """Time in which the counters of a node grew between the edges of a phase."""
     start, end = _edges(run, phase)
     if start is None or end is None:
         return None
+    in_flight_ns = _in_flight_ns(run, phase)
+    if in_flight_ns is not None:
+        return in_flight_ns / NS_PER_S
     known = run.record.nodes.get(node)
     read_at = None if known is None else known.read_at_ns
     at = [edge.at_ns for edge in run.record.edges] if read_at is None else read_at
-    return (at[end] - at[start] - _quiet_ns(run, phase)) / NS_PER_S
+    return (at[end] - at[start]) / NS_PER_S
 
 
-def _quiet_ns(run: RunSample, phase: PhaseKind) -> int:
-    """Time between the edges of a phase in which nothing was in flight: before it began, and until
-    counters were read. 0 where they were read when it ended."""
-    start, end = _edges(run, phase)
+def _in_flight_ns(run: RunSample, phase: PhaseKind) -> int | None:
+    """Time from the start of a phase until nothing of it was in flight any more, where counters
+    were read before the one and after the other; None where they were read at the edges
+    themselves."""
+    _, end = _edges(run, phase)
     lasted = run.record.phase(phase)
-    if start is None or end is None or lasted is None:
-        return 0
-    edges = run.record.edges
-    quiet_from_ns = edges[end].quiet_ns
-    if quiet_from_ns is None:
-        return 0
-    return lasted.start_ns - edges[start].at_ns + edges[end].at_ns - quiet_from_ns
+    quiet_ns = None if end is None else run.record.edges[end].quiet_ns
+    return None if quiet_ns is None or lasted is None else quiet_ns - lasted.start_ns
 
 
 _OVERRUN = 0.01
@@ -149,8 +147,10 @@ def overruns(run: RunSample, phase: PhaseKind) -> bool:
         return False
     length_ns = lasted.end_ns - lasted.start_ns
     edges = run.record.edges
-    between_ns = edges[end].at_ns - edges[start].at_ns - _quiet_ns(run, phase)
-    return between_ns > (1 + _OVERRUN) * length_ns
+    grown_ns = _in_flight_ns(run, phase)
+    if grown_ns is None:
+        grown_ns = edges[end].at_ns - edges[start].at_ns
+    return grown_ns > (1 + _OVERRUN) * length_ns
 
 
 def between_samples(

@@ -9,6 +9,8 @@ from __future__ import annotations
 import pytest
 
 from netstudy import wire
+from netstudy.analysis.nodes import node_metric
+from netstudy.analysis.samples import RunSample
 from netstudy.testbed.engine import find_engine
 from tests.skips import needs_programs, or_skip
 from tests.testbed.carried_out import (
@@ -313,6 +315,16 @@ def test_every_node_has_counters_at_every_edge_whether_it_has_a_part_or_not(user
     assert record.growth(record.ports["server"]["eth1"])["interface_packets_sent"] == 0
     sampled = {(one.node, one.port) for one in record.series}
     assert {("client-2", None), ("client-2", "eth0")} <= sampled
+
+
+def test_a_link_that_is_full_for_a_short_time_is_full(user: User) -> None:
+    """Counters are read a tenth of a second after the phase, a third of its length."""
+    work = wire.Transfer(roles=roles("client", "server"))
+    run = a_run(direct(rate_bps=20 * MEGABIT), work, times(0.3))
+    sample = RunSample(run, held(record_of(user, run)))
+    full = node_metric("link.utilisation_pct").reading.estimate([sample])
+    assert full is not None
+    assert full.value > 93
 
 
 def test_every_host_tells_the_processor_time_of_its_processes(user: User) -> None:

@@ -289,7 +289,8 @@ def _kept(folder: Folder) -> str:
     there = runs - len(folder.missing())
     again = continue_with(folder)
     rounds = f" of {rounds_begun(folder.rounds())}" if folder.rounds() > 1 else ""
-    return f"{there} of {runs} runs{rounds} are kept in {folder.path}; continue with: {again}"
+    are = "is" if there == 1 else "are"
+    return f"{there} of {runs} runs{rounds} {are} kept in {folder.path}; continue with: {again}"
 
 
 def _end(folder: Folder, published: Published, manner: Manner) -> int:

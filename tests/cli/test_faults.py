@@ -134,7 +134,7 @@ def test_a_disk_that_fills_up_during_a_run_costs_the_run_in_progress_alone(
     assert "the disk is full" in outcome.err
     kept = len(folder.records())
     assert kept <= 5
-    assert f"{kept} of 12 runs are kept" in outcome.err
+    assert f"{kept} of 12 runs {'is' if kept == 1 else 'are'} kept" in outcome.err
     assert [path for path in entries(folder.path) if path.endswith(".tmp")] == []
     (disk / "filler").unlink()
     monkeypatch.delenv("FAKE_ENGINE")

@@ -355,16 +355,18 @@ class _Layout:
         return None
 
     def _reason(self, name: str, place: Place) -> str | None:
-        """Why a cell has no value, if the study says so: the table's own reason, else that of a
-        hole."""
+        """Why a cell has no value, if the study says so: what the table says of its levels, else
+        that of a hole, else what the table says of the column."""
         names = (*self.asked.rows, *self.across)
         levels = dict(zip(names, map(level_text, (*place[0], *place[1])), strict=True))
         levels |= {factor: level_text(level) for factor, level in self.held.items()}
+        hole = self._holes.get(place)
         for empty in self.asked.empty:
+            if hole is not None and not empty.at:
+                continue
             at = {factor: level_text(level) for factor, level in empty.at.items()}
             if empty.column in (None, name) and all(levels.get(f) == v for f, v in at.items()):
                 return empty.because
-        hole = self._holes.get(place)
         return self._hardware_reason(name, place) if hole is None else hole[1]
 
     def _hardware_reason(self, name: str, place: Place) -> str | None:

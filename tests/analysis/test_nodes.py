@@ -69,11 +69,14 @@ def test_time_in_which_nothing_is_in_flight_belongs_to_no_rate() -> None:
     begins_ns, ends_ns = 10_000_000, 10_000_000 + TWO_SECONDS_NS
     before, after = edges(0, ends_ns + 90_000_000)
     record = counted(
+        {"machine": {"disk_busy_ms": (0, 1050)}},
         ports={"client": interface(sent=1_000_000)},
         phases=(PhaseTimes(kind="measure", start_ns=begins_ns, end_ns=ends_ns),),
         edges=(before, after.model_copy(update={"quiet_ns": ends_ns})),
     )
     assert value(record, "client.send_mbps") == pytest.approx(4.0)  # 8 Mbit in 2 s
+    # What else the machine does goes on: 1.05 s of the whole 2.1 s.
+    assert value(record, "machine.disk_busy_pct") == pytest.approx(50.0)
 
 
 def test_the_rate_of_a_group_is_the_sum_of_its_hosts_and_one_host_has_its_own() -> None:

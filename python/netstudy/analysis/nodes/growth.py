@@ -15,6 +15,7 @@ import numpy as np
 from netstudy.analysis.clocks import Booleans, inside, placed
 from netstudy.analysis.nodes.places import Line, Place
 from netstudy.analysis.samples import NS_PER_S, Floats, RunSample, Sampled
+from netstudy.study.vocabulary import MACHINE
 from netstudy.wire import MAXIMA, Edges, InstrumentKind, PhaseKind, Readings, growth_between
 
 DISCONTINUITIES = "discontinuities"
@@ -111,12 +112,13 @@ def _edges(run: RunSample, phase: PhaseKind) -> Edges:
 
 
 def _between_edges(run: RunSample, node: str, phase: PhaseKind) -> float | None:
-    """Time in which the counters of a node grew between the edges of a phase."""
+    """Time in which the counters of a node grew between the edges of a phase. Those of the machine
+    grow by what else it does, too: that is the whole time between the readings."""
     start, end = _edges(run, phase)
     if start is None or end is None:
         return None
     in_flight_ns = _in_flight_ns(run, phase)
-    if in_flight_ns is not None:
+    if in_flight_ns is not None and node != MACHINE:
         return in_flight_ns / NS_PER_S
     known = run.record.nodes.get(node)
     read_at = None if known is None else known.read_at_ns

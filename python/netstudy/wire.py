@@ -1384,8 +1384,8 @@ class Edge(Wire):
     at_ns: int
     """By the clock of the run's first client."""
     quiet_ns: int | None = None
-    """At the end of a phase: time by that clock from which nothing of the phase was in flight any
-    more. Counters that are read later hold no more of it. None: they were read at that time."""
+    """At the end of a phase: when the last of its traffic had arrived, by that clock. Counters are
+    read later. None: they were read at that time."""
 
 
 MEASURE_START: Final = "measure-start"
@@ -1431,8 +1431,8 @@ HARDWARE_COUNTERS: Final = "hardware counters"
 """The property of a run's environment that tells why cycles and instructions are not counted, or of
 what they are."""
 DEPARTURES: Final = "different from the study"
-"""The property of a run's environment that tells what its testbed does otherwise than the study has
-it, a sentence a line; records before tell all sentences in one line."""
+"""The property of a run's environment that lists settings which the testbed does not impose, one
+sentence per line; older records have all sentences in one line."""
 DISTURBED_ATTEMPTS: Final = "attempts that the machine disturbed, before the one that is shown"
 """The name of the limit that tells how often a run was made again."""
 

@@ -40,8 +40,8 @@ def bases_of(study: Study, case: str, cells: CellTable) -> dict[int, dict[str, f
 
 
 def _asked(study: Study, case: str, names: Collection[str]) -> tuple[Table | None, Normal]:
-    """The first table of a test case that says what the metric is relative to; else the first one
-    that has it."""
+    """The first table of a test case that normalises one of these metrics; else the first table
+    that shows one."""
     tables = [one for one in study.report.tables if one.case in (None, case)]
     for table in tables:
         for name in names:

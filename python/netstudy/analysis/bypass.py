@@ -7,7 +7,7 @@ carried less than the payload did not carry it. Published runs have no counters.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -73,7 +73,7 @@ class Crossing:
 
 @dataclass(frozen=True, eq=False)
 class Crossings:
-    """Whether data touch the wire, for each placement of the endpoints."""
+    """The payload and interface counters of each placement of the endpoints."""
 
     of: tuple[Crossing, ...]
     unmeasured: tuple[Treatment, ...] = ()
@@ -86,18 +86,15 @@ def crossings(study: Study, table: CellTable, rows: Sequence[CellRow]) -> Crossi
     groups: dict[str, list[CellRow]] = {}
     for row in rows:
         groups.setdefault(_placement(study, row), []).append(row)
-    looked_at = [(held, _crossing(study, table, own, held)) for held, own in _held(groups, rows)]
+    helds = [_common(own, rows) for own in groups.values()]
+    looked_at = [
+        (held, _crossing(study, table, own, held))
+        for held, own in zip(helds, groups.values(), strict=True)
+    ]
     return Crossings(
         tuple(found for _, found in looked_at if found is not None),
         tuple(held for held, found in looked_at if found is None),
     )
-
-
-def _held(
-    groups: Mapping[str, Sequence[CellRow]], rows: Sequence[CellRow]
-) -> Iterator[tuple[Treatment, Sequence[CellRow]]]:
-    for own in groups.values():
-        yield _common(own, rows), own
 
 
 def _placement(study: Study, row: CellRow) -> str:

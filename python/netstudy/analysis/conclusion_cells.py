@@ -55,8 +55,8 @@ class Growth:
 
     @property
     def is_uncertain(self) -> bool:
-        """Whether the last gain is more than the noise, and yet the runs vary by so much that
-        Welch's interval of it includes none."""
+        """Whether Welch's interval of the last gain includes zero: the replicates vary more than
+        the gain is large, although the gain exceeds the study's noise."""
         now = self.judged.last_gain
         assert now is not None, "the first level gains"
         best, own = now.before, now.estimate
@@ -200,9 +200,8 @@ class Cells:
             for name in figure.y
             if (metric := self.metric(name)) is not None and metric.direction == "higher"
         ]
-        own = self.throughput
         found: dict[Metric, Metric] = {}
-        for metric in (own, *drawn):
+        for metric in (self.throughput, *drawn):
             if metric is not None and metric.direction != "lower":
                 found.setdefault(relatives.get(metric, metric), metric)
         return tuple(found.values())

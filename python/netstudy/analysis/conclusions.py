@@ -158,7 +158,7 @@ class LossAt:
 
     @property
     def is_open(self) -> bool:
-        """Whether the interval has losses and gains."""
+        """Whether the 95 % interval includes zero, so that neither loss nor gain is shown."""
         return self.interval is not None and self.interval.low < 0 < self.interval.high
 
 
@@ -202,8 +202,8 @@ class LimitReached:
 
 
 LEAST_REPETITIONS = 3
-"""Repetitions of a setting that the first is told apart from the later ones with: a spread needs
-two later ones."""
+"""Fewest repetitions of a setting for a comparison of the first with the later ones: the spread of
+the later ones takes two."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,7 +245,7 @@ class Concluded:
     drawn: tuple[Drawn, ...]
     """Empty where the runs do not give what it needs."""
     unmeasured: tuple[str, ...] = ()
-    """Metrics that it names and no run gives."""
+    """Metrics that the conclusion names and no run measured."""
 
 
 def concluded(study: Study, table: CellTable) -> tuple[Concluded, ...]:

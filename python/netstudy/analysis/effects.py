@@ -396,7 +396,7 @@ def _pointless(levels: Levels, pairs: Mapping[str, tuple[PairEffect, ...]]) -> I
 
 
 def _is_tail(some: Sequence[Level], every: Sequence[Level]) -> bool:
-    """Whether these are the largest of levels that are numbers."""
+    """Whether all levels are numbers, and `some` are the largest of them."""
     return is_numeric(every) and set(some) == set(sorted(every, key=float)[-len(some) :])
 
 

@@ -127,8 +127,8 @@ def clients_per_link(cells: Cells) -> Iterator[Extrapolated]:
 
 
 def _counting(cells: Cells) -> str | None:
-    """The factor that says how many clients there are; None where each cell has as many. Other
-    hosts may have a number that varies: the servers of an incast."""
+    """The factor that sets the number of clients; None where all cells have the same number. The
+    number of other hosts may vary too, such as the servers of an incast."""
     likely = filter(None, (cells.hosts, cells.load))
     every = dict.fromkeys((*likely, *cells.levels))
     return next((factor for factor in every if _counts_clients(factor, cells)), None)

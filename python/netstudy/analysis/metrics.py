@@ -49,7 +49,7 @@ class RatioOfSums:
 
     of: Callable[[RunSample], Terms | None]
     ceiling: float = field(default=math.inf, kw_only=True)
-    """What it cannot be above, which cuts its interval."""
+    """The largest possible value; intervals end there."""
 
     def estimate(self, runs: Sequence[RunSample]) -> Estimate | None:
         """The sum of all numerators by the sum of all denominators."""

@@ -32,7 +32,7 @@ class LimitInRun:
     replicate: int
     limit: TestbedLimit
     is_in_numbers: bool = True
-    """Whether the run is valid."""
+    """Whether the run is valid, so that tables and statistics include it."""
 
 
 @dataclass(frozen=True)

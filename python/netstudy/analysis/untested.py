@@ -87,9 +87,10 @@ class Untested:
     """Of ECN: whether it is DCTCP's."""
     depths: tuple[Depth, ...] = ()
     metric: str = ""
-    """What equal levels differ in; what no instrument samples; who samples too seldom."""
+    """The metric in which equal levels differ, or that no instrument samples; for "too seldom", the
+    probe or sampler."""
     every_ns: int = 0
-    """Of one that samples too seldom: the time between two samples."""
+    """Time between two samples of that probe or sampler."""
     phase_ns: int = 0
     """The length of the measuring phase, which is shorter."""
     repetitions: int = 0
@@ -230,7 +231,7 @@ def _too_few_repetitions(study: Study, plan: Plan) -> Iterator[Untested]:
 
 
 _KEYS: Final = {"host": "sar"}
-"""What a study calls an instrument, where the plan has another word."""
+"""Kind of instrument in a plan -> its key in a study, where the two differ."""
 
 
 def _too_seldom(design: _Design) -> Iterator[Untested]:

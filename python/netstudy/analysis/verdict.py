@@ -124,8 +124,8 @@ class VerdictTable:
         return tuple(row for row in self.rows if row.outcome == outcome)
 
     def ahead(self, row: Comparison) -> Level | None:
-        """The level with the better value, decided or not, of what is neither good nor bad with the
-        larger one; None where both are equal or one is missing."""
+        """The level with the better value, whether or not the difference is significant; the larger
+        value for metrics without a better direction. None for equal or missing values."""
         if not row.difference:
             return None
         is_first = (row.difference > 0) != (self.metric.direction == "lower")

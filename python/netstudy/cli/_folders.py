@@ -24,6 +24,6 @@ def finished_folder(results: Path, named: str | None) -> Folder:
 
 
 def say_closed(tree: Results) -> None:
-    """Tell of folders that this user may not look into: a list of results is without them."""
+    """Print the folders that this user may not read: the list of results lacks them."""
     for path in tree.closed():
         say(f"permission denied: {path}")

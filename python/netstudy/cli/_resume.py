@@ -86,7 +86,7 @@ def _differences(folder: Folder, asked: Asked) -> list[str]:
 
 
 _OPTIONS: Final = {"overrides": "set"}
-"""What an invocation calls otherwise than the command line."""
+"""Field of an invocation -> the option's name, where the two differ."""
 
 
 def _given(value: Any) -> str:

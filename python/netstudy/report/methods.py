@@ -112,7 +112,7 @@ def _scale(result: StudyResult) -> list[Sentence]:
 
 
 def _departures(result: StudyResult) -> Iterator[Sentence]:
-    """What the testbed does otherwise than the study has it."""
+    """Settings of the study that the testbed does not impose."""
     told = "\n".join(result.testbed.environment.get(DEPARTURES, ()))
     if told:
         lines = dict.fromkeys(told.split("\n"))

@@ -20,7 +20,7 @@ MISSING = ""
 SMALLEST = 4
 """Decimals at which even a small value is cut."""
 _ROUNDING = 1e-12
-"""Sums of numbers of usual sizes leave less than this of what is zero."""
+"""Floating-point error: smaller values are zero."""
 
 
 def number_text(value: float, decimals: int) -> str:

@@ -98,7 +98,7 @@ def _limits_text(testbed: TestbedResult) -> list[Sentence]:
 
 
 def _left_out(in_numbers: Sequence[bool]) -> Sentence:
-    """How many runs beyond a limit are in the numbers."""
+    """How many of the runs beyond a limit the statistics include."""
     invalid = in_numbers.count(False)
     if not invalid:
         return say(

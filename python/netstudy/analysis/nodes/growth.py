@@ -112,8 +112,8 @@ def _edges(run: RunSample, phase: PhaseKind) -> Edges:
 
 
 def _between_edges(run: RunSample, node: str, phase: PhaseKind) -> float | None:
-    """Time in which the counters of a node grew between the edges of a phase. Those of the machine
-    grow by what else it does, too: that is the whole time between the readings."""
+    """Time in which the counters of a node grew between the edges of a phase. Counters of the whole
+    machine grow at any time, so theirs is the time between the two readings."""
     start, end = _edges(run, phase)
     if start is None or end is None:
         return None
@@ -127,9 +127,8 @@ def _between_edges(run: RunSample, node: str, phase: PhaseKind) -> float | None:
 
 
 def _in_flight_ns(run: RunSample, phase: PhaseKind) -> int | None:
-    """Time from the start of a phase until nothing of it was in flight any more, where counters
-    were read before the one and after the other; None where they were read at the edges
-    themselves."""
+    """Time from the start of a phase to its last byte in flight; None where the record does not
+    tell when that was, because counters were read at the end of the phase."""
     _, end = _edges(run, phase)
     lasted = run.record.phase(phase)
     quiet_ns = None if end is None else run.record.edges[end].quiet_ns
@@ -141,8 +140,8 @@ _OVERRUN = 0.01
 
 
 def overruns(run: RunSample, phase: PhaseKind) -> bool:
-    """Whether what a phase had begun came to its end clearly after it, and counters were read then:
-    growth between the edges is that of a longer time."""
+    """Whether traffic went on clearly after the end of the phase, until counters were read: their
+    growth then covers more time than the phase."""
     start, end = _edges(run, phase)
     lasted = run.record.phase(phase)
     if start is None or end is None or lasted is None:

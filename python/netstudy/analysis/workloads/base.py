@@ -71,11 +71,11 @@ class Relative:
     metric: Metric
     of: Metric
     scaling: Metric | None = None
-    """The same as a factor, of the same base row."""
+    """The same ratio as a factor instead of a percentage."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Both names under which a table has it."""
+        """The names of both metrics."""
         return tuple(one.name for one in (self.metric, self.scaling) if one is not None)
 
 

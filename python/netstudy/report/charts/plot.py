@@ -304,7 +304,7 @@ class Drawn:
     # ---- words
 
     def _rule_words(self, size: Size) -> Iterator[Spec]:
-        """The names of rules, above them, where there is seldom data: it may pass behind them."""
+        """The labels of rules, above each rule, where data are rare; data are drawn behind them."""
         if not self.rules:
             return
         y = {"field": "y", "type": "quantitative"}

@@ -228,8 +228,8 @@ def _span(shares: Sequence[float]) -> Sentence:
 
 
 def _shares(found: PanelResult) -> list[tuple[Level | None, list[float]]]:
-    """Each level with the explained shares of its cells in which some iteration waits: of those
-    that all such levels have along x, if there are any."""
+    """Explained shares by level, of the cells in which some iteration waits. Where several levels
+    have such cells at the same x, only these cells count."""
     by_level, shared = _waiting(found), _shared(found)
     return [
         (level, [share for x, share in own.items() if x in shared or not shared])

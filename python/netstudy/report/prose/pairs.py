@@ -17,7 +17,7 @@ from netstudy.wire import Level, Treatment
 _SEVERAL = 2
 """Settings that a mean over them needs."""
 _LOSSES_TOLD = 6
-"""Most settings at which a loss is told before and after."""
+"""Most settings that a sentence on losses lists."""
 
 
 def pair_sentence(pair: PairEffect, held: Treatment | None = None) -> Sentence:
@@ -245,8 +245,8 @@ def _with_factor(one: Replaced) -> Name:
 
 
 def _loss_change(one: Replaced, pair: PairEffect) -> Sentence:
-    """What is left of a loss where that differs from what it was: at each setting, or, of many, at
-    those where most was gained or lost."""
+    """A loss before and after the replacement, at each setting where it differs; of many settings,
+    those with the largest changes."""
     known = every = one.changes(pair)
     if len(every) > _LOSSES_TOLD:
         largest = sorted(every, key=lambda at: -abs(at[1][1] - at[1][0]))[:_LOSSES_TOLD]

@@ -138,7 +138,7 @@ def untested_sentence(found: Untested) -> Sentence:
 
 
 def least_repetitions() -> Sentence:
-    """ "3 repetitions": what a first repetition is told apart with."""
+    """ "3 repetitions", the fewest for judging the first repetition."""
     return things(count(LEAST_REPETITIONS, "a spread needs two later ones"), "repetition")
 
 

@@ -375,6 +375,14 @@ class TestStatusAndLs:
         assert [row["state"] for row in rows] == ["unreadable", "done"]
         assert netstudy("ls").code == 0
 
+    def test_ls_tells_a_folder_whose_files_changed_after_it_was_done(
+        self, done: Folder, netstudy: Netstudy
+    ) -> None:
+        record = next((done.path / "runs").iterdir())
+        record.write_bytes(record.read_bytes() + b"\n")
+        (row,) = json.loads(netstudy("ls", "--json").out)
+        assert (row["done"], row["state"]) == (12, "changed")
+
     def test_ls_without_results(self, here: Path, netstudy: Netstudy) -> None:
         assert json.loads(netstudy("ls", "--json").out) == []
 

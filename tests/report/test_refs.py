@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from markupsafe import escape
 
-from netstudy.report.numbers import counted, listed, number_text, p_text, spans
+from netstudy.documents.problems import listed
+from netstudy.report.numbers import counted, number_text, p_text, spans
 from netstudy.report.refs import Name, Number, join, say
 
 HALF = Number(0.49999, "0.5", "a ÷ b")

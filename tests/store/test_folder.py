@@ -194,6 +194,19 @@ def test_a_record_that_went_missing_is_found(folder: Folder) -> None:
     run = folder.plan().runs[3].id
     (folder.path / "runs" / f"{run}.json").unlink()
     assert folder.changed_since_sealed() == [f"runs/{run}.json"]
+    assert folder.changed_since_sealed(by_date=True) == [f"runs/{run}.json"]
+
+
+def test_a_copy_of_a_folder_is_not_changed_whatever_its_dates(folder: Folder) -> None:
+    fill(folder)
+    folder.write_records()
+    folder.seal(LATER)
+    record = folder.path / "records.jsonl"
+    for at in (folder.path / "DONE", record):
+        os.utime(at, (0, 0))
+    assert folder.changed_since_sealed(by_date=True) == []
+    record.write_bytes(record.read_bytes() + b"\n")
+    assert folder.changed_since_sealed(by_date=True) == ["records.jsonl"]
 
 
 def test_one_writer_at_a_time(folder: Folder) -> None:

@@ -38,7 +38,9 @@ def _progress(folder: Folder) -> dict[str, Any]:
     """Runs, runs done and state; a folder that cannot be read does not hide the others."""
     try:
         runs = len(folder.plan().runs)
-        return {"runs": runs, "done": runs - len(folder.missing()), "state": state(folder)}
+        done, now = runs - len(folder.missing()), state(folder)
+        is_changed = now == "done" and folder.changed_since_sealed(by_date=True)
+        return {"runs": runs, "done": done, "state": "changed" if is_changed else now}
     except StudyError:
         return {"runs": None, "done": None, "state": "unreadable"}
 

@@ -18,10 +18,10 @@ Path = tuple[str | int, ...]
 _SHOWN_MAX = 10
 
 
-def listed(words: Sequence[str]) -> str:
-    """Joins words: a, b and c."""
-    *head, last = words or [""]
-    return f"{', '.join(head)} and {last}" if head else last
+def listed(words: Sequence[str], last: str = "and") -> str:
+    """Joins words: a, b and c; `last` stands before the last of them."""
+    *head, end = words or [""]
+    return f"{', '.join(head)} {last} {end}" if head else end
 
 
 @dataclass(frozen=True, order=True)

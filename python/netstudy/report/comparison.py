@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from netstudy.analysis.comparison import CellPair, Difference, Setting
+from netstudy.documents.problems import listed
 from netstudy.report.appendix import UNSET, setting_text
 from netstudy.report.cellrefs import count, treatment_text
-from netstudy.report.numbers import SMALLEST, level_text, listed
+from netstudy.report.numbers import SMALLEST, level_text
 from netstudy.report.prose.words import things
 from netstudy.report.refs import Name, Sentence, join, say
 from netstudy.report.tables import (

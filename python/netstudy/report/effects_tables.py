@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from netstudy.analysis.effects import Effects, Interaction, PairEffect
 from netstudy.analysis.study_result import CaseResult
 from netstudy.analysis.verdict import Comparison
+from netstudy.documents.problems import listed
 from netstudy.report.cellrefs import count, level_name, p_number
 from netstudy.report.charts import Grid, GridCell
-from netstudy.report.numbers import level_text, listed, number_text, significant_text
+from netstudy.report.numbers import level_text, number_text, significant_text
 from netstudy.report.refs import Name, Number, say
 from netstudy.report.tables import Group, Table, Value
 from netstudy.wire import Level, Treatment

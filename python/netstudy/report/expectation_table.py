@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from netstudy.analysis.expectations import CheckedExpectation, Finding
+from netstudy.documents.problems import listed
 from netstudy.report.cellrefs import treatment_text
-from netstudy.report.numbers import level_text, listed, says_little
+from netstudy.report.numbers import level_text, says_little
 from netstudy.report.refs import Name, Number, say
 from netstudy.report.requirement_table import at_text, bound_text
 from netstudy.report.tables import Group, Table, Value

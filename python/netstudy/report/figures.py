@@ -16,12 +16,13 @@ from netstudy.analysis.curves import curves_of
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.study_result import CaseResult, PanelResult, ShownFigure, StudyResult
+from netstudy.documents.problems import listed
 from netstudy.report import charts, rendering
 from netstudy.report.charts import live, multiples
 from netstudy.report.charts.asked import Asked
 from netstudy.report.effects_tables import EffectsSection
 from netstudy.report.fits import fits_tables
-from netstudy.report.numbers import level_text, listed
+from netstudy.report.numbers import level_text
 from netstudy.report.refs import Name, Sentence, say
 from netstudy.report.tables import Table
 from netstudy.study import outcome

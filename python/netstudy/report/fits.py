@@ -9,7 +9,8 @@ from itertools import groupby
 from netstudy.analysis.fits import LAWS, Fitted, Parameter
 from netstudy.analysis.intervals import Interval
 from netstudy.analysis.metrics import Metric
-from netstudy.report.numbers import listed, significant_text
+from netstudy.documents.problems import listed
+from netstudy.report.numbers import significant_text
 from netstudy.report.refs import Name, Number, say
 from netstudy.report.tables import Group, Table, Value, bare_percent, numeric_level
 from netstudy.wire import Treatment

@@ -176,10 +176,3 @@ def _span(run: Sequence[Level | None]) -> list[str]:
     if len(run) < 3:
         return [level_text(level) for level in run]
     return [f"{level_text(run[0])} to {level_text(run[-1])}"]
-
-
-def listed(texts: Sequence[str], last: str = "and") -> str:
-    """Joins texts: a, b and c."""
-    if len(texts) < 2:
-        return "".join(texts)
-    return f"{', '.join(texts[:-1])} {last} {texts[-1]}"

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.requirements import CheckedRequirement
+from netstudy.documents.problems import listed
 from netstudy.report.cellrefs import cell_number, metric_number, treatment_text
-from netstudy.report.numbers import counted, level_text, listed, with_unit
+from netstudy.report.numbers import counted, level_text, with_unit
 from netstudy.report.prose.change import told_apart
 from netstudy.report.refs import Name, Number, say
 from netstudy.report.tables import Group, Table, Value, bare_interval, lacking_text

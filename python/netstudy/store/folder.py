@@ -329,15 +329,23 @@ class Folder:
         if not is_locked(self.path):
             (self.path / LOCK_NAME).unlink(missing_ok=True)
 
-    def changed_since_sealed(self) -> list[str]:
-        """Inputs and records that differ from DONE, or are gone. There should be none."""
-        done = self._json(DONE)["files"]
-        kept = [name for name in done if not name.startswith(DERIVED)]
-        return [name for name in kept if not self._matches(name, done[name]["sha256"])]
+    def changed_since_sealed(self, *, by_date: bool = False) -> list[str]:
+        """Inputs and records that differ from DONE, or are gone. There should be none.
 
-    def _matches(self, name: str, digest: str) -> bool:
+        `by_date` reads only files that are no older than DONE, so that many folders can be looked
+        at; it misses a file that was changed and got its old date back.
+        """
+        done = self._json(DONE)["files"]
+        since = (self.path / DONE).stat().st_mtime_ns if by_date else None
+        kept = [name for name in done if not name.startswith(DERIVED)]
+        return [name for name in kept if not self._matches(name, done[name]["sha256"], since)]
+
+    def _matches(self, name: str, digest: str, since_ns: int | None) -> bool:
         path = self.path / name
-        return path.is_file() and sha256(path) == digest
+        if not path.is_file():
+            return False
+        is_older = since_ns is not None and path.stat().st_mtime_ns < since_ns
+        return is_older or sha256(path) == digest
 
     def _own_files(self) -> list[str]:
         """What netstudy wrote, and the copies of reference data. What a user keeps beside them may

@@ -23,12 +23,13 @@ from netstudy.analysis.nodes import course
 from netstudy.analysis.samples import Floats, RunSample
 from netstudy.analysis.study_result import CaseResult
 from netstudy.analysis.workloads import WorkloadAnalysis
+from netstudy.documents.problems import listed
 from netstudy.report.charts.curves import Lines, thinned
 from netstudy.report.charts.plot import Drawn
 from netstudy.report.charts.style import Row, Style
 from netstudy.report.charts.words import axis, held, subtitle
 from netstudy.report.fits import SeriesFit
-from netstudy.report.numbers import full_level, level_text, listed, number_text
+from netstudy.report.numbers import full_level, level_text, number_text
 from netstudy.study import outcome
 from netstudy.study.levels import is_numeric
 from netstudy.study.vocabulary import is_line_rate, split_metric

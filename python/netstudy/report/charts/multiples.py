@@ -14,11 +14,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from netstudy.documents.problems import listed
 from netstudy.report.charts.curves import Lines
 from netstudy.report.charts.facets import Facets, PanelName, placed
 from netstudy.report.charts.plot import Drawn
 from netstudy.report.charts.style import Row
-from netstudy.report.numbers import counted, level_text, listed
+from netstudy.report.numbers import counted, level_text
 from netstudy.wire import Treatment
 
 SHOWN_MAX = 12

@@ -18,8 +18,9 @@ from netstudy.analysis.layout import Panel
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.study_result import CaseResult, PanelResult, StudyResult
 from netstudy.analysis.verdict import Comparison, VerdictTable
+from netstudy.documents.problems import listed
 from netstudy.report.cellrefs import cell_number, count, metric_number, plain
-from netstudy.report.numbers import counted, level_text, listed, significant_text, spans
+from netstudy.report.numbers import counted, level_text, significant_text, spans
 from netstudy.report.prose.change import (
     TOLD_AS_TIMES,
     Change,

@@ -6,8 +6,9 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 from netstudy.analysis.bottleneck import Candidate, Limits
 from netstudy.analysis.conclusions import Concluded
+from netstudy.documents.problems import listed
 from netstudy.report.cellrefs import cell_number, percent, plain, treatment_text
-from netstudy.report.numbers import counted, level_text, listed
+from netstudy.report.numbers import counted, level_text
 from netstudy.report.prose.words import NOTHING, alike, held_in_each, held_levels, value_range
 from netstudy.report.refs import Name, Number, Sentence, join, say
 from netstudy.report.tables import Group, Table, Value, bare_interval, numeric_level

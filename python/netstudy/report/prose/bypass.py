@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from netstudy.analysis.bypass import Crossing, Crossings, Verdict
+from netstudy.documents.problems import listed
 from netstudy.report.cellrefs import treatment_text
-from netstudy.report.numbers import full_level, level_text, listed, number_text, significant_text
+from netstudy.report.numbers import full_level, level_text, number_text, significant_text
 from netstudy.report.refs import Name, Number, Sentence, say
 from netstudy.report.tables import Group, Table, Value, numeric_level
 from netstudy.wire import Level

@@ -22,12 +22,12 @@ from netstudy.analysis.conclusions import (
 from netstudy.analysis.effects import PairEffect
 from netstudy.analysis.extrapolation import Extrapolated
 from netstudy.analysis.study_result import StudyResult
+from netstudy.documents.problems import listed
 from netstudy.report.cellrefs import at, cell_number, count, percent, plain, treatment_text
 from netstudy.report.numbers import (
     are_several,
     counted,
     level_text,
-    listed,
     number_text,
     significant_text,
 )

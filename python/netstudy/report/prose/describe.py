@@ -9,8 +9,9 @@ from netstudy.analysis.cells import CellRow
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.settings import settings_of
 from netstudy.analysis.study_result import CaseResult, Comparing, StudyResult
+from netstudy.documents.problems import listed
 from netstudy.report.cellrefs import count, level_name
-from netstudy.report.numbers import level_text, listed, spans
+from netstudy.report.numbers import level_text, spans
 from netstudy.report.prose.words import NOTHING, number_range, things
 from netstudy.report.refs import Name, Sentence, join, say
 from netstudy.report.workloads import page_of

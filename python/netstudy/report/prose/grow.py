@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from netstudy.analysis.growth import GrownLoop
 from netstudy.analysis.steps import Step
 from netstudy.analysis.study_result import CaseResult
+from netstudy.documents.problems import listed
 from netstudy.report.cellrefs import at, cell_number, count, plain, treatment_text
-from netstudy.report.numbers import counted, level_text, listed, spans
+from netstudy.report.numbers import counted, level_text, spans
 from netstudy.report.prose.words import NOTHING, within
 from netstudy.report.refs import Name, Sentence, say
 from netstudy.report.tables import Group, Table, Value, bare, numeric_level

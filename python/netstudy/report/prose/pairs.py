@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from netstudy.analysis.conclusions import Replaced
 from netstudy.analysis.effects import PairEffect
 from netstudy.analysis.verdict import Comparison
+from netstudy.documents.problems import listed
 from netstudy.report.cellrefs import count, metric_number, plain, treatment_text
-from netstudy.report.numbers import level_text, listed, number_text
+from netstudy.report.numbers import level_text, number_text
 from netstudy.report.prose.change import Change, ahead_of, change_of, is_time, lead
 from netstudy.report.prose.words import NOTHING, held_levels, named, not_compared, things
 from netstudy.report.refs import Name, Number, Sentence, aside, join, say

@@ -8,8 +8,9 @@ from itertools import groupby
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.signals import LongWaits, Signals, unexplained
 from netstudy.analysis.study_result import PanelResult
+from netstudy.documents.problems import listed
 from netstudy.report.cellrefs import count, percent, plain
-from netstudy.report.numbers import full_level, listed
+from netstudy.report.numbers import full_level
 from netstudy.report.prose.words import NOTHING, at_levels, in_panel, named, on_level
 from netstudy.report.refs import Name, Number, Sentence, join, say
 from netstudy.wire import Level

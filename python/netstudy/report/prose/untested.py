@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from netstudy.analysis.conclusions import LEAST_REPETITIONS
 from netstudy.analysis.untested import Depth, Untested
+from netstudy.documents.problems import listed
 from netstudy.report.cellrefs import count
-from netstudy.report.numbers import duration_text, full_level, listed
+from netstudy.report.numbers import duration_text, full_level
 from netstudy.report.prose.words import NOTHING, things
 from netstudy.report.refs import Name, Number, Sentence, join, say
 from netstudy.study.vocabulary import split_metric

@@ -15,6 +15,7 @@ from netstudy.analysis.size_law import LAW, OffLaw
 from netstudy.analysis.study_result import StudyResult
 from netstudy.analysis.truncated import Truncated
 from netstudy.analysis.verdict import RUNS_RECOMMENDED
+from netstudy.documents.problems import listed
 from netstudy.report.cellrefs import (
     cell_number,
     count,
@@ -23,7 +24,7 @@ from netstudy.report.cellrefs import (
     plain,
     treatment_text,
 )
-from netstudy.report.numbers import full_level, level_text, listed, spans
+from netstudy.report.numbers import full_level, level_text, spans
 from netstudy.report.prose import signals
 from netstudy.report.prose.untested import untested_sentence
 from netstudy.report.prose.words import NOTHING, things, value_range

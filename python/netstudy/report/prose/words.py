@@ -10,6 +10,7 @@ from netstudy.analysis.effects import PairEffect
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.study_result import StudyResult
 from netstudy.analysis.verdict import VerdictTable
+from netstudy.documents.problems import listed
 from netstudy.report.cellrefs import at, count, plain
 from netstudy.report.numbers import (
     NO_BREAK,
@@ -17,7 +18,6 @@ from netstudy.report.numbers import (
     counted,
     full_level,
     level_text,
-    listed,
     spans,
 )
 from netstudy.report.refs import Name, Number, Sentence, join, say

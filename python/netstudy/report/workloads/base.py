@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from netstudy.report.numbers import duration_text, listed
+from netstudy.documents.problems import listed
+from netstudy.report.numbers import duration_text
 from netstudy.report.prose.words import NOTHING, number_range, things
 from netstudy.report.refs import Name, Number, Sentence, say
 from netstudy.wire import Host, PhaseKind, Run, UntilCount, UntilTime, Zone

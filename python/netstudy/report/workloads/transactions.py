@@ -14,8 +14,9 @@ from netstudy.analysis.workloads.transactions import (
     total,
     work_of,
 )
+from netstudy.documents.problems import listed
 from netstudy.report.cellrefs import plain, treatment_text
-from netstudy.report.numbers import listed, number_text
+from netstudy.report.numbers import number_text
 from netstudy.report.prose.words import NOTHING, number_range, things
 from netstudy.report.refs import Name, Number, Sentence, say
 from netstudy.report.svg import FAINT, Drawing

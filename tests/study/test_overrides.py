@@ -76,6 +76,11 @@ def test_items_of_lists_are_counted_from_0(small: Small) -> None:
          'workload.incast.iteration: unknown key; did you mean "iterations"?'),
         ("workload.incst.iterations", "60",
          'workload.incst: unknown key; did you mean "incast"?'),
+        ("workload.transfer.size", "1 MB",
+         "the study's workload is incast, not transfer; set its values by workload.incast.KEY"),
+        ("workload", "{incast: {}, transfer: {}}",
+         "workload: needs exactly one of incast, transfer, request and transactions; it has incast "
+         "and transfer"),
         ("topology.link.rate", "10 Gbps",
          'topology.link.rate: "10 Gbps": unknown unit "Gbps"; did you mean "10 Gbit/s"?'),
         ("topology.switch", "generic-dep",

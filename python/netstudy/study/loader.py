@@ -31,6 +31,7 @@ from netstudy.study.model import Study
 from netstudy.study.not_reported import not_reported
 from netstudy.study.selection import variant_only
 from netstudy.study.vocabulary import TESTBEDS
+from netstudy.study.workloads import Workload
 
 
 def load(
@@ -192,8 +193,22 @@ def _overridden(document: Document, path: str, value: object) -> Document:
     keys = tuple(key.strip() for key in path.split("."))
     if not all(keys):
         raise StudyError("a path is keys with dots, such as workload.incast.iterations", source)
+    _refuse_second_workload(document, keys, source)
     parsed = parse_value(value, source) if isinstance(value, str) else value
     return document.overridden(keys, parsed, source)
+
+
+def _refuse_second_workload(document: Document, keys: tuple[str, ...], source: str) -> None:
+    """Rather than tell what the value leaves out of a workload that the study does not have."""
+    kinds, written = Workload.kinds(), document.data.get("workload")
+    if keys[0] != "workload" or len(keys) == 1 or not isinstance(written, dict):
+        return
+    own = next((kind for kind in kinds if kind in written), None)
+    if own is not None and keys[1] in kinds and keys[1] != own:
+        raise StudyError(
+            f"the study's workload is {own}, not {keys[1]}; set its values by workload.{own}.KEY",
+            source,
+        )
 
 
 def _checked(

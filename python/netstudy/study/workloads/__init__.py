@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Final
 
 from pydantic import model_validator
+from pydantic_core import PydanticCustomError
 
+from netstudy.documents.problems import listed
 from netstudy.documents.shapes import Short
 from netstudy.documents.validation import Model, fault
 from netstudy.study.workloads.base import MetricWords, Spec
@@ -37,15 +39,24 @@ class Workload(Model):
     """Latency under load: small requests on a connection of their own for each pair of the
     workload, such as `probe: 10 ms`. With `procedure.idle` the idle network is probed before."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _not_several(cls, value: object) -> object:
+        """Before the kinds are read: what one of two lacks is not the mistake."""
+        found = [kind for kind in cls.kinds() if kind in value] if isinstance(value, dict) else []
+        if len(found) > 1:
+            raise cls._needs_one(found)
+        return value
+
     @model_validator(mode="after")
-    def _one_kind(self) -> Workload:
-        kinds = list(self._kinds)
-        if len(kinds) != 1:
-            known = [name for name in type(self).model_fields if name != "probe"]
-            needed = f"{', '.join(known[:-1])} and {known[-1]}"
-            found = " and ".join(kinds) or "none"
-            raise fault(f"needs exactly one of {needed}; it has {found}")
+    def _one(self) -> Workload:
+        if not self._kinds:
+            raise self._needs_one(["none"])
         return self
+
+    @classmethod
+    def _needs_one(cls, found: Sequence[str]) -> PydanticCustomError:
+        return fault(f"needs exactly one of {listed([*cls.kinds()])}; it has {listed(found)}")
 
     @classmethod
     def kinds(cls) -> dict[str, type[Spec]]:

@@ -56,7 +56,7 @@ def say(console: Console, measured: Sequence[speeds.Speed]) -> None:
 def main() -> None:
     """Measure, print, write the page. What is measured is printed before the next is begun."""
     argparse.ArgumentParser(prog="python -m tools.bench.peers", description=__doc__).parse_args()
-    console, progress = Console(), Console(stderr=True)
+    console, progress = Console(width=140), Console(stderr=True)
     console.print("million useful data packets a second of user time, one thread, medians")
     incast = [
         speeds.measure(cell, PROGRAMS, ROUNDS)

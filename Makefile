@@ -26,7 +26,7 @@ missing = missing=$$(tools/setup missing $(1)); [ -z "$$missing" ] || echo "nets
 set_up = @$(call missing,$(1)); [ -z "$$missing" ] || $(MAKE) -j2 $$missing
 say = @printf '  %s\n' "$(1)"
 
-.PHONY: engine run-packages dev-packages lint-rust lint-python engine-and-python rust-tests
+.PHONY: engine run-packages dev-packages lint-rust lint-python rust-tests
 .PHONY: help build run test check check-slow accuracy calibration conformance bench bench-peers bench-iperf3 bench-ftp bench-http bench-brokerage profile docs lock clean lint
 
 help: ## print this list
@@ -70,17 +70,13 @@ check: ## linters, types, layers, generated pages, the docs' examples
 	$(call say,pages: examples$(comma) links$(comma) generated parts)
 	@.venv/bin/python -m pytest -q --basetemp=.cache/pytest -m "not slow" tests/docs
 
-# The engine's last step is minutes of one processor: Rust is checked and tested meanwhile. Python is checked
-# after the engine, since the two jobs then end at about the same time.
+# The engine's last step is minutes of one processor: all that needs no engine is done meanwhile.
 test: ## set up, install what tests need, check, run every test
 	@$(call missing,dev)
-	@$(MAKE) -j2 engine-and-python rust-tests
+	@$(MAKE) -j2 engine rust-tests
 	@tools/tests python
 
-engine-and-python: engine
-	@$(MAKE) -j1 lint-python
-
-rust-tests: lint-rust
+rust-tests: lint
 	@tools/programs
 	@tools/tests rust
 

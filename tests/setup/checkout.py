@@ -42,7 +42,7 @@ case "$*" in
     *"-m venv"*) mkdir -p .venv/bin; cp "$0" .venv/bin/python ;;
     *"-m pip"*) [ ! -e broken-network ] || { echo "no route to host"; exit 1; } ;;
 esac""",
-    "rustc": f'[ "$1" = -vV ] && grep -v ^dependencies: "{ROOT / PROFILE / "key.txt"}"',
+    "rustc": f'[ "$1" = -vV ] && sed "/^settings:/,$ d" "{ROOT / PROFILE / "key.txt"}"',
 }
 
 

@@ -45,7 +45,7 @@ def test_the_recorded_compiler_uses_the_profile_of_this_checkout(computer: Machi
 def test_another_compiler_leaves_it_out(computer: Machine, line: str) -> None:
     recorded = (ROOT / PROFILE / "key.txt").read_text()
     assert line in recorded
-    other = recorded.replace(line, line + "9").rpartition("dependencies:")[0]
+    other = recorded.replace(line, line + "9").rpartition("settings:")[0]
     computer.install("rustc", f"echo '{other.strip()}'")
 
     call, said = built(computer)
@@ -63,6 +63,23 @@ def test_other_dependencies_leave_it_out(computer: Machine) -> None:
 
     assert "profile-use" not in call
     assert "other dependencies" in said
+
+
+def test_other_settings_leave_it_out(computer: Machine) -> None:
+    manifest = computer.checkout / "Cargo.toml"
+    manifest.write_text(manifest.read_text().replace("debug = 1", "debug = 0"))
+
+    call, said = built(computer)
+
+    assert "profile-use" not in call
+    assert "other settings" in said
+
+
+def test_settings_in_variables_leave_it_out_too(computer: Machine) -> None:
+    call, said = built(computer, CARGO_PROFILE_RELEASE_DEBUG="0")
+
+    assert "profile-use" not in call
+    assert "other settings" in said
 
 
 @pytest.mark.parametrize("variable", ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS"])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,10 +12,11 @@ import pytest
 from netstudy.analysis.study_result import analyse
 from netstudy.report.charts import NARROW, WIDE, Drawn
 from netstudy.report.charts.facets import PanelName
-from netstudy.report.charts.multiples import SHOWN_MAX
+from netstudy.report.charts.multiples import SHOWN_MAX, multiples
 from netstudy.report.document import Document, document
 from netstudy.report.numbers import NO_BREAK
 from netstudy.report.pages import render_html, render_markdown
+from netstudy.wire import Treatment
 from tests.report.results import from_text, study_text
 from tests.report.test_answer import records
 
@@ -77,7 +80,38 @@ def test_panels_stand_in_one_figure_on_shared_axes(few: Document) -> None:
     assert len({row["panel"] for row in drawn.points}) == 3
     spec = drawn.spec(WIDE)
     assert spec["facet"]["field"] == "panel"
+    assert "header" not in spec["facet"], "a short name is one line"
     assert "resolve" not in spec  # shared scales are the rule of a facet
+
+
+def test_the_name_of_a_panel_is_broken_into_lines_that_fit_above_it(few: Document) -> None:
+    short = completion(few)
+    assert short.facets is not None
+    more = ", congestion_control cubic-hystart, recovery RACK-TLP"
+    panels = tuple(replace(panel, label=panel.label + more) for panel in short.facets.panels)
+    spec = replace(short, facets=replace(short.facets, panels=panels)).spec(WIDE)
+
+    expression = spec["facet"]["header"]["labelExpr"]
+    lines = json.loads(expression.removeprefix("(").removesuffix(")[datum.label]"))
+    assert {name: " ".join(parts) for name, parts in lines.items()} == {
+        panel.label: panel.label for panel in panels if panel.is_shown
+    }
+    room = spec["spec"]["width"] + spec["spacing"]["column"]
+    of_a_letter = 0.6 * 13  # Helvetica, bold: half an em or a little more on average
+    assert all(len(line) * of_a_letter < room for parts in lines.values() for line in parts)
+    assert spec["spacing"]["row"] > short.spec(WIDE)["spacing"]["row"], "lines take room"
+
+
+def test_panels_say_what_the_lines_are_at_which_the_lead_changes(few: Document) -> None:
+    one = replace(completion(few), facets=None)
+    turned = replace(one, marks=({"x": 6, "text": "2 MB overtakes"},))
+
+    def subtitle(*parts: Drawn) -> str:
+        held: list[Treatment] = [{"buffer": f"{number} MB"} for number in range(len(parts))]
+        return multiples(list(zip(held, parts, strict=True)), "time", "ms", None)[0].subtitle
+
+    assert subtitle(one, turned) == "ms; dotted, upright: the lead changes"
+    assert subtitle(one, one) == "ms"
 
 
 def test_on_a_phone_panels_stand_one_below_the_other(many: Document) -> None:

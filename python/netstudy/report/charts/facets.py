@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from netstudy.report.charts.style import Row, Size, Spec, titles, whole
+from netstudy.report.charts.style import Row, Size, Spec, titles, whole, wrapped
 
 _PAGE = 900
 """Inner width of a row of panels on a wide page."""
@@ -78,7 +79,11 @@ def faceted(drawn: Faceted, facets: Facets, size: Size, *, live: bool) -> Spec:
     between = _BETWEEN_AXES if getattr(drawn, "y2", None) is not None else _BETWEEN
     panel = _panel_size(columns, between) if size.is_wide else _NARROW_PANEL
     labels = [one.label for one in (facets.panels if live else facets.shown)]
-    field = {"field": "panel", "type": "nominal", "title": None, "sort": labels}
+    named = {label: wrapped(label, panel.width * 11 // 12, panel.font) for label in labels}
+    lines = max(map(len, named.values()), default=1)
+    field: Spec = {"field": "panel", "type": "nominal", "title": None, "sort": labels}
+    if lines > 1:
+        field["header"] = {"labelExpr": f"({json.dumps(named)})[datum.label]"}
     rows = drawn.rows()
     unit = drawn.unit(panel, live=live, room=_PAGE if size.is_wide else None)
     spec: Spec = {
@@ -86,7 +91,10 @@ def faceted(drawn: Faceted, facets: Facets, size: Size, *, live: bool) -> Spec:
         "facet": field,
         "columns": columns,
         "bounds": "flush",
-        "spacing": {"row": 70 if count % columns else 40, "column": between},
+        "spacing": {
+            "row": (70 if count % columns else 40) + (lines - 1) * _line_height(panel),
+            "column": between,
+        },
         "spec": unit,
     }
     resolved: dict[str, Spec] = {}
@@ -113,6 +121,10 @@ def _columns(count: int) -> int:
 def _panel_size(columns: int, between: int) -> Size:
     width = min(420, _PAGE // columns - between)
     return Size(width, max(130, min(220, width * 2 // 3)), 13)
+
+
+def _line_height(size: Size) -> int:
+    return size.font + 4
 
 
 def _chosen(facets: Facets) -> str:

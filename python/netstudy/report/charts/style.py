@@ -142,20 +142,20 @@ def titles(title: str, subtitle: str, size: Size, width: int | None = None) -> S
     """Title and subtitle in lines that fit."""
     room = width or size.width
     return {
-        "text": _wrapped(title, room, size.font),
-        "subtitle": _wrapped(subtitle, room, size.font),
+        "text": wrapped(title, room, size.font),
+        "subtitle": wrapped(subtitle, room, size.font),
         "anchor": "start",
     }
 
 
 def axis_title(title: str, size: Size) -> str | list[str]:
     """The title of an x axis, in lines that fit below the chart."""
-    lines = _wrapped(title, size.width, size.font)
+    lines = wrapped(title, size.width, size.font)
     return title if len(lines) == 1 else lines
 
 
-def _wrapped(text: str, width: int, font: int) -> list[str]:
-    """Lines that fit the chart, broken between words."""
+def wrapped(text: str, width: int, font: int) -> list[str]:
+    """Lines that fit a width, broken between words."""
     fits = width // (font * 11 // 20)
     lines = [""]
     for word in text.split(" "):

@@ -110,7 +110,7 @@ def test_panels_say_what_the_lines_are_at_which_the_lead_changes(few: Document) 
         held: list[Treatment] = [{"buffer": f"{number} MB"} for number in range(len(parts))]
         return multiples(list(zip(held, parts, strict=True)), "time", "ms", None)[0].subtitle
 
-    assert subtitle(one, turned) == "ms; dotted, upright: the lead changes"
+    assert subtitle(one, turned) == "ms; dotted vertical line: the lead changes"
     assert subtitle(one, one) == "ms"
 
 

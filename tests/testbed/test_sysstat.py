@@ -27,6 +27,7 @@ with_sysstat = pytest.mark.skipif(
     sysstat.recorder_program() is None,
     reason="needs sysstat; install: apt-get install sysstat",
 )
+"""A test that starts sysstat's recorder, which stands outside PATH."""
 SHOWN = """\
 10:00:01 UTC; CPU; -1; %user; 100; 150; %nice; 0; 0; %system; 40; 60; %iowait; 0; 0; %steal; 0; 0; %idle; 100; 230;
 10:00:02 UTC; CPU; -1; %user; 150; 170; %nice; 0; 1; %system; 60; 70; %iowait; 0; 0; %steal; 0; 0; %idle; 230; 399;

@@ -86,10 +86,8 @@ def crossings(study: Study, table: CellTable, rows: Sequence[CellRow]) -> Crossi
     groups: dict[str, list[CellRow]] = {}
     for row in rows:
         groups.setdefault(_placement(study, row), []).append(row)
-    helds = [_common(own, rows) for own in groups.values()]
     looked_at = [
-        (held, _crossing(study, table, own, held))
-        for held, own in zip(helds, groups.values(), strict=True)
+        (held := _common(own, rows), _crossing(study, table, own, held)) for own in groups.values()
     ]
     return Crossings(
         tuple(found for _, found in looked_at if found is not None),

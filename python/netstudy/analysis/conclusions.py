@@ -158,7 +158,7 @@ class LossAt:
 
     @property
     def is_open(self) -> bool:
-        """Whether the 95 % interval includes zero, so that neither loss nor gain is shown."""
+        """Whether the 95 % interval includes zero: the change may be a loss or a gain."""
         return self.interval is not None and self.interval.low < 0 < self.interval.high
 
 

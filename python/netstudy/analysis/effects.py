@@ -396,7 +396,7 @@ def _pointless(levels: Levels, pairs: Mapping[str, tuple[PairEffect, ...]]) -> I
 
 
 def _is_tail(some: Sequence[Level], every: Sequence[Level]) -> bool:
-    """Whether all levels are numbers, and `some` are the largest of them."""
+    """Whether `some` are the highest levels of a numeric factor, whose levels are `every`."""
     return is_numeric(every) and set(some) == set(sorted(every, key=float)[-len(some) :])
 
 

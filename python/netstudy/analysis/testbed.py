@@ -32,7 +32,7 @@ class LimitInRun:
     replicate: int
     limit: TestbedLimit
     is_in_numbers: bool = True
-    """Whether the run is valid, so that tables and statistics include it."""
+    """False for an invalid run: tables and statistics exclude it."""
 
 
 @dataclass(frozen=True)

@@ -332,13 +332,13 @@ class Folder:
     def changed_since_sealed(self, *, by_date: bool = False) -> list[str]:
         """Inputs and records that differ from DONE, or are gone. There should be none.
 
-        `by_date` reads only files that are no older than DONE, so that many folders can be looked
-        at; it misses a file that was changed and got its old date back.
+        `by_date` reads only files that are no older than DONE, which is fast enough for a list of
+        folders; it misses a changed file whose date was set back.
         """
         done = self._json(DONE)["files"]
-        since = (self.path / DONE).stat().st_mtime_ns if by_date else None
+        since_ns = (self.path / DONE).stat().st_mtime_ns if by_date else None
         kept = [name for name in done if not name.startswith(DERIVED)]
-        return [name for name in kept if not self._matches(name, done[name]["sha256"], since)]
+        return [name for name in kept if not self._matches(name, done[name]["sha256"], since_ns)]
 
     def _matches(self, name: str, digest: str, since_ns: int | None) -> bool:
         path = self.path / name

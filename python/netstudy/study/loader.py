@@ -199,7 +199,7 @@ def _overridden(document: Document, path: str, value: object) -> Document:
 
 
 def _refuse_second_workload(document: Document, keys: tuple[str, ...], source: str) -> None:
-    """Rather than tell what the value leaves out of a workload that the study does not have."""
+    """Refuse a value of another kind of workload: it would add a second, incomplete workload."""
     kinds, written = Workload.kinds(), document.data.get("workload")
     if keys[0] != "workload" or len(keys) == 1 or not isinstance(written, dict):
         return

@@ -140,8 +140,8 @@ _OVERRUN = 0.01
 
 
 def overruns(run: RunSample, phase: PhaseKind) -> bool:
-    """Whether traffic went on clearly after the end of the phase, until counters were read: their
-    growth then covers more time than the phase."""
+    """Whether the growth of counters covers a time more than 1 % longer than the phase: its last
+    transfers ended late, or counters were read late."""
     start, end = _edges(run, phase)
     lasted = run.record.phase(phase)
     if start is None or end is None or lasted is None:

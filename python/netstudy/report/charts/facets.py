@@ -79,7 +79,8 @@ def faceted(drawn: Faceted, facets: Facets, size: Size, *, live: bool) -> Spec:
     between = _BETWEEN_AXES if getattr(drawn, "y2", None) is not None else _BETWEEN
     panel = _panel_size(columns, between) if size.is_wide else _NARROW_PANEL
     labels = [one.label for one in (facets.panels if live else facets.shown)]
-    named = {label: wrapped(label, panel.width * 11 // 12, panel.font) for label in labels}
+    room = panel.width * 11 // 12  # bold letters are wider
+    named = {label: wrapped(label, room, panel.font) for label in labels}
     lines = max(map(len, named.values()), default=1)
     field: Spec = {"field": "panel", "type": "nominal", "title": None, "sort": labels}
     if lines > 1:
@@ -92,7 +93,7 @@ def faceted(drawn: Faceted, facets: Facets, size: Size, *, live: bool) -> Spec:
         "columns": columns,
         "bounds": "flush",
         "spacing": {
-            "row": (70 if count % columns else 40) + (lines - 1) * _line_height(panel),
+            "row": (70 if count % columns else 40) + (lines - 1) * (panel.font + 4),
             "column": between,
         },
         "spec": unit,
@@ -121,10 +122,6 @@ def _columns(count: int) -> int:
 def _panel_size(columns: int, between: int) -> Size:
     width = min(420, _PAGE // columns - between)
     return Size(width, max(130, min(220, width * 2 // 3)), 13)
-
-
-def _line_height(size: Size) -> int:
-    return size.font + 4
 
 
 def _chosen(facets: Facets) -> str:

@@ -104,7 +104,7 @@ def _joined(parts: Sequence[Part], facets: Facets, title: str, subtitle: str) ->
         for name in ("runs", "marks", "band", "fits", "ideals"):
             common[name] = _of_all([getattr(part, name) for part in lines], facets)
         if common["marks"]:  # a panel has no room for the name of the level that overtakes
-            common["subtitle"] = f"{subtitle}; dotted, upright: the lead changes"
+            common["subtitle"] = f"{subtitle}; dotted vertical line: the lead changes"
     return replace(parts[0], **common)
 
 

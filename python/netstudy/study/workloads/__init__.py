@@ -42,7 +42,7 @@ class Workload(Model):
     @model_validator(mode="before")
     @classmethod
     def _not_several(cls, value: object) -> object:
-        """Before the kinds are read: what one of two lacks is not the mistake."""
+        """Refuse a second kind before its keys are checked: a missing key is not the mistake."""
         found = [kind for kind in cls.kinds() if kind in value] if isinstance(value, dict) else []
         if len(found) > 1:
             raise cls._needs_one(found)

@@ -1,4 +1,4 @@
-"""The example records, which the engine's types read too (crates/records/tests/examples.rs)."""
+"""The example records, which the engine's types read too (crates/records/tests/it/examples.rs)."""
 
 from __future__ import annotations
 

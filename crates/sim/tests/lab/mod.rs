@@ -1,6 +1,6 @@
 //! Runs of a plan, written so that a test shows only what it is about.
 
-#![allow(dead_code, reason = "each test file uses a part of it")]
+#![allow(dead_code, reason = "the unit tests of `src/run` use a part of it")]
 
 use std::ops::ControlFlow;
 

@@ -1,0 +1,5 @@
+//! The tests of this crate from outside, in one program: a module a file.
+
+mod long_runs;
+mod stepped;
+mod switches;

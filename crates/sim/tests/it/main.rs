@@ -1,0 +1,16 @@
+//! The tests of this crate from outside, in one program: a module a file.
+
+mod files;
+mod golden;
+mod instruments;
+mod known_results;
+// Beside this folder, since the unit tests of `src/run` are set up by it as well.
+#[path = "../lab/mod.rs"]
+mod lab;
+mod oracles;
+mod pause;
+mod probes;
+mod receivers;
+mod stations;
+mod transactions;
+mod transfers;

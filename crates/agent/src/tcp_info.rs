@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::mem::offset_of;
 use std::os::fd::AsFd;
 
 use netstudy_probe::parse::Fields;
@@ -13,8 +12,9 @@ use nix::sys::socket::{GetSockOpt, sockopt};
 
 use crate::failure::Failure;
 
-/// The part of the structure that is read: the kernel cuts it there.
-const BYTES: usize = offset_of!(libc::tcp_info, tcpi_total_rto) + 2;
+/// The part of `struct tcp_info` that is read, up to the end of `tcpi_total_rto`: the kernel cuts it
+/// there. A literal, since libc's structure for musl ends before that field.
+const BYTES: usize = 242;
 
 #[derive(Clone, Copy)]
 struct Head;
@@ -122,6 +122,16 @@ mod tests {
         assert_eq!(version("5.4.0"), Some((5, 4)));
         assert_eq!(version("unknown"), None);
         assert!(version("6.6.99") < Some(KERNEL_MIN));
+    }
+
+    #[test]
+    fn the_structure_is_cut_behind_the_last_field_that_is_read() {
+        let has_all = |bytes: &[u8]| {
+            let info = TcpInfo::new(bytes);
+            NAMES.iter().all(|(_, field)| info.field(field).is_some())
+        };
+        assert!(has_all(&[0; BYTES]));
+        assert!(!has_all(&[0; BYTES - 1]));
     }
 
     #[test]

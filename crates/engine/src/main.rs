@@ -6,6 +6,7 @@ mod panics;
 mod plan;
 mod pool;
 mod switch_command;
+mod version;
 mod writer;
 
 use std::fmt::Display;
@@ -16,7 +17,7 @@ use clap::{Parser, Subcommand};
 
 /// Carries out the runs of a plan and writes their records.
 #[derive(Parser)]
-#[command(name = "netstudy-engine", version, about)]
+#[command(name = "netstudy-engine", version = version::VERSION.as_str(), about)]
 struct Arguments {
     #[command(subcommand)]
     testbed: Testbed,

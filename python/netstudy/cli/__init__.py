@@ -36,12 +36,12 @@ from netstudy.cli import (
     status,
     validate,
 )
-from netstudy.errors import NetstudyError, StudyError
+from netstudy.errors import NetstudyError, StudyError, TestbedError
 
 app = typer.Typer(
     name="netstudy",
     help="Design, run, analyse and publish network performance studies.",
-    epilog="Example: netstudy init --from incast mine, then: netstudy run mine --quick",
+    epilog="Example: netstudy init mine --like compare, then: netstudy run mine",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
@@ -80,15 +80,29 @@ for verb in (
 
 
 def _version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"netstudy {__version__}")
-        raise typer.Exit
+    if not wanted:
+        return
+    from netstudy.testbed.engine import engine_version, find_engine
+
+    typer.echo(f"netstudy {__version__}")
+    try:
+        engine = find_engine()
+        typer.echo(f"{engine_version(engine)} at {engine}")
+    except TestbedError as error:
+        typer.echo(f"no engine: {error}")
+    raise typer.Exit
 
 
 @app.callback()
 def options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        bool,
+        typer.Option(
+            "--version",
+            callback=_version,
+            is_eager=True,
+            help="Print the versions of netstudy and of its engine, and how that was built.",
+        ),
     ] = False,
 ) -> None:
     """Design, run, analyse and publish network performance studies."""

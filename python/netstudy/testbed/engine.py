@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -35,18 +36,21 @@ _RECORD: TypeAdapter[Record] = TypeAdapter(Record)
 
 
 def find_engine() -> Path:
-    """The engine's binary: $NETSTUDY_ENGINE, else beside this Python, else on the PATH."""
+    """The engine's binary: $NETSTUDY_ENGINE, else beside this Python, else where `pip install
+    --user` puts programs, else on the PATH."""
     named = os.environ.get(ENGINE_VARIABLE)
     if named is not None:
         return _named_engine(Path(named))
-    beside = Path(sys.executable).parent / ENGINE_NAME
-    if beside.is_file():
-        return beside
+    users = sysconfig.get_path("scripts", sysconfig.get_preferred_scheme("user"))
+    for folder in (Path(sys.executable).parent, Path(users)):
+        if (folder / ENGINE_NAME).is_file():
+            return folder / ENGINE_NAME
     found = shutil.which(ENGINE_NAME)
     if found is None:
         raise TestbedError(
             f"the engine ({ENGINE_NAME}) is neither beside {sys.executable} nor on the PATH; "
-            f"build it with `make build`, or name it in {ENGINE_VARIABLE}"
+            f"build it with `make build` in a checkout, install a wheel that has it, or name it in "
+            f"{ENGINE_VARIABLE}"
         )
     return Path(found)
 

@@ -87,7 +87,7 @@ def supervise(
     plan = wire.Plan.model_validate_json(sys.stdin.buffer.read())
     engine, own = find_engine(), cpu_pinning(os.sched_getaffinity(0))
     preferred = prefer_this_process()
-    _write(wire.EngineRecord(version=engine_version(engine).split()[-1], testbed=NAMES[switching]))
+    _write(wire.EngineRecord(version=engine_version(engine).split()[1], testbed=NAMES[switching]))
     below = machine(machine_sysctls or {})
     keeping = _Keeping(captures, below, (preferred,)) if captures else None
     progress = Progress(plan)

@@ -89,7 +89,7 @@ def real_engine() -> Path:
     try:
         return find_engine()
     except TestbedError:
-        built = CHECKOUT / "target" / "release" / "netstudy-engine"
+        built = CHECKOUT / "target" / "debug" / "netstudy-engine"
         assert built.is_file(), "no engine: make build"
         return built
 

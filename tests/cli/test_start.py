@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 
 from netstudy import wire
+from netstudy.study.shipped import shipped_studies
 from tests.cli.conftest import INCAST, SMALL_RUNS, Netstudy, start
+
+STUDIES = Path(__file__).parents[2] / "studies"
 
 
 @pytest.mark.usefixtures("engine")
@@ -24,11 +27,26 @@ def test_a_terminal_that_knows_ascii_alone_is_written_to(study: Path) -> None:
 
 
 class TestInit:
-    def test_a_new_study_is_right_and_can_be_planned(self, here: Path, netstudy: Netstudy) -> None:
-        outcome = netstudy("init", "mine", "--from", "incast")
-        assert outcome.out.splitlines() == ["mine/README.md", "mine/study.yaml"]
-        assert netstudy("validate", "mine").out == "mine: ok\n"
+    @pytest.mark.parametrize("name", ["incast", "ethernet", "examples/mtu"])
+    def test_a_shipped_study_comes_with_its_published_values_and_can_be_planned(
+        self, here: Path, netstudy: Netstudy, name: str
+    ) -> None:
+        outcome = netstudy("init", "mine", "--from", name)
+        published = sorted((STUDIES / name / "reference").glob("*"))
+        assert outcome.out.splitlines() == [
+            "mine/study.yaml",
+            *(f"mine/reference/{path.name}" for path in published),
+        ]
+        assert (here / "mine/study.yaml").read_bytes() == (
+            STUDIES / name / "study.yaml"
+        ).read_bytes()
+        assert netstudy("validate", "mine").out.startswith("mine: ok\n")
         assert netstudy("plan", "mine", "--quick").code == 0
+
+    def test_every_shipped_study_is_right(self, here: Path, netstudy: Netstudy) -> None:
+        for number, name in enumerate(shipped_studies()):
+            assert netstudy("init", str(number), "--from", name).code == 0
+            assert netstudy("validate", str(number)).code == 0
 
     def test_it_goes_into_the_current_folder_unless_told_otherwise(
         self, here: Path, netstudy: Netstudy
@@ -45,12 +63,17 @@ class TestInit:
         assert [path.name for path in here.iterdir()] == ["README.md"]
         assert (here / "README.md").read_text() == "mine"
 
-    def test_an_unknown_template_is_refused_with_those_there_are(
-        self, here: Path, netstudy: Netstudy
+    @pytest.mark.parametrize(
+        ("name", "told"),
+        [("incats", 'did you mean "incast"?'), ("qqq", "known: ethernet, examples/")],
+    )
+    def test_an_unknown_study_is_refused_with_those_there_are(
+        self, here: Path, netstudy: Netstudy, name: str, told: str
     ) -> None:
-        outcome = netstudy("init", "--from", "outcast")
+        outcome = netstudy("init", "--from", name)
         assert outcome.code == 2
-        assert "there is: compare, factors, incast, real, sweep" in outcome.err
+        assert told in outcome.err
+        assert not list(here.iterdir())
 
     @pytest.mark.parametrize("like", ["compare", "sweep", "factors", "real"])
     def test_each_kind_of_question_has_a_study_with_enough_replicates(

@@ -40,7 +40,15 @@ def command(results: options.Results = options.RESULTS, json: options.Json = Fal
 
     Exit code 2 when something is missing that every study needs.
     """
-    findings = [_engine(), _python(), _processors(), _memory(), _disk(results), _browser()]
+    findings = [
+        _engine(),
+        _schemas(),
+        _python(),
+        _processors(),
+        _memory(),
+        _disk(results),
+        _browser(),
+    ]
     findings += _namespaces()
     if json:
         print_json([asdict(finding) for finding in findings])
@@ -67,6 +75,12 @@ def _engine() -> Finding:
     except TestbedError as error:
         return Finding("engine", False, str(error), advice="make build")
     return Finding("engine", True, f"{version} at {engine}")
+
+
+def _schemas() -> Finding:
+    from netstudy.study.schema import schema_folder
+
+    return Finding("schemas", True, f"{schema_folder()}, for editors")
 
 
 def _python() -> Finding:

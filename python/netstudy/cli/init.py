@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Mapping
 from enum import StrEnum
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -18,8 +19,6 @@ from netstudy.errors import StudyError
 
 NAME = "init"
 EPILOG = "Example: netstudy init my-switches --like compare"
-
-_DEFAULT = "incast"
 
 
 class Like(StrEnum):
@@ -66,12 +65,16 @@ def command(
     template: Annotated[
         str | None,
         typer.Option(
-            "--from", metavar="NAME", help=f"The study to start from; without it {_DEFAULT}."
+            "--from",
+            metavar="NAME",
+            help="A study that comes with netstudy, with its published values: incast, zones, "
+            "examples/mtu.",
         ),
     ] = None,
     json: options.Json = False,
 ) -> None:
-    """Write a commented study.yaml and a README.md to start from. Nothing is overwritten.
+    """Write a study to start from: a commented one with --like, which is compare by default, or a
+    published one with --from. Nothing is overwritten.
 
     compare: which of two is better, and under which load. sweep: how far it goes, until there is
     no more to gain. factors: which of several settings matters. real: this machine's own kernel,
@@ -81,37 +84,39 @@ def command(
 
     if like is not None and template is not None:
         raise StudyError("--like and --from both say what to start from; give one of them")
-    name = like or template or (_ask() if _is_interactive() and not json else _DEFAULT)
-    written = [folder / source.name for source in _sources(name)]
+    sources: Mapping[Path, Traversable]
+    if template is not None:
+        sources = _shipped(template)
+    else:
+        like = like or (_ask() if _is_interactive() and not json else Like.COMPARE)
+        sources = _commented(like)
+    written = [folder / path for path in sources]
     _refuse_existing(written)
     with storage(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        for source in _sources(name):
-            write_atomic(folder / source.name, source.read_bytes())
+        for path, source in zip(written, sources.values(), strict=True):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_atomic(path, source.read_bytes())
     if json:
         print_json({"written": [str(path) for path in written]})
         return
     for path in written:
         print(path)
-    say(f"next: {_next(name, shlex.quote(str(folder)))}")
+    say(f"next: {_next(like, shlex.quote(str(folder)))}")
 
 
-def _next(name: str, folder: str) -> str:
+def _next(like: Like | None, folder: str) -> str:
     """The commands that go on from here."""
-    match name:
-        case Like.REAL:
-            return f"netstudy doctor, then: netstudy run {folder} --testbed netns"
-        case Like.COMPARE | Like.SWEEP | Like.FACTORS:
-            return f"netstudy plan {folder}, then: netstudy run {folder}"
-        case _:
-            return f"netstudy plan {folder}, then: netstudy run {folder} --quick"
+    if like is Like.REAL:
+        return f"netstudy doctor, then: netstudy run {folder} --testbed netns"
+    quick = " --quick" if like is None else ""
+    return f"netstudy plan {folder}, then: netstudy run {folder}{quick}"
 
 
 def _is_interactive() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def _ask() -> str:
+def _ask() -> Like:
     """Asks on the terminal for the kind of question; a number or a name answers."""
     kinds = list(Like)
     say("What do you want to know?")
@@ -126,15 +131,21 @@ def _ask() -> str:
         say(f"there is no '{answer}'; there is: 1 to {len(kinds)}, {', '.join(kinds)}")
 
 
-def _sources(template: str) -> list[Traversable]:
-    """The files of a template. Raises StudyError with the available names."""
-    templates = files("netstudy.cli") / "templates"
-    names = sorted(entry.name for entry in templates.iterdir() if entry.is_dir())
-    if template not in names:
-        raise StudyError(
-            f"there is no study '{template}' to start from; there is: {', '.join(names)}"
-        )
-    return sorted((templates / template).iterdir(), key=lambda source: source.name)
+def _commented(like: Like) -> Mapping[Path, Traversable]:
+    """The files of a commented study, by their place in the new folder."""
+    template = files("netstudy.cli") / "templates" / like
+    return {Path(name): template / name for name in ("README.md", "study.yaml")}
+
+
+def _shipped(name: str) -> Mapping[Path, Traversable]:
+    """The files of a study that comes with netstudy. Raises StudyError with the nearest name."""
+    from netstudy.documents.nearest import did_you_mean
+    from netstudy.study.shipped import files_of, shipped_studies
+
+    studies = shipped_studies()
+    if name not in studies:
+        raise StudyError(f'no study "{name}" comes with netstudy{did_you_mean(name, studies)}')
+    return {path: studies[name] / path for path in files_of(studies[name])}
 
 
 def _refuse_existing(paths: list[Path]) -> None:

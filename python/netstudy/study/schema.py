@@ -18,7 +18,8 @@ from netstudy.hardware import json_schema as profile_schema
 from netstudy.study.file import json_schema
 from netstudy.wire import Plan, Record
 
-FOLDER = Path(__file__).parents[3] / "schema"
+_PACKAGED = Path(__file__).parents[1] / "_schema"
+_CHECKOUT = Path(__file__).parents[3] / "schema"
 _DIALECT = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
 
 
@@ -34,13 +35,18 @@ def schemas() -> dict[str, str]:
     }
 
 
+def schema_folder() -> Path:
+    """Where the schemas of studies and profiles are, in a checkout or as a wheel brings them."""
+    return _PACKAGED if _PACKAGED.is_dir() else _CHECKOUT
+
+
 def _text(schema: dict[str, Any]) -> str:
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
 def main() -> None:
     """Write the schemas."""
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else _CHECKOUT
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in schemas().items():
         (folder / name).write_text(text, encoding="utf-8")

@@ -30,8 +30,8 @@ def seen_by_cargo(computer: Machine, variable: str) -> str:
     """A variable of cargo's environment when it builds the engine."""
     computer.install(
         "cargo",
-        'echo "cargo 1.99.0"; [ "$1" = build ] || exit 0; mkdir -p target/release\n'
-        f'echo "${{{variable}-unset}}" >target/release/netstudy-engine',
+        'echo "cargo 1.99.0"; [ "$1" = build ] || exit 0; mkdir -p target/debug\n'
+        f'echo "${{{variable}-unset}}" >target/debug/netstudy-engine',
     )
     set_up(computer)
     return (computer.checkout / ".venv/bin/netstudy-engine").read_text().strip()

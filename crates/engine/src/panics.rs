@@ -1,6 +1,6 @@
 //! The effect of a panic: in the simulator it ends one run, elsewhere the whole process.
 //!
-//! The engine is compiled without unwinding, which makes the path of a packet some per cent faster. So
+//! The release is compiled without unwinding, which makes the path of a packet some per cent faster. So
 //! the thread of a run that panics cannot go on: it reports the panic from the panic's hook, and rests
 //! there until the process ends.
 
@@ -33,7 +33,7 @@ pub(crate) fn rest_where_there_are_last_words() {
     panic::set_hook(Box::new(move |info| {
         let Some(last_words) = LAST_WORDS.take() else { return usual(info) };
         last_words(info.to_string().replace('\n', " "));
-        // With unwinding, as in tests, the thread ends by itself. The hook cannot be changed while it
+        // With unwinding, as in the fast build, the thread ends by itself. The hook cannot be changed while it
         // is called, so a thread that rests in it must not be waited for.
         #[cfg(panic = "abort")]
         loop {

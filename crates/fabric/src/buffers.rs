@@ -127,7 +127,7 @@ impl<F: Copy + Default> AnyBuffer<F> {
 }
 
 impl<F: Copy + Default> SwitchBuffer<F> for AnyBuffer<F> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn offer(&mut self, arrival: &Arrival, frame: &F) -> Verdict {
         match self {
             Self::OutputQueued(switch) => switch.offer(arrival, frame),

@@ -12,7 +12,7 @@ impl FrameSizes {
     const LONGEST: u32 = 1518;
 
     /// One more frame.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub const fn count(&mut self, frame_bytes: u32) {
         self.0[Self::class(frame_bytes)] += 1;
     }
@@ -37,7 +37,7 @@ impl FrameSizes {
     }
 
     /// Beyond 64 bytes, the bounds of the classes are powers of two: no class is searched for.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     const fn class(frame_bytes: u32) -> usize {
         if frame_bytes <= 64 {
             0

@@ -23,7 +23,7 @@ use crate::wiring::{Member, Wiring};
 pub(crate) struct EndIndex(pub(crate) u32);
 
 impl EndIndex {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) const fn index(self) -> usize {
         self.0 as usize
     }
@@ -158,7 +158,7 @@ impl<T: Traffic, N> Host<T, N> {
 
     /// The application may read the data that has just arrived at an end; `before` bytes had arrived
     /// earlier. True: the application may be due earlier now.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn take_data(&mut self, now: Time, end: &mut End, before: u64) -> bool {
         if self.reads_at_once() {
             end.tcp.application_read();
@@ -220,19 +220,19 @@ impl<T: Traffic, N> Population<T, N> {
 }
 
 impl<T: Traffic, N> Hosts<'_, T, N> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn again(&mut self) -> Hosts<'_, T, N> {
         Hosts { hosts: self.hosts, ends: self.ends, shared: self.shared }
     }
 
     /// The measurement of the run.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) const fn measure(&mut self) -> &mut Measure {
         &mut self.shared.measure
     }
 
     /// The host that may have something due first, and when.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn next_timer(&self) -> (usize, Time) {
         self.shared.timers.earliest()
     }
@@ -243,13 +243,13 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
     }
 
     /// The network's state at a host.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn line(&mut self, host: usize) -> &mut N {
         &mut self.hosts[host].line
     }
 
     /// The network's state at a host, and the measurement.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn line_and_measure(&mut self, host: usize) -> (&mut N, &mut Measure) {
         (&mut self.hosts[host].line, &mut self.shared.measure)
     }
@@ -260,7 +260,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
     }
 
     /// The index of the host that an end belongs to.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) const fn host_of(&self, end: EndIndex) -> usize {
         self.ends[end.index()].host as usize
     }
@@ -321,7 +321,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     const fn end(&mut self, end: EndIndex) -> &mut End {
         &mut self.ends[end.index()]
     }
@@ -329,7 +329,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
     // ---- facts
 
     /// A segment is with the TCP of the end `to` at `host` at `now`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn receive(
         &mut self,
         network: &mut impl Network<T, Line = N>,
@@ -364,7 +364,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn receive_any(
         &mut self,
         network: &mut impl Network<T, Line = N>,
@@ -393,7 +393,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         self.pump(network, now, host, to);
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn tell_acknowledged(&mut self, now: Time, host: usize, to: EndIndex) {
         let end = &mut self.ends[to.index()];
         let total = end.tcp.bytes_acknowledged();
@@ -438,7 +438,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
     // ---- timers
 
     /// Something at the end may be due earlier than before.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn lower_timer(&mut self, index: EndIndex) {
         let end = self.end(index);
         let bound = end.tcp.timeout_bound();
@@ -596,7 +596,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
     // ---- sending
 
     /// A segment with the number of its connection.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn stamped(&self, from: EndIndex, segment: Segment) -> Segment {
         if !T::REOPENS {
             return segment;
@@ -606,7 +606,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
 
     /// Sends all pending segments of an end: only an acknowledgment, where nothing else can be due;
     /// otherwise new data first, if nothing has precedence, and then the rest.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn pump(
         &mut self,
         network: &mut impl Network<T, Line = N>,
@@ -673,7 +673,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
     }
 
     /// Sends new data of an end with a small queue (TSQ). True: nothing more is due.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn send_held_news(
         &mut self,
         network: &mut impl Network<T, Line = N>,

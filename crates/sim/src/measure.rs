@@ -429,7 +429,7 @@ impl Measure {
     }
 
     /// When counters are to be read.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) const fn due(&self) -> Time {
         self.due
     }

@@ -72,7 +72,7 @@ impl RttEstimator {
 
     /// The smoothed round-trip time, once there was a sample.
     #[must_use]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub const fn srtt(&self) -> Option<Duration> {
         if self.srtt.as_ps() == NO_SAMPLE.as_ps() { None } else { Some(self.srtt) }
     }
@@ -91,7 +91,7 @@ impl RttEstimator {
 
     /// Takes a round-trip time that belongs to one transmission without doubt (Karn's algorithm or
     /// timestamps), and ends the backoff (RFC 6298, 5.7 note).
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn sample(&mut self, rtt: Duration) {
         self.least = self.least.min(rtt);
         match self.srtt() {
@@ -112,13 +112,13 @@ impl RttEstimator {
 
     /// True if [`Self::sample`] would change nothing: so it is on short paths, where a coarse clock counts a tick
     /// for each round trip.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn is_steady_at(&self, rtt: Duration) -> bool {
         rtt == self.srtt && self.rttvar == Duration::ZERO && self.backoff == 0 && self.least <= rtt
     }
 
     /// Ends the backoff, with or without a sample: the peer has answered.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn end_backoff(&mut self) {
         self.backoff = 0;
         self.rto = self.undoubled().min(self.max_rto);
@@ -145,7 +145,7 @@ impl RttEstimator {
         self.rto
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn undoubled(&self) -> Duration {
         match self.srtt() {
             None => self.initial_rto,

@@ -17,7 +17,7 @@ impl Cells {
         Self { cell_bytes, reciprocal: (1_u64 << Self::SHIFT).div_ceil(u64::from(cell_bytes)) }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) const fn of(self, frame_bytes: u32) -> u32 {
         debug_assert!(frame_bytes <= Self::FRAME_BYTES_MAX, "no network has such frames");
         let dividend = (frame_bytes + self.cell_bytes - 1) as u64;
@@ -25,7 +25,7 @@ impl Cells {
     }
 
     /// The bytes of the cells that a frame takes.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) const fn bytes(self, frame_bytes: u32) -> u64 {
         self.of(frame_bytes) as u64 * self.cell_bytes as u64
     }

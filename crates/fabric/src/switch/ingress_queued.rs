@@ -71,7 +71,7 @@ impl<F: Copy + Default> IngressQueued<F> {
     }
 
     /// The next pull of an egress port that has a frame to pull.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn grant_of(&self, port: u32) -> (Time, u32) {
         let egress = &self.buffers.egresses[port as usize];
         (egress.pull_at(egress.wire.free_at()), port)
@@ -84,12 +84,12 @@ impl<F: Copy + Default> IngressQueued<F> {
 
 impl<F: Copy + Default> SwitchBuffer<F> for IngressQueued<F> {
     /// True for a frame that its egress port pulls on arrival.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_private(&self, arrival: &Arrival) -> bool {
         self.buffers.passes_by(arrival, Transmitter::free_at)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn offer(&mut self, arrival: &Arrival, frame: &F) -> Verdict {
         let holds_nothing = self.buffers.holds_nothing_for(arrival.egress);
         match self.buffers.judge(arrival, frame, Transmitter::free_at) {
@@ -114,7 +114,7 @@ impl<F: Copy + Default> SwitchBuffer<F> for IngressQueued<F> {
         self.next_grant.0
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn grant(&mut self, chance: &mut impl Chance) -> Option<Grant<F>> {
         let (due, egress) = self.next_grant;
         if due == Time::NEVER {
@@ -183,7 +183,7 @@ struct Egress<F, W> {
 
 impl<F, W> Egress<F, W> {
     /// When it pulls, if its wire will be free at `free_at`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     const fn pull_at(&self, free_at: Time) -> Time {
         free_at.saturating_sub(self.lead)
     }
@@ -238,13 +238,13 @@ impl<F: Copy + Default, W> IngressBuffers<F, W> {
     }
 
     /// The place of the queue that the egress, for which frames are held, takes the next one from.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn choose(&self, egress: u32, chance: &mut impl Chance) -> usize {
         self.egresses[egress as usize].queues.choose(self.config.random_pct, chance)
     }
 
     /// The egress takes the frame at the front of the queue at `place`. The port by which it came.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn take(&mut self, egress: u32, place: usize) -> u32 {
         let (ingress, frame_bytes) = self.egresses[egress as usize].queues.drop_front(place);
         self.ingresses[ingress as usize].occupied -= self.cells.bytes(frame_bytes);
@@ -252,14 +252,14 @@ impl<F: Copy + Default, W> IngressBuffers<F, W> {
     }
 
     /// True if the egress port pulls the frame on arrival: the frame then takes no room in the ingress buffer.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn passes_by(&self, arrival: &Arrival, drained_at: impl FnOnce(&W) -> Time) -> bool {
         let egress = &self.egresses[arrival.egress as usize];
         egress.queues.nonempty.is_empty() && egress.pull_at(drained_at(&egress.wire)) <= arrival.now
     }
 
     /// As [`Architecture::admit`], by the wire of the egress.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn judge(
         &mut self,
         arrival: &Arrival,
@@ -285,7 +285,7 @@ impl<F: Copy + Default, W> IngressBuffers<F, W> {
         Admission::Held
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn holds_nothing_for(&self, egress: u32) -> bool {
         self.egresses[egress as usize].queues.nonempty.is_empty()
     }
@@ -369,7 +369,7 @@ impl<F: Copy + Default> VirtualQueues<F> {
         self.queues.iter().map(Ring::len).sum()
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn push(&mut self, arrival: &Arrival, frame: &F) {
         let ingress = arrival.ingress as usize;
         if self.queues.len() <= ingress {
@@ -395,7 +395,7 @@ impl<F: Copy + Default> VirtualQueues<F> {
     }
 
     /// The place in `nonempty` of the next ingress port in turn, or of a random one.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn choose(&self, random_pct: u32, chance: &mut impl Chance) -> usize {
         let count = self.nonempty.len();
         if count > 1 && chance.below(100) < random_pct {
@@ -408,14 +408,14 @@ impl<F: Copy + Default> VirtualQueues<F> {
     }
 
     /// The first frame from the ingress port at `place` in `nonempty`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn front(&self, place: usize) -> &Waiting<F> {
         let queue = &self.queues[self.nonempty[place] as usize];
         queue.front().expect("a port is listed while its queue holds a frame")
     }
 
     /// That frame is taken. The ingress port, and the size of the frame.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn drop_front(&mut self, place: usize) -> (u32, u32) {
         let frame_bytes = self.front(place).frame_bytes;
         let ingress = self.nonempty[place];

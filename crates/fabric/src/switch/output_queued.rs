@@ -46,12 +46,12 @@ impl OutputQueued {
 }
 
 impl<F: Copy> SwitchBuffer<F> for OutputQueued {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_private(&self, _arrival: &Arrival) -> bool {
         true
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn offer(&mut self, arrival: &Arrival, _frame: &F) -> Verdict {
         let Arrival { ready, ingress, egress, frame_bytes: bytes, .. } = *arrival;
         let Port { transmitter, looked_at_above_bytes } = &mut self.ports[egress as usize];

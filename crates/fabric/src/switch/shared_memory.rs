@@ -101,7 +101,7 @@ impl Memory {
     }
 
     /// The frames that `port` has sent by `now` leave the memory.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn release(&mut self, port: &mut Transmitter, now: Time) {
         let queued = &mut self.queued_frames;
         let before = port.occupied();
@@ -179,14 +179,14 @@ fn alpha_1024(alpha: f64) -> u64 {
 
 impl<F: Copy> SwitchBuffer<F> for SharedMemory {
     /// True if the frame, with all frames in the queue of its egress port, fits into that port's reserve.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_private(&self, arrival: &Arrival) -> bool {
         let cells = self.memory.cells.of(arrival.frame_bytes);
         let queued = self.ports[arrival.egress as usize].occupied();
         queued + u64::from(cells) <= self.memory.reserve_cells
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn offer(&mut self, arrival: &Arrival, _frame: &F) -> Verdict {
         let egress = arrival.egress as usize;
         let cells = self.memory.cells.of(arrival.frame_bytes);

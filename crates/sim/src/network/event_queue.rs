@@ -176,7 +176,7 @@ impl Near {
 
     /// Puts a source at `place` or, if the source behind that is earlier, behind it, without a branch.
     /// The times differ.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn put_at_or_behind(&mut self, place: usize, source: usize, time: Time) {
         let (next, next_source) = (self.times[place + 1], self.sources[place + 1]);
         let passes = next < time;

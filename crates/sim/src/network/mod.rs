@@ -148,7 +148,7 @@ pub(crate) struct Carried {
 
 impl Carried {
     /// One more frame.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) const fn count(&mut self, frame_bytes: u32) {
         self.frames += 1;
         self.bytes += frame_bytes as u64;

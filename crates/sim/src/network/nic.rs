@@ -46,7 +46,7 @@ const LOOK_AT_MIN: usize = 16;
 
 /// When a switch can judge a frame whose last bit leaves the other end of `link` at `departs`, without
 /// the delay.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn judged(link: &Link, cuts_through: bool, departs: Time, frame_bytes: u32) -> Time {
     if !cuts_through {
         return departs;
@@ -88,7 +88,7 @@ impl<L: Limits> Nic<L> {
     }
 
     /// When the last bit has left of all that was sent.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) const fn free_at(&self) -> Time {
         self.transmitter.free_at()
     }
@@ -153,7 +153,7 @@ impl<L: Limits> Nic<L> {
 
     /// Sends `segment` at `now`, behind the frames `on_the_way` to the switch. None if too many of
     /// them have not left yet.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn send(
         &mut self,
         now: Time,
@@ -170,7 +170,7 @@ impl<L: Limits> Nic<L> {
     }
 
     /// As [`Self::send`], while only frames that were judged at once are on the way.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn send_ahead(
         &mut self,
         now: Time,
@@ -185,7 +185,7 @@ impl<L: Limits> Nic<L> {
 
     /// As [`Self::send_ahead`] and [`Self::note_ahead`], for a frame that is kept elsewhere: when the switch
     /// can judge it.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn send_bytes_ahead(&mut self, now: Time, frame_bytes: u32) -> Option<Time> {
         if self.is_full_ahead(now) {
             return None;
@@ -196,14 +196,14 @@ impl<L: Limits> Nic<L> {
     }
 
     /// Records a frame that the switch judges ahead of its arrival.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn note_ahead(&mut self, frame: &Frame) {
         self.ahead.push_back((frame.arrival, frame.frame_bytes));
     }
 
     /// True if the transmit queue is full, counting frames judged ahead of their arrival; the drop of the
     /// next frame is then counted.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_full_ahead(&mut self, now: Time) -> bool {
         if self.transmitter.free_at() + self.delay <= now {
             self.ahead.clear();
@@ -214,14 +214,14 @@ impl<L: Limits> Nic<L> {
         is_full
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn transmit(&mut self, now: Time, to: EndIndex, segment: Segment) -> Frame {
         let frame_bytes = ethernet::frame_bytes(segment.ip_bytes());
         let arrival = self.transmit_bytes(now, frame_bytes);
         Frame { arrival, to, frame_bytes, segment }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn transmit_bytes(&mut self, now: Time, frame_bytes: u32) -> Time {
         self.sent_sizes.count(frame_bytes);
         self.sent_bytes += u64::from(frame_bytes);

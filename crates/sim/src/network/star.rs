@@ -73,7 +73,7 @@ struct Behind<'a, B, L, O>(&'a mut Star<B, L, O>);
 
 impl<B: SwitchBuffer<Frame>, O: Tracer> Switch<B, O> {
     /// The arrival of a frame, as input of the buffer.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn arrival(&self, ingress: usize, egress: usize, frame: &Frame) -> Arrival {
         Arrival {
             now: frame.arrival,
@@ -87,7 +87,7 @@ impl<B: SwitchBuffer<Frame>, O: Tracer> Switch<B, O> {
     /// The switch judges a frame that has arrived, or whose arrival nothing else can influence, for the
     /// port `egress`, which `line` is behind. Returns when the host's TCP gets the frame; none:
     /// dropped, or not known yet.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn judge<L: Limits>(
         &mut self,
         line: &mut Line<L>,
@@ -120,7 +120,7 @@ impl<B: SwitchBuffer<Frame>, O: Tracer> Switch<B, O> {
 
     /// The last bit of a frame leaves by the port `egress` at `departs`. Returns when the host's TCP
     /// gets it; none: the ring is full.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn take_in<L: Limits>(
         &mut self,
         line: &mut Line<L>,
@@ -198,7 +198,7 @@ impl<B: SwitchBuffer<Frame>, L: Limits, O: Tracer> Star<B, L, O> {
     }
 
     /// The frame at the head of `port` has arrived at the switch.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn handle_arrival<T: Traffic>(&mut self, hosts: &mut Hosts<'_, T, Line<L>>, port: usize) {
         let Line { to_switch: queue, only, .. } = hosts.line(port);
         let only = *only;
@@ -216,7 +216,7 @@ impl<B: SwitchBuffer<Frame>, L: Limits, O: Tracer> Star<B, L, O> {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn handle_grant<T: Traffic>(&mut self, hosts: &mut Hosts<'_, T, Line<L>>) {
         let Some(mut grant) = self.switch.buffer.grant(&mut self.arbitration) else { return };
         let egress = grant.egress as usize;
@@ -231,7 +231,7 @@ impl<B: SwitchBuffer<Frame>, L: Limits, O: Tracer> Star<B, L, O> {
     }
 
     /// A segment of the host `host` has to wait for its turn at the switch.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn outlet_behind<'a>(
         &'a mut self,
         line: &'a mut Line<L>,
@@ -246,7 +246,7 @@ impl<B: SwitchBuffer<Frame>, L: Limits, O: Tracer> Star<B, L, O> {
 impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Tracer> Network<T> for Star<B, L, O> {
     type Line = Line<L>;
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn send(
         &mut self,
         hosts: &mut Hosts<'_, T, Line<L>>,
@@ -274,7 +274,7 @@ impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Tracer> Network<T> for St
         left_at
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn outlet<'a>(
         &'a mut self,
         line: &'a mut Line<L>,
@@ -292,7 +292,7 @@ impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Tracer> Network<T> for St
 impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Tracer> Network<T> for Behind<'_, B, L, O> {
     type Line = Line<L>;
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn send(
         &mut self,
         hosts: &mut Hosts<'_, T, Line<L>>,
@@ -304,7 +304,7 @@ impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Tracer> Network<T> for Be
         self.0.outlet_behind(hosts.line(host), now, host, from).send(segment)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn outlet<'a>(
         &'a mut self,
         line: &'a mut Line<L>,
@@ -406,7 +406,7 @@ struct LineOutlet<'a, L> {
 
 impl<L> LineOutlet<'_, L> {
     /// Queues a frame on the way to the switch.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn put(&mut self, frame: Frame) {
         if self.line.to_switch.is_empty() {
             self.arrivals.add(self.host, frame.arrival);
@@ -416,7 +416,7 @@ impl<L> LineOutlet<'_, L> {
 }
 
 impl<L: Limits> Outlet for LineOutlet<'_, L> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn send(&mut self, segment: Segment) -> Option<Time> {
         let Line { nic, to_switch, .. } = &mut *self.line;
         let frame = nic.send(self.now, self.to, segment, to_switch)?;

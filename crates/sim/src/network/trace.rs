@@ -26,7 +26,7 @@ pub(crate) trait Tracer {
     const TRACES: bool = true;
 
     /// The frame is at `point` at the time `at`, which may lie ahead of the clock.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn note(&mut self, _point: TracePoint, _at: Time, _frame: &Frame) {}
 }
 

@@ -183,7 +183,7 @@ macro_rules! each {
 
 impl Congestion {
     /// Whether [`CongestionControl::on_delivered`] does anything.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) const fn heeds_deliveries(&self) -> bool {
         match self {
             Self::Reno(_) | Self::Dctcp(_) => false,

@@ -7,7 +7,7 @@ use crate::recovery::{self, Acknowledged};
 use crate::{CongestionControl, Delivered, Jiffies, Segment};
 
 impl Endpoint {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn handle_ack<const FAST: bool>(&mut self, now: Time, segment: &Segment) {
         if segment.ack < self.snd_una {
             return;
@@ -33,7 +33,7 @@ impl Endpoint {
     }
 
     /// Takes the round-trip time, for the timer and for congestion control.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn take_delivered(&mut self, now: Time, segment: &Segment, acked: &Acknowledged) {
         let rtt = self.take_rtt(now, segment, acked);
         if self.phase == Phase::Open && self.congestion.heeds_deliveries() {
@@ -52,7 +52,7 @@ impl Endpoint {
 
     /// An RTT sample from the segments themselves if none was retransmitted, otherwise from the echoed
     /// timestamp.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn take_rtt(&mut self, now: Time, segment: &Segment, acked: &Acknowledged) -> Option<Duration> {
         let rtt = if let Some(sent_at) = acked.sent_at {
             now.since(sent_at)
@@ -70,7 +70,7 @@ impl Endpoint {
     }
 
     /// Less than a tick counts as one (`tcp_rtt_estimator`).
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn take_coarse_rtt(&mut self, now: Time, rtt: Duration, clock: Jiffies) {
         let tick = self.config.clock_tick;
         let measured =
@@ -82,13 +82,13 @@ impl Endpoint {
 
     /// RFC 6298 (5.2, 5.3): something was acknowledged, and the timer runs from `now` on if anything is
     /// outstanding.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn restart_retransmission(&mut self, now: Time) {
         self.rto_at = if self.sent.is_empty() { Time::NEVER } else { now + self.rtt.rto() };
     }
 
     /// Runs the timer while data waits for a window that is shut, and no longer.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn keep_probing(&mut self, now: Time) {
         if !self.sent.is_empty() {
             return;

@@ -44,7 +44,7 @@ impl Endpoint {
     }
 
     /// Takes a segment that arrived at `now`; to be followed by [`Self::poll_transmit`].
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn handle_segment(&mut self, now: Time, segment: &Segment) {
         if !self.handle_predicted(now, segment) {
             self.handle_any(now, segment);
@@ -53,7 +53,7 @@ impl Endpoint {
 
     /// Takes the next data in order, if `segment` is that: afterwards only an acknowledgment can be
     /// due, now or later. Returns whether it was.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn handle_predicted(&mut self, now: Time, segment: &Segment) -> bool {
         if self.takes_fast_path() {
             self.handle_if_next::<true>(now, segment)
@@ -62,7 +62,7 @@ impl Endpoint {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn handle_if_next<const FAST: bool>(&mut self, now: Time, segment: &Segment) -> bool {
         let is_next = self.is_next_data::<FAST>(segment);
         if is_next {
@@ -72,7 +72,7 @@ impl Endpoint {
     }
 
     /// Takes a segment without prediction.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn handle_any(&mut self, now: Time, segment: &Segment) {
         let usual = segment.flags.of_state() == Flags::ACK && segment.ack <= self.snd_nxt;
         // Functions outside of the inlined path get a copy: the segment itself then stays in registers.
@@ -85,7 +85,7 @@ impl Endpoint {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn handle_usual<const FAST: bool>(&mut self, now: Time, segment: &Segment) {
         self.handle_ack::<FAST>(now, segment);
         self.handle_text::<FAST>(now, segment);
@@ -107,7 +107,7 @@ impl Endpoint {
 
     /// Takes the text of a segment, FIN included. A segment without text below the window, such as a
     /// window probe, is answered (RFC 9293, 3.10.7.4).
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn handle_text<const FAST: bool>(&mut self, now: Time, segment: &Segment) {
         // There is neither SYN nor FIN on the fast path.
         let len = if FAST { u64::from(segment.len) } else { segment.sequence_len() };

@@ -23,7 +23,7 @@ impl Endpoint {
     }
 
     /// Whether a segment takes the fast path now.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn takes_fast_path(&self) -> bool {
         debug_assert!(!self.fast_path || self.may_take_fast_path(), "a change was not noted");
         self.fast_path

@@ -40,7 +40,7 @@ impl Gate {
 impl Endpoint {
     /// Whether the next new segment, of `len` bytes, may leave by a gate that is not open: it belongs to a
     /// burst, or begins one.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn may_pass_gate(&mut self, now: Time, len: u32) -> bool {
         if self.burst_left > 0 {
             self.burst_left -= 1;

@@ -62,13 +62,13 @@ impl Endpoint {
     }
 
     /// True if a segment of new data may be sent. If the current packet has none left, the next packet begins.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn may_go_on_with_packets(&mut self, now: Time) -> bool {
         self.has_begun_packet() || self.may_begin_next(now)
     }
 
     /// A part of the current packet is still to be sent.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     const fn has_begun_packet(&self) -> bool {
         self.snd_nxt < self.packet.data.end
     }
@@ -160,7 +160,7 @@ impl Endpoint {
 
     /// Makes of a segment that has just left the next one of the same packet, if there is one: at the same time
     /// only their places differ.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn becomes_next_of_packet(&mut self, segment: &mut Segment) -> bool {
         if !self.has_begun_packet() || self.ecn.on {
             return false;
@@ -173,7 +173,7 @@ impl Endpoint {
         true
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn next_of_packet(&mut self) -> SentSegment {
         let start = self.snd_nxt;
         let mss = u64::from(self.mss);

@@ -16,7 +16,7 @@ impl Endpoint {
 
     /// Header prediction: whether `segment` is the next data in order, with no news about the data sent
     /// (`tcp_rcv_established` of Linux; Jacobson, "4BSD TCP header prediction", CCR 20(2), 1990).
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn is_next_data<const FAST: bool>(&self, segment: &Segment) -> bool {
         (FAST || self.may_predict())
             && segment.len > 0
@@ -29,7 +29,7 @@ impl Endpoint {
     }
 
     /// Not asked on the fast path: a connection there with everything acknowledged has no timer.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn may_predict(&self) -> bool {
         self.state == State::Established
             && self.rto_at == Time::NEVER
@@ -40,7 +40,7 @@ impl Endpoint {
     }
 
     /// The remaining steps of [`Self::handle_segment`] for data that [`Self::is_next_data`].
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn handle_next_data<const FAST: bool>(&mut self, now: Time, segment: &Segment) {
         debug_assert!(self.rto_at == Time::NEVER, "a timer runs for nothing");
         self.snd_wnd = u64::from(segment.window) << self.snd_wnd_scale;
@@ -58,7 +58,7 @@ impl Endpoint {
     }
 
     /// RFC 7323 (4.3): echo the timestamp of the segment that the next acknowledgment is about.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn take_timestamp(&mut self, segment: &Segment) {
         let newer = segment.ts_value.wrapping_sub(self.ts_recent).cast_signed() >= 0;
         if newer && segment.seq <= self.last_ack_sent {
@@ -66,7 +66,7 @@ impl Endpoint {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn handle_data<const FAST: bool>(&mut self, now: Time, segment: &Segment) {
         self.counters.segments_received += 1;
         self.take_timestamp(segment);
@@ -163,7 +163,7 @@ impl Endpoint {
         self.ack_now |= self.ack_at != Time::NEVER && self.quick_acks.is_push_due();
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn delay_ack<const FAST: bool>(&mut self, now: Time) {
         let waiting = self.received.next() - self.last_ack_sent;
         let enough = u64::from(self.config.ack_every_segments - 1) * u64::from(self.mss);

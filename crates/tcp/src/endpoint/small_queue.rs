@@ -128,7 +128,7 @@ impl Endpoint {
     /// Whether it holds back while much of its own waits in its host. Then [`Self::handed_over`] is to be
     /// called for each segment that is sent.
     #[must_use]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub const fn has_small_queue(&self) -> bool {
         self.small_queue.is_some()
     }

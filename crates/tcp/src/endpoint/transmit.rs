@@ -44,13 +44,13 @@ impl Endpoint {
     /// Whether an acknowledgment is all that can be due, since all that was written is acknowledged.
     /// Then [`Self::poll_ack`] once stands for [`Self::poll_transmit`].
     #[must_use]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn has_only_acks(&self) -> bool {
         self.snd_una == self.write_end && self.has_data_or_acks()
     }
 
     /// Only data and acknowledgments can be due, the latter last.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn has_data_or_acks(&self) -> bool {
         self.takes_fast_path()
             || (self.state == State::Established
@@ -62,7 +62,7 @@ impl Endpoint {
     /// Hands to `outlet` the new data that may leave at `now`, if nothing else is due before it. True:
     /// nothing more is due then; otherwise [`Self::poll_transmit`] goes on. With a small queue,
     /// [`Self::send_held_news`] does it instead.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn send_news(&mut self, now: Time, outlet: &mut impl Outlet) -> bool {
         if self.sent.may_retransmit() || !self.has_free_data_or_acks() {
             return false;
@@ -95,7 +95,7 @@ impl Endpoint {
     }
 
     /// The segment that ends all that was written is marked so.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn mark_push(&self, segment: &mut Segment) {
         if self.config.ack_pushed && segment.seq + u64::from(segment.len) == self.write_end {
             segment.flags = segment.flags | Flags::PSH;
@@ -118,13 +118,13 @@ impl Endpoint {
     }
 
     /// Whether nothing is due after new data.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_news_all(&self) -> bool {
         !self.ack_now && (self.phase != Phase::Recovery || self.is_window_full())
     }
 
     /// As [`Self::has_data_or_acks`], and only the windows hold data back.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn has_free_data_or_acks(&self) -> bool {
         self.takes_fast_path()
             || (self.state == State::Established
@@ -135,7 +135,7 @@ impl Endpoint {
 
     /// Transmission on the fast path: as many full segments as there is room for, which differ only in
     /// their sequence numbers. Returns whether the congestion window is full then.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn fill_window(&mut self, now: Time, outlet: &mut impl Outlet) -> bool {
         // The window less the segments in flight; each duplicate says that one segment is not in
         // flight.
@@ -161,7 +161,7 @@ impl Endpoint {
     }
 
     /// The next segment to send at `now`, if any.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         if self.ecn.on && self.ecn.acks_before() {
             return Some(self.poll_ack_before(now));
@@ -240,7 +240,7 @@ impl Endpoint {
 
     /// The next segment of new data, if it may be sent at `now`: to be called where nothing else is due
     /// before it.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn poll_new_data(&mut self, now: Time) -> Option<Segment> {
         if self.snd_nxt >= self.write_end {
             return None;
@@ -262,7 +262,7 @@ impl Endpoint {
         Some(self.build_new_data(now, &fresh))
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn build_new_data(&mut self, now: Time, fresh: &SentSegment) -> Segment {
         let mut segment = self.build_data(now, fresh);
         if self.ecn.on {
@@ -300,12 +300,12 @@ impl Endpoint {
     }
 
     /// Where the peer's window and the own buffer end.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn send_edge(&self) -> u64 {
         self.snd_una + self.snd_wnd.min(u64::from(self.config.send_buffer_bytes))
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn send_fresh(&mut self, fresh: &SentSegment) {
         self.sent.push(*fresh);
         self.snd_nxt = fresh.end();
@@ -313,7 +313,7 @@ impl Endpoint {
     }
 
     /// RFC 6298 (5.1): the timer runs from `now` on, unless it runs already.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn start_retransmission(&mut self, now: Time) {
         if self.rto_at == Time::NEVER {
             self.rto_at = now + self.rtt.rto();
@@ -345,7 +345,7 @@ impl Endpoint {
     }
 
     /// The acknowledgment that is due, if any.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn poll_ack(&mut self, now: Time) -> Option<Segment> {
         if self.takes_fast_path() {
             return self.ack_now.then(|| self.build_ack::<true>(now));
@@ -354,7 +354,7 @@ impl Endpoint {
         (self.ack_now && may_ack).then(|| self.build_ack::<false>(now))
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn build_ack<const FAST: bool>(&mut self, now: Time) -> Segment {
         self.counters.acks_sent += 1;
         let probes = !FAST && core::mem::take(&mut self.probe_window);
@@ -378,13 +378,13 @@ impl Endpoint {
     }
 
     /// The segment with the payload that `sent` stands for.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn build_data(&mut self, now: Time, sent: &SentSegment) -> Segment {
         self.counters.count_sent(sent.len);
         self.stamp_data::<false>(now, sent.start, sent.len)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn stamp_data<const FAST: bool>(&mut self, now: Time, seq: u64, len: u32) -> Segment {
         self.last_sent_at = now;
         if !FAST {
@@ -402,7 +402,7 @@ impl Endpoint {
     }
 
     /// Adds the fields of a segment without payload: those of every segment, and SACK.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn stamp_ack<const FAST: bool>(
         &mut self,
         now: Time,
@@ -419,7 +419,7 @@ impl Endpoint {
     }
 
     /// Adds the fields of every segment: acknowledgment, window, timestamps.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn stamp<const FAST: bool>(&mut self, now: Time, mut segment: Segment) -> Segment {
         segment.timestamps = self.timestamps;
         segment.ts_value = Self::timestamp(now);

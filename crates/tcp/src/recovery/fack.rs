@@ -38,7 +38,7 @@ impl Algorithm for Fack {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn on_ack<const FAST: bool>(
         end: &mut Endpoint,
         now: Time,
@@ -48,7 +48,7 @@ impl Algorithm for Fack {
         on_ack(end, now, segment, window_changed);
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn on_sent(end: &mut Endpoint, now: Time) {
         if end.config.restart_after_idle {
             validate_window(end, now);

@@ -209,7 +209,7 @@ pub(crate) fn on_options(end: &mut Endpoint) {
     ask!(end.recovery.in_use, A => A::on_options(end));
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn on_ack<const FAST: bool>(
     end: &mut Endpoint,
     now: Time,
@@ -223,12 +223,12 @@ pub(crate) fn on_ack<const FAST: bool>(
     }
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn on_idle_ack(end: &mut Endpoint, segment: &Segment, window_changed: bool) {
     ask!(end.recovery.in_use, A => A::on_idle_ack(end, segment, window_changed));
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn on_sent(end: &mut Endpoint, now: Time) {
     ask!(end.recovery.in_use, A => A::on_sent(end, now));
 }

@@ -18,7 +18,7 @@ pub(super) struct State {
 pub(super) struct Rfc;
 
 impl Algorithm for Rfc {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn on_ack<const FAST: bool>(
         end: &mut Endpoint,
         now: Time,
@@ -32,7 +32,7 @@ impl Algorithm for Rfc {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn on_sent(end: &mut Endpoint, now: Time) {
         end.start_retransmission(now);
     }
@@ -48,7 +48,7 @@ impl Algorithm for Rfc {
     }
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn advance<const FAST: bool>(end: &mut Endpoint, now: Time, segment: &Segment) {
     let in_flight = end.in_flight();
     let acked = end.sent.acknowledge(segment.ack);
@@ -70,7 +70,7 @@ fn advance<const FAST: bool>(end: &mut Endpoint, now: Time, segment: &Segment) {
 }
 
 /// The window grows only while it limits sending (RFC 2861, 3).
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn grow<const FAST: bool>(end: &mut Endpoint, now: Time, acked: &Acknowledged, in_flight: u32) {
     if in_flight >= end.window.cwnd && (FAST || !end.is_lowered_for_mark()) {
         let acked = Acked { now, segments: acked.segments };

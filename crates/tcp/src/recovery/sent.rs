@@ -164,19 +164,19 @@ impl SentSegments {
     }
 
     /// A new segment went out.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn push(&mut self, segment: SentSegment) {
         self.queue.push_back(segment);
     }
 
     /// Everything below `ack` arrived.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn acknowledge(&mut self, ack: u64) -> Acknowledged {
         self.acknowledge_each(ack, |_| ())
     }
 
     /// As [`Self::acknowledge`], and shows each segment that leaves the queue.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn acknowledge_each(
         &mut self,
         ack: u64,

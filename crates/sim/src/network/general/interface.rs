@@ -56,7 +56,7 @@ impl<L: Limits> Closed<L> {
 
     /// A packet's last bit leaves the other end of the link at `departs`. Returns when TCP gets it;
     /// none: the ring is full.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn receive(&mut self, departs: Time, packet: &Packet) -> Option<Time> {
         let at = self.nic.receive(departs, packet.frame_bytes);
         if at.is_none() {

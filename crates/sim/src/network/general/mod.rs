@@ -101,7 +101,7 @@ const FRAMES: u32 = 1 << CLASS_SHIFT;
 const PAUSES: u32 = 2 << CLASS_SHIFT;
 const INTERFACES: u32 = 3 << CLASS_SHIFT;
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn key(class: u32, time: Time, port: usize, salt: u64) -> u32 {
     class | tie_break_key(time, port, salt).0 >> (u32::BITS - CLASS_SHIFT)
 }
@@ -210,7 +210,7 @@ impl<L: Limits, O: Tracer> General<L, O> {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn note(&mut self, point: TracePoint, at: Time, packet: &Packet) {
         if O::TRACES {
             let segment = self.packets.segment(packet);
@@ -223,7 +223,7 @@ impl<L: Limits, O: Tracer> General<L, O> {
 
     /// A frame is on the way, with its last bit leaving at `departs`; a switch can judge it at `judged`
     /// and the delay later.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn carry(&mut self, wire: usize, judged: Time, departs: Time, packet: Packet) {
         let far = self.wires[wire].far;
         match far {
@@ -236,7 +236,7 @@ impl<L: Limits, O: Tracer> General<L, O> {
     }
 
     /// A frame's last bit leaves the other end of an interface's link at `departs`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn receive(&mut self, interface: usize, departs: Time, packet: Packet) {
         match &mut self.interfaces[interface].form {
             Form::Closed(closed) => {
@@ -274,7 +274,7 @@ impl<L: Limits, O: Tracer> General<L, O> {
     // ---- switches
 
     /// The first frame on the way at a wire is at its switch.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn judge<T: Traffic>(&mut self, hosts: &mut Hosts<'_, T>, wire: usize) {
         let Self { wires, switches, schedule, .. } = self;
         let Far::Switch { switch: index, port, .. } = wires[wire].far else { return };
@@ -295,7 +295,7 @@ impl<L: Limits, O: Tracer> General<L, O> {
         self.offer(hosts, index as usize, &arrival, packet);
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn offer<T: Traffic>(
         &mut self,
         hosts: &mut Hosts<'_, T>,
@@ -347,7 +347,7 @@ impl<L: Limits, O: Tracer> General<L, O> {
     }
 
     /// The last bit of a frame leaves a switch at `departs`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn leave(&mut self, index: usize, egress: u32, departs: Time, packet: Packet) {
         let switch = &self.switches[index];
         let (wire, place) =
@@ -434,7 +434,7 @@ impl<L: Limits, O: Tracer> General<L, O> {
 
     // ---- interfaces
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn plan_interface(&mut self, interface: usize, at: Time) {
         let key = key(INTERFACES, at, interface, self.salt);
         self.schedule.set_with_key(self.first_interface_source + interface, at, key);
@@ -447,7 +447,7 @@ impl<L: Limits, O: Tracer> General<L, O> {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn step_interface<T: Traffic>(&mut self, hosts: &mut Hosts<'_, T>, interface: usize) {
         if let Form::Closed(closed) = &mut self.interfaces[interface].form {
             let Some((_, packet)) = closed.delivered.pop_front() else { return };
@@ -483,7 +483,7 @@ impl<L: Limits, O: Tracer> General<L, O> {
     }
 
     /// A segment is with the TCP behind an interface.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn deliver<T: Traffic>(&mut self, hosts: &mut Hosts<'_, T>, interface: usize, packet: &Packet) {
         self.note(TracePoint::Delivered(interface), self.now, packet);
         let segment = self.packets.take(packet);
@@ -569,7 +569,7 @@ impl<L: Limits, O: Tracer> General<L, O> {
     // ---- sending
 
     /// TCP sends a segment. Returns when it will have left the host, as for [`Network::send`].
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn transmit(&mut self, now: Time, from: EndIndex, segment: Segment) -> Option<Time> {
         let interface = self.interface_of[from.0 as usize] as usize;
         if L::HAS_STATIONS && self.work[interface].is_some() {
@@ -579,7 +579,7 @@ impl<L: Limits, O: Tracer> General<L, O> {
         self.transmit_by(now, interface, from, segment)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn transmit_by(
         &mut self,
         now: Time,
@@ -646,7 +646,7 @@ impl Wire {
     }
 
     /// The first frame on the way is at its switch at `at`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn plan(&self, at: Time, switches: &[Switch], schedule: &mut Schedule) {
         let Far::Switch { switch, port, source, .. } = self.far else { return };
         let key = key(FRAMES, at, port as usize, switches[switch as usize].salt);
@@ -654,7 +654,7 @@ impl Wire {
     }
 
     /// A frame is on the way to a switch.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn put(&mut self, judged: Time, packet: Packet, switches: &[Switch], schedule: &mut Schedule) {
         let at = judged + self.link.delay();
         if self.on_the_way.is_empty() {
@@ -664,7 +664,7 @@ impl Wire {
     }
 
     /// The first frame on the way is at its switch.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn take(&mut self, switches: &[Switch], schedule: &mut Schedule) -> Packet {
         let (_, packet) = self
             .on_the_way
@@ -765,7 +765,7 @@ struct Interfaces<L> {
 impl<T: Traffic, L: Limits, O: Tracer> Network<T> for General<L, O> {
     type Line = ();
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn send(
         &mut self,
         _hosts: &mut Hosts<'_, T>,
@@ -777,7 +777,7 @@ impl<T: Traffic, L: Limits, O: Tracer> Network<T> for General<L, O> {
         self.transmit(now, from, segment)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn outlet<'a>(
         &'a mut self,
         _line: &'a mut (),
@@ -797,7 +797,7 @@ struct EndOutlet<'a, L, O> {
 }
 
 impl<L: Limits, O: Tracer> Outlet for EndOutlet<'_, L, O> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn send(&mut self, segment: Segment) -> Option<Time> {
         self.network.transmit(self.now, self.from, segment)
     }

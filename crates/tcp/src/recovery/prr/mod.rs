@@ -77,7 +77,7 @@ impl Algorithm for Prr {
         tick * config.min_rto.as_ps().div_ceil(tick.as_ps())
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn on_ack<const FAST: bool>(
         end: &mut Endpoint,
         now: Time,

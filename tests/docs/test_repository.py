@@ -51,7 +51,13 @@ def test_no_file_names_a_path_of_one_machine() -> None:
 
 
 @pytest.mark.parametrize(
-    "lock", ["requirements.lock", "requirements-data.lock", "requirements-dev.lock"]
+    "lock",
+    [
+        "requirements.lock",
+        "requirements-data.lock",
+        "requirements-dev.lock",
+        "requirements-portable.lock",
+    ],
 )
 def test_every_locked_package_has_a_hash_and_no_address(lock: str) -> None:
     text = (ROOT / lock).read_text()

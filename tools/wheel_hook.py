@@ -1,0 +1,24 @@
+"""Puts the portable engine into the wheel, so that installing it needs no Rust.
+
+Hatchling calls it; `make wheel` names the processor in NETSTUDY_WHEEL_ARCH.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+
+class EngineHook(BuildHookInterface):  # type: ignore[type-arg]
+    """The hook that pyproject.toml names."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Adds the engine and names the platform. Raises KeyError for a wheel without an engine."""
+        if version == "editable":  # a checkout has its engine beside its interpreter
+            return
+        arch = os.environ["NETSTUDY_WHEEL_ARCH"]
+        build_data["pure_python"] = False
+        build_data["tag"] = f"py3-none-manylinux2014_{arch}.manylinux_2_17_{arch}"
+        build_data["shared_scripts"][f"dist/netstudy-engine-{arch}"] = "netstudy-engine"

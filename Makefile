@@ -26,11 +26,12 @@ missing = missing=$$(tools/setup missing $(1)); [ -z "$$missing" ] || echo "nets
 set_up = @$(call missing,$(1)); [ -z "$$missing" ] || $(MAKE) -j2 $$missing
 say = @printf '  %s\n' "$(1)"
 
-.PHONY: engine run-packages dev-packages lint-rust lint-python rust-tests
-.PHONY: help build run test check check-slow accuracy calibration conformance bench bench-peers bench-iperf3 bench-ftp bench-http bench-brokerage profile docs lock clean lint
+.PHONY: engine run-packages dev-packages programs lint-rust lint-python
+.PHONY: help build run study test quick check check-slow release engine-static wheel accuracy calibration conformance
+.PHONY: bench bench-peers bench-iperf3 bench-ftp bench-http bench-brokerage docs lock clean lint
 
 help: ## print this list
-	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 14
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 15
 
 build: ## set everything up; leaves .venv/bin/netstudy and .venv/bin/netstudy-engine
 	$(call set_up,run)
@@ -41,7 +42,11 @@ engine:
 run-packages dev-packages: %-packages:
 	@tools/setup packages $*
 
-run: build ## set up and carry out the incast study in the simulator (ARGS="--quick" and the like)
+run: build ## set up and answer the question of studies/incast, by its short form in the simulator
+	@.venv/bin/netstudy run studies/incast --quick $(ARGS)
+	@echo "the whole study: make study"
+
+study: build ## the whole incast study in the simulator (ARGS="--only servers=1..6" and the like)
 	@.venv/bin/netstudy run studies/incast $(ARGS)
 
 lint: lint-rust lint-python # everything of `check` but the docs' examples, which `test` runs with the other tests
@@ -70,19 +75,38 @@ check: ## linters, types, layers, generated pages, the docs' examples
 	$(call say,pages: examples$(comma) links$(comma) generated parts)
 	@.venv/bin/python -m pytest -q --basetemp=.cache/pytest -m "not slow" tests/docs
 
-# The engine's last step is minutes of one processor: all that needs no engine is done meanwhile.
 test: ## set up, install what tests need, check, run every test
-	@$(call missing,dev)
-	@$(MAKE) -j2 engine rust-tests
-	@tools/tests python
+	@$(call missing,dev); $(MAKE) -j3 $$missing programs
+	@$(MAKE) lint
+	@tools/tests
 
-rust-tests: lint
+programs:
 	@tools/programs
-	@tools/tests rust
+
+quick: dev-packages ## linters and types of Python, all tests that need no engine; clippy if Rust changed
+	@[ -z "$$(git status --porcelain -- crates Cargo.toml Cargo.lock)" ] || $(MAKE) lint-rust
+	@$(MAKE) lint-python
+	@tools/tests --quick
+
+changed: ## the tests that changes since the last commit can break (SINCE=REVISION: since another one)
+	$(call set_up,dev)
+	@tools/tests --changed $(SINCE)
 
 check-slow: ## the tests that take minutes: set-up in a fresh clone, the incast study in full, namespaces as the other user
 	$(call set_up,dev)
 	@.venv/bin/python -m pytest -q --basetemp=.cache/pytest -m slow
+
+release: build ## the engine at its fastest, for this machine: dist/netstudy-engine (minutes)
+	@tools/release
+
+engine-static: build ## engines for any Linux on x86_64 and aarch64: dist/netstudy-engine-ARCH (minutes)
+	@tools/setup portable
+	@tools/release portable
+
+wheel: engine-static ## wheels that install without Rust: dist/netstudy-*.whl
+	@for arch in x86_64 aarch64; do \
+		NETSTUDY_WHEEL_ARCH=$$arch .venv/bin/python -m hatchling build --target wheel --directory dist; \
+	done
 
 accuracy: build ## the incast study in full: its README, docs/concepts/accuracy.md with the ablation
 	@.venv/bin/netstudy run studies/incast $(ARGS)
@@ -98,27 +122,26 @@ conformance: build ## the simulator beside this kernel's TCP in namespaces: docs
 	@.venv/bin/python -m tools.conformance --run
 	@.venv/bin/python -m tools.host_effects
 
-bench: build ## how fast the engine simulates and reads counters, beside earlier commits
+bench%: export NETSTUDY_ENGINE := $(CURDIR)/dist/netstudy-engine
+
+bench: release ## how fast the engine simulates and reads counters, beside earlier commits
 	@.venv/bin/python -m tools.bench
 
-bench-peers: build ## speed and agreement beside ns-2 and ns-3, from Debian's packages
+bench-peers: release ## speed and agreement beside ns-2 and ns-3, from Debian's packages
 	@tools/peers
 	@.venv/bin/python -m tools.bench.peers
 
-bench-iperf3: build ## speed and processor time of real traffic beside iperf3
+bench-iperf3: release ## speed and processor time of real traffic beside iperf3
 	@.venv/bin/python -m tools.bench.iperf3 $(ARGS)
 
-bench-ftp: build ## speed and processor time of files by FTP beside vsftpd and curl
+bench-ftp: release ## speed and processor time of files by FTP beside vsftpd and curl
 	@.venv/bin/python -m tools.bench.ftp $(ARGS)
 
-bench-http: build ## requests in a CPU second of the generator of transactions beside wrk
+bench-http: release ## requests in a CPU second of the generator of transactions beside wrk
 	@.venv/bin/python -m tools.bench.http $(ARGS)
 
-bench-brokerage: build ## requests and processor time of the brokerage beside nginx, asked by wrk
+bench-brokerage: release ## requests and processor time of the brokerage beside nginx, asked by wrk
 	@.venv/bin/python -m tools.bench.brokerage $(ARGS)
-
-profile: build ## record what the engine is optimised by, after a change to its packet path
-	@tools/profile
 
 docs: ## write the generated pages of docs/reference and the schemas again
 	$(call set_up,dev)
@@ -129,4 +152,4 @@ lock: ## resolve the dependencies anew into Cargo.lock and the requirements file
 	@tools/lock
 
 clean: ## remove what was built and downloaded; results/ stays
-	rm -rf .venv .cache target .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .cache target dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

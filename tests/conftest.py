@@ -15,6 +15,15 @@ from netstudy import wire
 from netstudy.report import rendering
 
 RUNS = 6
+_NEED_THE_ENGINE = frozenset({"engine", "real_engine", "user"})
+"""Fixtures whose tests have the mark `engine`."""
+
+
+@pytest.hookimpl(tryfirst=True)  # before tests are left out by their marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if isinstance(item, pytest.Function) and _NEED_THE_ENGINE & set(item.fixturenames):
+            item.add_marker("engine")
 
 
 @contextmanager

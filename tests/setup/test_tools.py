@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import subprocess
 
 import pytest
 
@@ -70,80 +70,118 @@ def test_lints_of_a_later_rust_stop_nobody(computer: Machine, release: str, insi
     assert lints.endswith("-D warnings") is insists
 
 
-class TestTotals:
+class TestTests:
     """`tools/tests`: every test of both languages, those that were skipped, and their sum."""
 
     RUST = "echo 'test result: ok. 30 passed; {failed} failed; 0 ignored; finished in 0.01s'"
     PYTHON = "echo '==== {outcome}1 skipped, 7 deselected in 3.21s (0:00:03) ===='"
+    ALL_WELL = PYTHON.format(outcome="12 passed, ")
 
-    def totals(self, computer: Machine, rust: str, python: str) -> tuple[str, int]:
-        """The last line, and the exit code."""
-        *_, last = self.printed(computer, rust, python)
-        return last, self.status
-
-    def printed(
-        self, computer: Machine, rust: str, python: str, folders: tuple[str, ...] = ("study",)
-    ) -> list[str]:
-        """Every line."""
-        for folder in folders:
-            (computer.checkout / "tests" / folder).mkdir(parents=True)
-        computer.install("cargo", rust)
-        (computer.checkout / ".venv/bin").mkdir(parents=True)
-        self.write(computer.checkout / ".venv/bin/python", python)
-        first = computer.call("tools/tests", "rust")
-        assert first.returncode == 0, "what failed is told behind Python's tests"
-        done = computer.call("tools/tests", "python")
-        self.status = done.returncode
-        return [*first.stdout.splitlines(), *done.stdout.splitlines()]
+    def called(
+        self, computer: Machine, *arguments: str, rust: str = "", python: str = ALL_WELL
+    ) -> subprocess.CompletedProcess[str]:
+        """Call it on a machine whose cargo and Python are these scripts."""
+        computer.install("cargo", rust or self.RUST.format(failed=0))
+        computer.install("python", python)
+        place = computer.checkout / ".venv/bin/python"
+        place.parent.mkdir(parents=True)
+        (computer.programs / "python").rename(place)
+        return computer.call("tools/tests", *arguments)
 
     @staticmethod
-    def write(path: Path, script: str) -> None:
-        """Put a program there."""
-        path.write_text(f"#!/bin/sh\n{script}\n")
-        path.chmod(0o755)
+    def total(done: subprocess.CompletedProcess[str]) -> tuple[str, int]:
+        """The last line, and the exit code."""
+        return done.stdout.splitlines()[-1], done.returncode
+
+    @staticmethod
+    def marks(computer: Machine) -> list[str]:
+        """Which tests each call of pytest chooses."""
+        calls = [call for call in computer.calls() if "pytest" in call]
+        return [call.partition(" -m ")[2].partition(" -m ")[2].strip() for call in calls]
 
     def test_both_languages_are_added_up(self, computer: Machine) -> None:
-        rust, python = self.RUST.format(failed=0), self.PYTHON.format(outcome="12 passed, ")
+        rust = self.RUST.format(failed=0)
 
-        assert self.totals(computer, f"{rust}\n{rust}", python) == ("72 passed, 0 failed", 0)
+        done = self.called(computer, rust=f"{rust}\n{rust}")
+
+        assert self.total(done) == ("84 passed, 0 failed", 0)
 
     def test_a_failure_in_rust_does_not_hide_those_in_python(self, computer: Machine) -> None:
         rust = self.RUST.format(failed=1) + "; exit 101"
         python = self.PYTHON.format(outcome="2 failed, 12 passed, 1 error, ") + "; exit 1"
 
-        assert self.totals(computer, rust, python) == ("42 passed, 4 failed", 1)
+        done = self.called(computer, rust=rust, python=python)
+
+        assert self.total(done) == ("54 passed, 7 failed", 1)
 
     def test_tests_that_do_not_compile_fail(self, computer: Machine) -> None:
         rust, python = "echo 'error: no such crate'; exit 101", self.PYTHON.format(outcome="")
 
-        assert self.totals(computer, rust, python) == ("0 passed, 1 failed", 1)
+        done = self.called(computer, rust=rust, python=python)
+
+        assert self.total(done) == ("0 passed, 1 failed", 1)
 
     def test_tests_that_were_skipped_are_named_and_have_not_passed(self, computer: Machine) -> None:
         rust = (
-            "echo; echo 'skipped: tests/namespace.rs::a_namespace - not permitted' >&2; "
+            "echo; echo 'skipped: tests/it/namespace.rs::a_namespace - not permitted' >&2; "
             + self.RUST.format(failed=0)
         )
         python = (
-            "echo 'SKIPPED tests/test_page.py::test_a_page - no browser'; "
-            + self.PYTHON.format(outcome="12 passed, ")
+            """case "$*" in *"and quiet"*) exit 5 ;; esac
+            echo 'SKIPPED tests/test_page.py::test_a_page - no browser'; """
+            + self.ALL_WELL
         )
 
-        assert self.printed(computer, rust, python)[-4:] == [
+        done = self.called(computer, rust=rust, python=python)
+
+        assert done.stdout.splitlines()[-4:] == [
             "  skipped here, 2 tests:",
-            "    tests/namespace.rs::a_namespace - not permitted",
+            "    tests/it/namespace.rs::a_namespace - not permitted",
             "    tests/test_page.py::test_a_page - no browser",
             "41 passed, 0 failed",
         ]
 
+    def test_that_no_test_has_a_mark_is_no_failure(self, computer: Machine) -> None:
+        python = f"""case "$*" in *"and quiet"*) exit 5 ;; esac; {self.ALL_WELL}"""
+
+        assert self.total(self.called(computer, python=python)) == ("42 passed, 0 failed", 0)
+
     def test_tests_that_keep_to_times_come_alone_after_all_others(self, computer: Machine) -> None:
-        outcome = self.PYTHON.format(outcome="1 passed, ")
-        python = f'echo "$*" >>"$(dirname "$0")/calls"; {outcome}'
-        folders = ("cli", "study", "testbed", "wire")
+        self.called(computer)
 
-        *_, last = self.printed(computer, self.RUST.format(failed=0), python, folders)
+        together, alone = self.marks(computer)
+        assert together.startswith("(not slow) and not quiet --numprocesses=")
+        assert alone == "(not slow) and quiet tests"
 
-        calls = (computer.checkout / ".venv/bin/calls").read_text().splitlines()
-        *at_once, alone = [call.split(" not slow ")[1] for call in calls]
-        assert alone == "tests/testbed/"
-        assert sorted(at_once) == ["tests/cli/", "tests/study/ tests/wire/"]
-        assert last == "33 passed, 0 failed"
+    def test_the_quick_ones_need_no_engine_and_find_none(self, computer: Machine) -> None:
+        python = f'echo "$NETSTUDY_ENGINE"; {self.ALL_WELL}'
+
+        done = self.called(computer, "--quick", python=python)
+
+        assert "/dev/null" in done.stdout
+        calls = computer.calls()
+        assert not [call for call in calls if call.startswith("cargo")]
+        assert all("(not slow and not engine) and" in call for call in calls if "pytest" in call)
+
+    def test_the_changed_ones_are_chosen_by_the_layers(self, computer: Machine) -> None:
+        chosen = r"""echo "crates='-p netstudy-tcp' paths='tests/a tests/b' marks='not slow'" """
+        python = f"""case "$*" in *tools.changed*) {chosen} ;; *) {self.ALL_WELL} ;; esac"""
+
+        self.called(computer, "--changed", "HEAD~2", python=python)
+
+        calls = computer.calls()
+        assert "python -m tools.changed HEAD~2" in calls
+        assert [call for call in calls if call.startswith("cargo test --quiet -p netstudy-tcp ")]
+        assert all(call.endswith("tests/a tests/b") for call in calls if "pytest" in call)
+
+    def test_an_unknown_commit_ends_it(self, computer: Machine) -> None:
+        done = self.called(computer, "--changed", "nowhere", python="exit 128")
+
+        assert done.returncode == 2
+        assert "passed" not in done.stdout
+
+    def test_an_unknown_option_is_answered_with_the_usage(self, computer: Machine) -> None:
+        done = self.called(computer, "--fast")
+
+        assert done.returncode == 2
+        assert "usage: tools/tests" in done.stderr

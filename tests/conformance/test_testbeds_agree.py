@@ -18,6 +18,8 @@ from netstudy.store import Folder, Results
 from netstudy.testbed.netns.testbed import Netns
 from tests.skips import or_skip
 
+pytestmark = pytest.mark.quiet
+
 STUDIES = Path(__file__).parents[2] / "studies/conformance"
 TRIES = 3
 """Runs of a scenario before the machine is said to be too busy."""

@@ -14,7 +14,7 @@ WITH_NAMESPACES = sorted(
     path.parent for path in STUDIES.rglob("study.yaml") if "\n  netns:" in path.read_text()
 )
 
-pytestmark = in_namespaces
+pytestmark = [in_namespaces, pytest.mark.quiet]
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,8 @@ from netstudy.cli import invoke
 from netstudy.store import Results
 from tests.skips import in_namespaces
 
+pytestmark = pytest.mark.quiet
+
 STUDY = Path(__file__).parents[2] / "studies/examples/web-application"
 SLOW, FAST = "10 Mbit/s", "100 Mbit/s"
 LINK = "link from app to client"

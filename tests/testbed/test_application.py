@@ -7,6 +7,8 @@ import pytest
 from tests.skips import needs_programs, with_database
 from tests.testbed.conftest import User
 
+pytestmark = pytest.mark.quiet
+
 CASES = "tests.testbed.inside_application"
 
 

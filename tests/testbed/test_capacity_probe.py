@@ -17,6 +17,8 @@ from tests.testbed.carried_out import times
 from tests.testbed.conftest import User
 from tests.testbed.probe_capacity import run
 
+pytestmark = pytest.mark.quiet
+
 _MEGABIT = 1_000_000
 _CEILINGS = TypeAdapter(list[Ceiling])
 

@@ -29,6 +29,8 @@ from netstudy.testbed.real import wire
 from netstudy.wire import UntilCount, to_json
 from tests.skips import needs_programs, needs_root, or_skip
 
+pytestmark = pytest.mark.engine
+
 HERE = IPv4Address("127.0.0.1")
 SIZE = 1_000_000
 LOGIN = wire.FtpLogin(user="anonymous", password="anyone")

@@ -11,7 +11,7 @@ from tests.testbed.carried_out import a_run, broken, counts, record_of, roles, t
 from tests.testbed.conftest import User
 from tests.testbed.networks import direct, star
 
-pytestmark = pytest.mark.one_user
+pytestmark = [pytest.mark.one_user, pytest.mark.quiet]
 
 MEGABIT = 1_000_000
 SIZE = 1_000_000

@@ -22,6 +22,8 @@ from tests.report.results import NOW
 from tests.testbed.conftest import User
 from tests.testbed.front import begun, captured, finished, resume, start, study_text
 
+pytestmark = pytest.mark.quiet
+
 _ITERATIONS, _WARMUP, _BLOCK_BYTES = 3, 1, 32_000
 _NOBODY = 65_534
 _OLD_TCP = {"tcp: {profile: linux-6}": "tcp: {profile: linux-2.6.18}"}

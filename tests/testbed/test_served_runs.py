@@ -35,6 +35,8 @@ from tests.testbed.served import (
     transactions,
 )
 
+pytestmark = [pytest.mark.quiet, pytest.mark.engine]
+
 USERS = wire.ClosedLoad(users=4)
 with_nginx = needs_programs("nginx")
 

@@ -37,6 +37,8 @@ from netstudy.testbed.real.snmp_wire import (
 from netstudy.wire import SecretSource, to_json
 from tests.skips import needs_programs, or_skip
 
+pytestmark = pytest.mark.engine
+
 EXAMPLES = Path(__file__).parents[2] / "schema/examples"
 RECORD: TypeAdapter[SnmpRecord] = TypeAdapter(SnmpRecord)
 COMMUNITY = "hush-2c"

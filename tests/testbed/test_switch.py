@@ -10,7 +10,7 @@ import pytest
 from tests.skips import needs_programs
 from tests.testbed.conftest import User
 
-pytestmark = pytest.mark.one_user
+pytestmark = [pytest.mark.one_user, pytest.mark.quiet]
 
 _FRAME = 1518
 _CASES = "tests.testbed.inside_switch"

@@ -23,6 +23,8 @@ from tests.testbed.front import study_text
 from tests.testbed.networks import MODERN, direct
 from tests.testbed.told import evidence
 
+pytestmark = pytest.mark.quiet
+
 with_sysstat = pytest.mark.skipif(
     sysstat.recorder_program() is None,
     reason="needs sysstat; install: apt-get install sysstat",

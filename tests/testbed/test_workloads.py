@@ -26,7 +26,7 @@ from tests.testbed.carried_out import (
 from tests.testbed.conftest import User
 from tests.testbed.networks import direct, dumbbell, placements, star, two_interfaces, zones
 
-pytestmark = pytest.mark.one_user
+pytestmark = [pytest.mark.one_user, pytest.mark.quiet]
 
 MEGABIT = 1_000_000
 SIZE = 1_000_000

@@ -101,14 +101,15 @@ def command(
         return
     for path in written:
         print(path)
-    say(f"next: {_next(like, shlex.quote(str(folder)))}")
+    has_short_form = template is not None and b"\nquick:" in (folder / "study.yaml").read_bytes()
+    say(f"next: {_next(like, has_short_form, shlex.quote(str(folder)))}")
 
 
-def _next(like: Like | None, folder: str) -> str:
+def _next(like: Like | None, has_short_form: bool, folder: str) -> str:
     """The commands that go on from here."""
     if like is Like.REAL:
         return f"netstudy doctor, then: netstudy run {folder} --testbed netns"
-    quick = " --quick" if like is None else ""
+    quick = " --quick" if has_short_form else ""
     return f"netstudy plan {folder}, then: netstudy run {folder}{quick}"
 
 

@@ -27,6 +27,8 @@ from netstudy.store import Folder
 from netstudy.study import Study, load
 from netstudy.testbed.sim import Sim
 
+pytestmark = pytest.mark.engine
+
 STUDY = """\
 study: shop
 question: What does an order cost?

@@ -14,6 +14,8 @@ from netstudy.testbed.sim import Sim
 from netstudy.units import format_rate
 from netstudy.wire import Record, RunRecord
 
+pytestmark = pytest.mark.engine
+
 LIBRARY = HardwareLibrary.default()
 GENERIC_HOSTS = {1: "host-1g", 10: "host-10g", 25: "host-25g", 100: "host-100g"}
 """Gbit/s -> the generic host of that rate."""

@@ -11,6 +11,8 @@ from netstudy.wire import Plan, RunRecord
 from tools import ablation, trial
 from tools.ablation import MECHANISMS, SHOWN, SWITCHES, Accuracy, Mechanism, Row, without
 
+pytestmark = pytest.mark.engine
+
 ON_DISORDER = "network.groups.tcp.quick_ack_disorder"
 
 

@@ -118,6 +118,7 @@ def test_the_row_that_is_farthest_stands_for_its_metric() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.engine
 def test_writing_replaces_one_profiles_part_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

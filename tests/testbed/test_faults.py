@@ -35,6 +35,8 @@ from tests.testbed.front import (
     supervisor,
 )
 
+pytestmark = pytest.mark.quiet
+
 _CLIENT, _SERVER = "10.77.0.1", "10.77.0.3"
 _PROCESSES = 4
 """Of a run with two servers: the switch, the client, the servers."""

@@ -1,4 +1,4 @@
-"""Puts the portable engine into the wheel, so that installing it needs no Rust.
+"""Puts the portable engine and the studies into the wheel: installing it needs no Rust.
 
 Hatchling calls it; `make wheel` names the processor in NETSTUDY_WHEEL_ARCH.
 """
@@ -6,19 +6,26 @@ Hatchling calls it; `make wheel` names the processor in NETSTUDY_WHEEL_ARCH.
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+_OF_A_STUDY = (".yaml", ".csv")
+"""Suffixes of what a study is run from: the study itself, profiles of its own, published values."""
 
 
 class EngineHook(BuildHookInterface):  # type: ignore[type-arg]
     """The hook that pyproject.toml names."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Adds the engine and names the platform. Raises KeyError for a wheel without an engine."""
+        """Adds both and names the platform. Raises KeyError for a wheel without an engine."""
         if version == "editable":  # a checkout has its engine beside its interpreter
             return
         arch = os.environ["NETSTUDY_WHEEL_ARCH"]
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-manylinux2014_{arch}.manylinux_2_17_{arch}"
         build_data["shared_scripts"][f"dist/netstudy-engine-{arch}"] = "netstudy-engine"
+        for path in Path("studies").rglob("*"):
+            if path.suffix in _OF_A_STUDY:
+                build_data["force_include"][str(path)] = f"netstudy/_{path}"

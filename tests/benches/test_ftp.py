@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 
+import pytest
 from rich.console import Console
 
 from netstudy.testbed.netns.testbed import Netns
@@ -54,6 +55,7 @@ def test_the_table_has_a_line_for_each_case() -> None:
     assert shown[1][0] == "two"
 
 
+@pytest.mark.engine
 @needs_root("vsftpd changes its user")
 @needs_programs("vsftpd", "curl")
 def test_small_files_are_fetched_in_a_sandbox() -> None:

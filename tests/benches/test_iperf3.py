@@ -119,6 +119,7 @@ def test_a_process_stays_where_it_is_put_and_the_starter_does_not() -> None:
     assert os.sched_getaffinity(0) == before
 
 
+@pytest.mark.engine
 @needs_programs("iperf3")
 def test_small_transfers_are_measured_in_a_sandbox() -> None:
     with or_skip():

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from netstudy import wire
 from netstudy.plan import useful_packets
 from tools.bench import scenarios, training
+
+pytestmark = pytest.mark.engine
 
 
 def test_both_modes_and_every_buffer_architecture_are_trained() -> None:

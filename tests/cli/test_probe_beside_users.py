@@ -10,6 +10,8 @@ import pytest
 
 from netstudy.cli import invoke
 
+pytestmark = pytest.mark.engine
+
 STUDY = """\
 study: shop
 question: What do others wait for while users shop?

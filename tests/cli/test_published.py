@@ -128,6 +128,7 @@ def test_plan_and_records_are_made_of_the_data_alone(
     assert netstudy("run", "--resume", here / "results" / "incast" / "latest").code == 0
 
 
+@pytest.mark.engine
 def test_the_published_data_stand_beside_runs_of_the_simulator(
     published: Folder, netstudy: Netstudy, here: Path
 ) -> None:

@@ -16,6 +16,8 @@ import pytest
 
 from tests.docs.pages import ROOT, Command, Fence, commands, fences, pages
 
+pytestmark = pytest.mark.engine
+
 EXECUTED = {"netstudy", "cat", "ls", "head", "cmp"}
 TO_READ = {"git", "cd", ".", "export"}
 """Shown to the reader, for the reader's own shell."""

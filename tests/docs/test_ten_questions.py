@@ -13,6 +13,8 @@ import pytest
 from tests.docs.pages import ROOT, Fence, fences
 from tests.docs.test_examples import run, session
 
+pytestmark = pytest.mark.engine
+
 duckdb = pytest.importorskip("duckdb")
 pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")

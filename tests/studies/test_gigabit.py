@@ -19,6 +19,8 @@ from netstudy.store import Results
 from netstudy.study import load
 from netstudy.study.published import published_values
 
+pytestmark = pytest.mark.engine
+
 STUDY = Path(__file__).parents[2] / "studies" / "gigabit"
 
 

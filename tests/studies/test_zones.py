@@ -17,6 +17,8 @@ from netstudy.report.document import Document, document
 from netstudy.report.prose.concluded import concluded_points
 from netstudy.store import Folder, Results
 
+pytestmark = pytest.mark.engine
+
 STUDY = Path(__file__).parents[2] / "studies" / "zones"
 WITHIN_PCT = 25.0
 """How near the simulated time must be at the size that the published row is of."""

@@ -35,7 +35,7 @@ from tests.testbed.front import (
     supervisor,
 )
 
-pytestmark = pytest.mark.quiet
+pytestmark = [pytest.mark.quiet, pytest.mark.engine]
 
 _CLIENT, _SERVER = "10.77.0.1", "10.77.0.3"
 _PROCESSES = 4

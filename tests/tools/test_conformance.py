@@ -32,6 +32,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> FolderComparison:
     return comparison(one, other, Bands(agreed))
 
 
+@pytest.mark.engine
 def test_the_largest_difference_of_a_seed_is_that_of_any_cell(found: FolderComparison) -> None:
     rows = {str(row[0]): [str(value) for value in row[1:]] for row in seeds_table(found).rows}
 

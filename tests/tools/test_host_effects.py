@@ -8,6 +8,8 @@ from netstudy.wire import IterationSamples, RecordNode, RunRecord, Samples
 from tests.report.synthetic import edges
 from tools.host_effects import COLLAPSE, SHARED, Losses, losses, simulated, table
 
+pytestmark = pytest.mark.engine
+
 SMALL = {"jitter of 2 µs", "jitter of 5 µs"}
 """Too little to take all flows out of step."""
 

@@ -1,7 +1,6 @@
-//! The tests of this crate from outside, in one program: a module a file. Only `protocol.rs`, which says
-//! why, is another program.
+//! The tests of this crate from outside that keep to times, in one program. The others, `loaded`, take all
+//! processors for a while: agents would be late beside them.
 
 mod agent;
 mod process;
 mod switch;
-mod transactions;

@@ -1,7 +1,4 @@
 //! The engine as its front sees it: a plan in, records out.
-//!
-//! A program of its own: its runs take all processors for a while, and the agents in `it`, which keep to
-//! times, would be late beside them.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Output, Stdio};

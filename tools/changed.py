@@ -31,7 +31,7 @@ _SETUP = ("tests/setup", "tests/docs")
 
 @dataclass(frozen=True)
 class Choice:
-    """What is to be tested."""
+    """The tests to run."""
 
     crates: tuple[str, ...]
     """Names of packages; `--workspace` for all of them."""

@@ -116,7 +116,7 @@ def test_an_engine_that_writes_other_records_is_not_kept(computer: Machine) -> N
     python(computer, comparison="exit 1")
 
     assert computer.call("tools/release").returncode == 1
-    assert not (computer.checkout / "dist/netstudy-engine").exists()
+    assert list((computer.checkout / "dist").iterdir()) == []
 
 
 def test_a_current_engine_is_not_built_again(computer: Machine) -> None:

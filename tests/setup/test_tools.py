@@ -174,6 +174,11 @@ class TestTests:
         assert [call for call in calls if call.startswith("cargo test --quiet -p netstudy-tcp ")]
         assert all(call.endswith("tests/a tests/b") for call in calls if "pytest" in call)
 
+    def test_where_nothing_changed_nothing_fails(self, computer: Machine) -> None:
+        done = self.called(computer, "--changed", python="""echo "crates= paths= marks=" """)
+
+        assert self.total(done) == ("0 passed, 0 failed", 0)
+
     def test_an_unknown_commit_ends_it(self, computer: Machine) -> None:
         done = self.called(computer, "--changed", "nowhere", python="exit 128")
 

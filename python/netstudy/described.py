@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-import textwrap
+import sys
 from collections.abc import Mapping
 from functools import cache
 from itertools import pairwise
@@ -49,14 +49,9 @@ def descriptions(model: type[BaseModel]) -> Mapping[str, str]:
 
 def _docstrings(cls: type) -> Mapping[str, str]:
     """The docstrings of the fields that a class declares itself; none if it stands in no file."""
-    try:
-        source = textwrap.dedent(inspect.getsource(cls))
-    except (OSError, TypeError):
-        return {}
-    [declared] = ast.parse(source).body
-    assert isinstance(declared, ast.ClassDef)
+    declared = _classes(cls.__module__).get(cls.__qualname__)
     found = {}
-    for field, below in pairwise(declared.body):
+    for field, below in pairwise(declared.body if declared else ()):
         match field, below:
             case (
                 ast.AnnAssign(target=ast.Name(id=name)),
@@ -64,3 +59,14 @@ def _docstrings(cls: type) -> Mapping[str, str]:
             ):
                 found[name] = inspect.cleandoc(text)
     return found
+
+
+@cache
+def _classes(module: str) -> Mapping[str, ast.ClassDef]:
+    """The classes at the top of a module by name; none if it has no source. `inspect.getsource` of
+    each class would parse the whole file each time."""
+    try:
+        source = inspect.getsource(sys.modules[module])
+    except (OSError, TypeError, KeyError):
+        return {}
+    return {one.name: one for one in ast.parse(source).body if isinstance(one, ast.ClassDef)}

@@ -101,6 +101,7 @@ def test_capabilities_are_read_from_the_effective_set() -> None:
     assert effective_capabilities(text) == 1 << 21 | 1 << 12
 
 
+@pytest.mark.engine
 def test_where_no_namespaces_can_be_made_a_run_points_to_the_doctor(tmp_path: Path) -> None:
     """In a user namespace that allows no network namespaces below itself, so that nothing of the
     machine's changes."""

@@ -16,7 +16,6 @@ from pathlib import Path
 import pytest
 
 from netstudy import wire
-from netstudy.testbed.engine import find_engine
 from netstudy.testbed.netns.namespaces import program as system_program
 from tests.skips import needs_programs, with_database
 from tests.testbed.carried_out import TIME_LIMIT_S, record_of
@@ -197,7 +196,7 @@ def outcome(process: subprocess.Popen[str]) -> wire.RunRecord:
 
 
 DATABASE = re.compile(r"(\S*/)?postgres -D")
-SERVER = re.compile(rf"\S*{re.escape(find_engine().name)} brokerage")
+SERVER = re.compile(r"\S*netstudy-engine brokerage")
 MASTER = re.compile("nginx: master process")
 
 

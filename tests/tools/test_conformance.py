@@ -46,6 +46,7 @@ def test_the_largest_difference_of_a_seed_is_that_of_any_cell(found: FolderCompa
         assert rows[figure] == [f"{farthest:.3g}", f"{share:.3g}", str(cells[0].band)]
 
 
+@pytest.mark.engine
 def test_a_metric_without_a_band_says_none(found: FolderComparison) -> None:
     bands = {str(row[0]): row[3] for row in seeds_table(found).rows}
 

@@ -31,7 +31,9 @@ def to_resume(asked: Asked, results: Path) -> Folder:
     if named is not None:
         _refuse(named, _differences(named, asked))
         return named
-    return _newest(asked, results)
+    newest = _newest(asked, results)
+    newest.refuse_links()
+    return newest
 
 
 def _newest(asked: Asked, results: Path) -> Folder:

@@ -93,14 +93,18 @@ def _named(tree: Results, run: str) -> Path:
     """The named folder, though it may have lost its plan: a path, or <study>/<time> inside the
     results."""
     from netstudy.store import Folder
+    from netstudy.store.create import LATEST
 
-    at_path = Folder.at(Path(run), without_plan=True)
-    folder = at_path or Folder.at(tree.root / run, without_plan=True)
-    if folder is None:
-        raise StudyError(f"{run} is not a results folder; `netstudy ls` lists them")
-    if folder.is_running():
-        raise StudyError(f"another netstudy is writing to {folder.path}; it was left alone")
-    return folder.path
+    for path in (Path(run), tree.root / run):
+        folder = Folder.at(path, without_plan=True)
+        if folder is None:
+            continue
+        if path.is_symlink() and path.name != LATEST:
+            return path  # the link is removed, and the folder elsewhere stays
+        if folder.is_running():
+            raise StudyError(f"another netstudy is writing to {folder.path}; it was left alone")
+        return folder.path
+    raise StudyError(f"{run} is not a results folder; `netstudy ls` lists them")
 
 
 def _tell(doomed: list[Path], processes: list[Leftover], dry_run: bool) -> None:

@@ -40,6 +40,7 @@ def _progress(folder: Folder) -> dict[str, Any]:
         runs = len(folder.plan().runs)
         done, now = runs - len(folder.missing()), state(folder)
         is_changed = now == "done" and folder.changed_since_sealed(by_date=True)
+        folder.refuse_links()
         return {"runs": runs, "done": done, "state": "changed" if is_changed else now}
     except StudyError:
         return {"runs": None, "done": None, "state": "unreadable"}

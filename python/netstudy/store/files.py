@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from netstudy.errors import StudyError
+from netstudy.store.links import opened
 
 TEMPORARY_SUFFIX = ".tmp"
 """Suffix of a file that is being written; leftovers of that name are useless."""
@@ -44,27 +45,32 @@ def _describe(error: OSError, path: Path) -> str:
     return f"cannot write {where}: {cause}"
 
 
-def write_atomic(path: Path, data: bytes | Iterable[bytes]) -> None:
+def write_atomic(path: Path, data: bytes | Iterable[bytes], *, within: Path | None = None) -> None:
     """Write `data` under `path` in one step, durably: the old content or the new, never a part.
 
-    Large data may come in parts. Raises OSError that names `path`, after removing the temporary
-    file.
+    Large data may come in parts. `within` is the results folder that the file is in, if it is in
+    one. Raises OSError that names `path`, after removing the temporary file, and StudyError where a
+    folder between the results folder and the file is a link.
     """
-    aside = path.with_name(f".{path.name}.{secrets.token_hex(4)}{TEMPORARY_SUFFIX}")
+    aside = f".{path.name}.{secrets.token_hex(4)}{TEMPORARY_SUFFIX}"
     try:
-        _write_through(aside, data)
-        aside.replace(path)
-    except BaseException as error:
-        with suppress(OSError):
-            aside.unlink()
-        if isinstance(error, OSError):
-            error.filename = str(path)
+        with opened(path.parent, within) as folder:
+            try:
+                _write_through(aside, folder, data)
+                os.replace(aside, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+            except BaseException:
+                with suppress(OSError):
+                    os.unlink(aside, dir_fd=folder)  # by the folder's handle
+                raise
+            os.fsync(folder)
+    except OSError as error:
+        error.filename = str(path)
         raise
-    sync_folder(path.parent)
 
 
-def _write_through(path: Path, data: bytes | Iterable[bytes]) -> None:
-    with path.open("wb") as file:
+def _write_through(name: str, folder: int, data: bytes | Iterable[bytes]) -> None:
+    descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666, dir_fd=folder)
+    with open(descriptor, "wb") as file:  # noqa: PTH123  # a handle, not a path
         file.writelines([data] if isinstance(data, bytes) else data)
         file.flush()
         os.fsync(file.fileno())

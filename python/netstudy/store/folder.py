@@ -18,6 +18,7 @@ from netstudy.errors import ChangedFolderError, StudyError
 from netstudy.store.environment import host, iso
 from netstudy.store.files import TEMPORARY_SUFFIX, sha256, storage, write_atomic
 from netstudy.store.invocation import Invocation
+from netstudy.store.links import refuse_links
 from netstudy.store.lock import LOCK_NAME, is_locked, locked
 from netstudy.store.version1 import is_version1, lifted_engine, lifted_plan, lifted_record
 from netstudy.wire import EndRecord, EngineRecord, Plan, Run, RunRecord, Series, to_json
@@ -75,7 +76,8 @@ class Folder:
         """The results folder at a path, or None. For a link, it is the link's current target.
 
         Raises StudyError for a results folder that has lost its plan, since another folder must not
-        take its place; with `without_plan` it is found too.
+        take its place; with `without_plan` it is found too. Raises StudyError for a folder with
+        links in it, as `refuse_links` does, but not with `without_plan`: it may be removed.
         """
         if not (path / PLAN).is_file():
             own_file = _own_file(path)
@@ -87,7 +89,14 @@ class Folder:
                     "and nothing can be read without it. Put the file back, name another folder, "
                     f"or remove this one with: netstudy clean {path}"
                 )
-        return cls(path.parent / path.readlink() if path.is_symlink() else path)
+        found = cls(path.parent / path.readlink() if path.is_symlink() else path)
+        if not without_plan:
+            found.refuse_links()
+        return found
+
+    def refuse_links(self) -> None:
+        """Raise StudyError if a name of netstudy's in the folder is a link, a pipe or a device."""
+        refuse_links(self.path, OWN_NAMES)
 
     def study(self) -> Study:
         """The study as it was carried out: its text at that time, with this run's overrides."""
@@ -124,7 +133,7 @@ class Folder:
         are."""
         number = self.rounds() + 1
         (self.path / ROUNDS).mkdir(exist_ok=True)
-        write_atomic(self.path / ROUNDS / f"{number}.json", to_json(plan).encode() + b"\n")
+        self._write(f"{ROUNDS}/{number}.json", to_json(plan).encode() + b"\n")
         return number
 
     def invocation(self) -> Invocation:
@@ -261,7 +270,9 @@ class Folder:
     @contextmanager
     def writing(self) -> Iterator[None]:
         """Hold the folder for one writer; remove partial files of an interrupted writer, and make
-        the folder of records again if it is gone."""
+        the folder of records again if it is gone. Raises StudyError if a name in the folder is a
+        link: nothing was written then."""
+        self.refuse_links()
         with locked(self.path):
             with storage(self.path):
                 (self.path / RUNS).mkdir(exist_ok=True)
@@ -294,7 +305,7 @@ class Folder:
         """Store the engine's first record. Raises StudyError if another engine began the folder."""
         path = self.path / ENGINE
         if not path.exists():
-            write_atomic(path, line)
+            self._write(ENGINE, line)
         elif path.read_bytes() != line:
             began, now = self.engine(), EngineRecord.model_validate_json(line)
             raise StudyError(
@@ -308,14 +319,14 @@ class Folder:
         path = self._run_path(run)
         if path.exists():
             raise StudyError(f"{path} is there already: a record is never overwritten")
-        write_atomic(path, line)
+        self._write(f"{RUNS}/{run}.json", line)
 
     def write_records(self) -> None:
         """Write records.jsonl: the stream that an uninterrupted engine would have written."""
         runs = self.plan().runs
         lines = (self._run_path(run.id).read_bytes() for run in runs)
         end = to_json(EndRecord(runs=len(runs))).encode() + b"\n"
-        write_atomic(self.path / RECORDS, chain([self._read(ENGINE)], lines, [end]))
+        self._write(RECORDS, chain([self._read(ENGINE)], lines, [end]))
 
     def seal(self, now: datetime) -> None:
         """Write DONE with the hash of each of the folder's own files: the last step, repeated after
@@ -422,8 +433,26 @@ class Folder:
             raise StudyError(message) from error
 
     def _write_json(self, name: str, value: dict[str, Any]) -> None:
-        text = json.dumps(value, indent=1, ensure_ascii=False) + "\n"
-        write_atomic(self.path / name, text.encode())
+        self._write(name, (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode())
+
+    def _write(self, name: str, data: bytes | Iterable[bytes]) -> None:
+        write_atomic(self.path / name, data, within=self.path)
+
+
+def _sealed(path: Path) -> dict[str, str | int]:
+    """What DONE holds of a file."""
+    digest, found = sha256(path), path.stat()
+    return {"sha256": digest, "bytes": found.st_size, "modified_ns": found.st_mtime_ns}
+
+
+def _is_as_sealed(path: Path, sealed: Mapping[str, Any]) -> bool:
+    """Whether a file is what DONE says. DONE of earlier versions has the hash alone."""
+    if not path.is_file():
+        return False
+    found = path.stat()
+    if found.st_size != sealed.get("bytes", found.st_size):
+        return False
+    return found.st_mtime_ns == sealed.get("modified_ns") or sha256(path) == sealed["sha256"]
 
 
 def _can_be_repeated(name: str) -> bool:

@@ -7,11 +7,12 @@ import fcntl
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from netstudy.errors import StudyError
 from netstudy.store.files import storage
+from netstudy.store.links import is_plain, open_lock, opened
 
 LOCK_NAME = ".lock"
 _ATTEMPTS = 10
@@ -23,10 +24,11 @@ _PAUSE_S = 0.02
 def locked(folder: Path) -> Iterator[None]:
     """Hold the folder's lock for the block.
 
-    Raises StudyError while another process holds it, and when the folder cannot be written to.
+    Raises StudyError while another process holds it, when the folder cannot be written to, and when
+    the lock is no file of the folder's own.
     """
-    with storage(folder):
-        descriptor = os.open(folder / LOCK_NAME, os.O_RDWR | os.O_CREAT, 0o644)
+    with storage(folder), opened(folder) as handle:
+        descriptor = open_lock(handle, LOCK_NAME, folder)
     try:
         _take(descriptor, folder)
         os.ftruncate(descriptor, 0)
@@ -53,13 +55,24 @@ def _take(descriptor: int, folder: Path) -> None:
 def is_locked(folder: Path) -> bool:
     """Whether a process is writing to the folder now."""
     try:
-        descriptor = os.open(folder / LOCK_NAME, os.O_RDONLY)
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK  # a pipe would wait for a writer
+        descriptor = os.open(folder / LOCK_NAME, flags)
     except OSError:
         return False
     try:
+        if not is_plain(os.fstat(descriptor)):
+            return False
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
     finally:
         os.close(descriptor)
     return False
+
+
+def remove_false_lock(folder: Path) -> None:
+    """Remove a link or the like under the lock's name, by which no process can hold the folder."""
+    lock = folder / LOCK_NAME
+    with suppress(FileNotFoundError):
+        if not is_plain(lock.lstat()):
+            lock.unlink()

@@ -95,7 +95,7 @@ def keep_node(captures: Path, environment: NodeEnvironment) -> str:
     with storage(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists():
-            write_atomic(path, text)
+            write_atomic(path, text, within=captures.parent)
     return name
 
 

@@ -12,7 +12,7 @@ from netstudy.errors import StudyError
 from netstudy.store.create import LATEST
 from netstudy.store.files import TEMPORARY_SUFFIX, replace_link, storage
 from netstudy.store.folder import PLAN, STUDY, Folder
-from netstudy.store.lock import is_locked, locked
+from netstudy.store.lock import is_locked, locked, remove_false_lock
 
 _FOLDER_NAME = re.compile(r"(\d{8}T\d{6}Z)(?:-(\d+))?")
 
@@ -41,7 +41,7 @@ class Results:
     def leftovers(self) -> list[Path]:
         """Partial files and folders of an interrupted writer, outside the results folders."""
         found = sorted(self.root.glob(f"*/.*{TEMPORARY_SUFFIX}"))
-        return [path for path in found if not is_locked(path)]
+        return [path for path in found if path.is_symlink() or not is_locked(path)]
 
     def closed(self) -> list[Path]:
         """Folders of studies that this user may not look into."""
@@ -82,10 +82,10 @@ class Results:
         return named
 
     def remove(self, path: Path) -> None:
-        """Remove a results folder or a leftover, and point `latest` to the newest remaining
-        folder."""
+        """Remove a results folder or a leftover, and point `latest` to the newest remaining folder.
+        Of a link, the link alone is removed."""
         with storage(path):
-            if path.is_dir():
+            if path.is_dir() and not path.is_symlink():
                 _remove_folder(path)
             else:
                 path.unlink(missing_ok=True)
@@ -122,6 +122,7 @@ def _is_closed(path: Path) -> bool:
 
 
 def _checked(folder: Folder, *, done: bool) -> Folder:
+    folder.refuse_links()
     if done and not folder.is_done():
         runs, rounds = folder.plan().runs, folder.rounds()
         there = f"{len(runs) - len(folder.missing(runs))} of {len(runs)} runs"
@@ -140,6 +141,7 @@ def _remove_folder(path: Path) -> None:
 
     Raises StudyError while a process is writing to it.
     """
+    remove_false_lock(path)
     with locked(path):
         aside = path.with_name(f".{path.name}{TEMPORARY_SUFFIX}")
         path.rename(aside)

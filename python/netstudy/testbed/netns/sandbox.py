@@ -23,6 +23,7 @@ from types import FrameType
 from typing import NoReturn
 
 from netstudy.errors import TestbedError
+from netstudy.store.links import FILES_PREFIX
 from netstudy.testbed.netns.namespaces import FOLDER, program, run_program
 from netstudy.testbed.workloads.base import DISK_FOLDER
 
@@ -128,7 +129,7 @@ def file_folders(needed: Collection[str], captures: Path | None) -> Iterator[Non
     if DISK_FOLDER not in needed:
         yield
         return
-    with TemporaryDirectory(prefix="netstudy-files-", dir=captures or "/var/tmp") as on_disk:
+    with TemporaryDirectory(prefix=FILES_PREFIX, dir=captures or "/var/tmp") as on_disk:
         run_program("mount", "--bind", on_disk, DISK_FOLDER)
         yield
 

@@ -19,7 +19,7 @@ def keep(path: Path, transcript: Transcript) -> None:
     text = "".join(_entry(node, line) for node, lines in transcript.items() for line in lines)
     with storage(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(path, gzip.compress(text.encode(), mtime=0))
+        write_atomic(path, gzip.compress(text.encode(), mtime=0), within=path.parents[1])
 
 
 def keep_recordings(captures: Path, run: str, recordings: Iterable[Recording]) -> None:
@@ -27,7 +27,8 @@ def keep_recordings(captures: Path, run: str, recordings: Iterable[Recording]) -
     for one in recordings:
         with storage(captures):
             captures.mkdir(parents=True, exist_ok=True)
-            write_atomic(captures / f"{run}.{one.host}{RECORDING}", one.file)
+            path = captures / f"{run}.{one.host}{RECORDING}"
+            write_atomic(path, one.file, within=captures.parent)
 
 
 def set_aside(path: Path, why: str) -> None:

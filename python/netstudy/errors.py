@@ -3,11 +3,34 @@ testbed."""
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
+from typing import Final
+
+from netstudy.characters import visible
 
 MISSED = 1
 """Exit code of a verb that succeeded, but whose outcome misses a requirement."""
+
+
+_QUOTED: Final = re.compile(r'"([^"\n]{60})[^"\n]+"')
+_WORD: Final = re.compile(r"(?<!\S)([^\s/]{60})[^\s/]{60,}?(?=[;:,.]?(?:\s|$))")
+"""Not a path: one that is cut cannot be copied."""
+_LINE_MAX: Final = 2000
+"""A line with several names and paths in it is shorter."""
+
+
+def shortened(message: str) -> str:
+    """A message in which no wrong value is repeated whole, however long it is: the value is cut
+    after 60 characters, the way from a line's start to its end in the middle."""
+    short = _WORD.sub(r"\1…", _QUOTED.sub(r'"\1…"', message))
+    return "\n".join(map(_short_line, short.split("\n")))
+
+
+def _short_line(line: str) -> str:
+    half = _LINE_MAX // 2
+    return line if len(line) <= _LINE_MAX else f"{line[:half]} … {line[-half:]}"
 
 
 class NetstudyError(Exception):
@@ -23,7 +46,7 @@ class StudyError(NetstudyError):
 
     def __init__(self, message: str, where: str | None = None) -> None:
         """`where` is `file:line:column`, put before the message."""
-        super().__init__(f"{where}: {message}" if where else message)
+        super().__init__(shortened(f"{where}: {message}" if where else message))
 
 
 class ChangedFolderError(StudyError):
@@ -43,6 +66,6 @@ def exit_code(work: Callable[[], object]) -> int:
     try:
         work()
     except NetstudyError as error:
-        print(f"netstudy: {error}", file=sys.stderr)
+        print(visible(f"netstudy: {error}"), file=sys.stderr)
         return error.exit_code
     return 0

@@ -426,6 +426,18 @@ def test_a_test_bed_that_does_not_hold_together(
         ("study: *a\n", "1:8: not YAML: found undefined alias 'a'"),
         ("study: &a [*a]\n", "1:8: study.0: aliases make the file endless"),
         ("study: \"\x07\"\n", "1:9: the character U+0007 is not allowed in YAML"),
+        ("study: \"\ufffe\"\n", "1:9: the character U+FFFE is not allowed in YAML"),
+        ('study: "a\\x01"\n', "1:8: study: the character U+0001 is not allowed, not even as an "
+                              "escape"),
+        ('study: "\\e[31m"\n', "1:8: study: the character U+001B is not allowed, not even as an "
+                               "escape"),
+        ('study: "\\x7F"\n', "1:8: study: the character U+007F is not allowed, not even as an "
+                             "escape"),
+        ('study: a\nx: ["\\uFFFE"]\n', "2:5: x.0: the character U+FFFE is not allowed, not even "
+                                      "as an escape"),
+        ('study: "\\ud800"\n', "1:8: study: the character U+D800 is not allowed, not even as an "
+                               "escape"),
+        ('"a\\0": b\n', "1:1: the character U+0000 is not allowed, not even as an escape"),
         ("? [a]\n: b\n", "1:3: a key must be text"),
     ],
 )  # fmt: skip
@@ -610,3 +622,43 @@ def test_a_name_that_no_folder_can_have_is_refused(refusal: Refusal) -> None:
 def test_a_file_without_an_end_is_refused(endless: str) -> None:
     with pytest.raises(StudyError, match=f"{endless}: is larger than 10 MB, so it is not read"):
         load(Path(endless))
+
+
+@pytest.mark.parametrize("long", ["x" * 100_000, "a b " * 20_000, 'a\\"b ' * 10_000])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("study: small", 'study: "{}"'),
+        ("generic-deep", '"{}"'),
+        ("10 Gbit/s", '"{}"'),
+        ("1..3", '"{}"'),
+        ("1..3", '["{}", "{}"]'),
+        ("question: ", '"{}": 1\nquestion: '),
+        ("question: ", 'compare: {{factor: "{}"}}\nquestion: '),
+        ("question: ", 'require: ["{}"]\nquestion: '),
+        ("question: ", 'figures: ["{}"]\nquestion: '),
+        ("question: ", 'conclude: ["{}"]\nquestion: '),
+        ("question: ", 'agreement: {{"{}": 1 %}}\nquestion: '),
+    ],
+)
+def test_a_wrong_value_is_not_repeated_whole(
+    long: str, old: str, new: str, refusal: Refusal
+) -> None:
+    said = refusal((old, new.format(long, long)))
+    assert said
+    assert max(map(len, said)) < 2_200
+
+
+def test_a_path_is_repeated_whole() -> None:
+    """One that is cut cannot be copied."""
+    path = "/home" + "/folder" * 30
+    assert str(StudyError(f"{path} is not finished")) == f"{path} is not finished"
+
+
+def test_a_long_value_shows_how_it_begins() -> None:
+    assert str(StudyError(f'must be text, not "{"ab" * 100}"')) == (
+        f'must be text, not "{"ab" * 30}…"'
+    )
+    assert str(StudyError(f"no such key: {'ab' * 100}; known: servers")) == (
+        f"no such key: {'ab' * 30}…; known: servers"
+    )

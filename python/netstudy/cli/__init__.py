@@ -36,6 +36,7 @@ from netstudy.cli import (
     status,
     validate,
 )
+from netstudy.cli._terminal import say
 from netstudy.errors import NetstudyError, StudyError, TestbedError
 
 app = typer.Typer(
@@ -151,14 +152,14 @@ def invoke(arguments: Sequence[str]) -> int:
     try:
         app(list(arguments), prog_name="netstudy")
     except NetstudyError as error:
-        print(f"netstudy: {error}", file=sys.stderr)
+        say(f"netstudy: {error}")
         return error.exit_code
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 0
     except OSError as error:
         if error.errno not in _PATH_OF_THE_USER:
             return _own_mistake()
-        print(f"netstudy: {error.strerror}: {_shortened(str(error.filename))}", file=sys.stderr)
+        say(f"netstudy: {error.strerror}: {_shortened(str(error.filename))}")
         return StudyError.exit_code
     except Exception:
         return _own_mistake()
@@ -167,7 +168,7 @@ def invoke(arguments: Sequence[str]) -> int:
 
 def _own_mistake() -> int:
     """Print the error at hand; an exit code of 1 would say that a threshold failed."""
-    traceback.print_exc()
+    say(traceback.format_exc().rstrip())
     return os.EX_SOFTWARE
 
 

@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from netstudy.characters import escaped_json, visible
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
@@ -31,12 +33,23 @@ _LINES = 10
 
 def print_json(value: Any) -> None:
     """Print a result for programs."""
-    print(json.dumps(value, indent=2, ensure_ascii=False))
+def show(result: object, end: str = "\n") -> None:
+    """Print a line of a result. A name from a file cannot command the terminal: control characters
+    are shown as pictures."""
+    print(visible(str(result)), end=end)
+
+
+    show_json(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def show_json(text: str) -> None:
+    """Print a result that is JSON text."""
+    print(escaped_json(text))
 
 
 def say(message: str) -> None:
-    """Print a message that is not part of the result."""
-    print(message, file=sys.stderr, flush=True)
+    """Print a message that is not part of the result, as `show` prints a result."""
+    print(visible(message), file=sys.stderr, flush=True)
 
 
 def runs_left(missing: int, done: int) -> str:

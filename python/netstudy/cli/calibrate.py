@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from netstudy.cli import _options as options
-from netstudy.cli._terminal import print_json, say
+from netstudy.cli._terminal import print_json, say, show
 from netstudy.errors import StudyError
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def command(
         print_json(_data(found))
     else:
         for line in _lines(found):
-            print(line)
+            show(line)
     if write is not None:
         command = _command(
             study,

@@ -10,7 +10,7 @@ import typer
 
 from netstudy.cli import _options as options
 from netstudy.cli._folders import say_closed
-from netstudy.cli._terminal import print_json, say, state
+from netstudy.cli._terminal import print_json, say, show, state
 from netstudy.errors import StudyError, TestbedError
 
 if TYPE_CHECKING:
@@ -112,9 +112,9 @@ def _tell(doomed: list[Path], processes: list[Leftover], dry_run: bool) -> None:
         say("nothing to remove")
     for process in processes:
         verb = "would end" if dry_run else "end"
-        print(f"{verb} process {process.pid}, which works for {process.folder}")
+        show(f"{verb} process {process.pid}, which works for {process.folder}")
     for path in doomed:
-        print(f"{'would remove' if dry_run else 'remove'} {path}")
+        show(f"{'would remove' if dry_run else 'remove'} {path}")
 
 
 def _agreed(count: int, yes: bool) -> bool:

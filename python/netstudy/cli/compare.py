@@ -8,7 +8,7 @@ import typer
 
 from netstudy.cli import _options as options
 from netstudy.cli._folders import finished_folder
-from netstudy.cli._terminal import output, print_json, say
+from netstudy.cli._terminal import output, print_json, say, show
 from netstudy.errors import MISSED, StudyError
 
 if TYPE_CHECKING:
@@ -104,8 +104,8 @@ def _print(a: Side, b: Side, found: FolderComparison, *, markdown: bool) -> None
     tables += metric_tables(found)
     told = [*sentences(found), *broken(found)]
     if markdown:
-        print("\n\n".join(map(captioned_table, tables)))
-        print("\n" + "\n".join(f"- {text(sentence)}" for sentence in told))
+        show("\n\n".join(map(captioned_table, tables)))
+        show("\n" + "\n".join(f"- {text(sentence)}" for sentence in told))
         return
     console = output()
     for table in tables:

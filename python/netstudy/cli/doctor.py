@@ -10,7 +10,7 @@ from pathlib import Path
 import typer
 
 from netstudy.cli import _options as options
-from netstudy.cli._terminal import print_json
+from netstudy.cli._terminal import print_json, show
 from netstudy.errors import StudyError, TestbedError
 
 NAME = "doctor"
@@ -61,9 +61,9 @@ def command(results: options.Results = options.RESULTS, json: options.Json = Fal
 
 def _tell(finding: Finding) -> None:
     mark = "ok" if finding.ok else "missing" if finding.needed else "optional"
-    print(f"{mark:9}{finding.name:12}{finding.found}")
+    show(f"{mark:9}{finding.name:12}{finding.found}")
     if not finding.ok and finding.advice:
-        print(f"{'':21}{finding.advice}")
+        show(f"{'':21}{finding.advice}")
 
 
 def _engine() -> Finding:

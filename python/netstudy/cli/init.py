@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from netstudy.cli import _options as options
-from netstudy.cli._terminal import print_json, say
+from netstudy.cli._terminal import print_json, say, show
 from netstudy.errors import StudyError
 
 NAME = "init"
@@ -100,7 +100,7 @@ def command(
         print_json({"written": [str(path) for path in written]})
         return
     for path in written:
-        print(path)
+        show(path)
     has_short_form = template is not None and b"\nquick:" in (folder / "study.yaml").read_bytes()
     say(f"next: {_next(like, has_short_form, shlex.quote(str(folder)))}")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from netstudy.cli import _options as options
 from netstudy.cli._prepare import Asked, prepare
-from netstudy.cli._terminal import duration
+from netstudy.cli._terminal import duration, show, show_json
 
 if TYPE_CHECKING:
     from netstudy.cli._prepare import Prepared
@@ -44,14 +44,14 @@ def show_plan(prepared: Prepared, threads: int | None, *, json: bool) -> None:
     from netstudy.wire import to_json
 
     if json:
-        print(to_json(prepared.planned.plan))
+        show_json(to_json(prepared.planned.plan))
     else:
         _print_summary(prepared, threads)
 
 
 def _print_summary(prepared: Prepared, threads: int | None) -> None:
     for name, said in _summary(prepared, threads):
-        print(f"{name:9}{said}")
+        show(f"{name:9}{said}")
 
 
 def _summary(prepared: Prepared, threads: int | None) -> Iterator[tuple[str, str]]:

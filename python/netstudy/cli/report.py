@@ -12,7 +12,7 @@ import typer
 
 from netstudy.cli import _options as options
 from netstudy.cli._folders import finished_folder
-from netstudy.cli._terminal import OnPhase, phases, print_json
+from netstudy.cli._terminal import OnPhase, phases, print_json, say, show
 from netstudy.errors import MISSED
 
 if TYPE_CHECKING:
@@ -69,10 +69,10 @@ def command(
             }
         )
     else:
-        print(files.html)
-        print(files.md)
+        show(files.html)
+        show(files.md)
         if files.pdf is not None:
-            print(files.pdf)
+            show(files.pdf)
     raise typer.Exit(MISSED if result.missed else 0)
 
 

@@ -25,6 +25,8 @@ from netstudy.cli._terminal import (
     runs_left,
     say,
     treatment,
+    show,
+    show_json,
 )
 from netstudy.cli.report import PAGES, Pages
 from netstudy.errors import MISSED, ChangedFolderError, NetstudyError, StudyError, TestbedError
@@ -139,13 +141,13 @@ def _show_remainder(asked: Asked, manner: Manner) -> None:
     again |= {one.run for one in made_again(folder, named(folder.invocation().testbed))}
     left = left_to_do(folder, again)
     if manner.json:
-        print(to_json(left))
+        show_json(to_json(left))
         return
     at_most = "at most " if folder.invocation().has_rounds(folder.study()) else ""
     runs = "1 run is" if len(left.runs) == 1 else f"{len(left.runs):,} runs are"
-    print(f"{folder.path}: {at_most}{runs} left to do")
+    show(f"{folder.path}: {at_most}{runs} left to do")
     for run in left.runs:
-        print(f"  {run.id}  {treatment(run)}")
+        show(f"  {run.id}  {treatment(run)}")
 
 
 def _begin(asked: Asked, manner: Manner, max_time: str) -> int:
@@ -302,7 +304,7 @@ def _end(folder: Folder, published: Published, manner: Manner) -> int:
         from netstudy.report.terminal import print_summary
 
         print_summary(published.result, output())
-        print(f"report: {published.report.html}")
+        show(f"report: {published.report.html}")
     if statuses["failed"] and not folder.is_done():
         failed = "1 run" if statuses["failed"] == 1 else f"{statuses['failed']} runs"
         say(f"netstudy: {failed} failed; repeat with: {continue_with(folder)}")

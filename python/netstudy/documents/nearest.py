@@ -7,6 +7,8 @@ from difflib import SequenceMatcher
 
 _ALIKE = 0.6
 """Share of common letters from which two names count as alike (difflib's own cutoff)."""
+_LONGEST = 200
+"""Letters of a name that are looked at: comparing takes the square of them."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
@@ -32,7 +34,7 @@ def suggestion(name: str, known: Iterable[str]) -> str:
 
 
 def _likeness(name: str, candidate: str) -> float:
-    one, other = name.lower(), candidate.lower()
+    one, other = name[:_LONGEST].lower(), candidate[:_LONGEST].lower()
     if one.replace("_", " ").replace("-", " ") == other.replace("_", " ").replace("-", " "):
         return 1.0
     return SequenceMatcher(None, one, other).ratio()

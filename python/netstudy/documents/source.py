@@ -3,8 +3,8 @@
 The data are dict, list, str, int, float, bool and None. Numbers keep their written text
 (`Written`), so that `1.10` can stay "1.10" as text. Some documents that YAML permits are refused
 here, with positions: duplicate keys, keys that are not text, tags, several documents, text that is
-not UTF-8, an alias that contains itself, a file that is too large or too deeply nested, or that its
-aliases make so.
+not UTF-8, characters that cannot be shown, an alias that contains itself, a file that is too large
+or too deeply nested, or that its aliases make so.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from ruamel.yaml.reader import ReaderError
 
+from netstudy.characters import UNPRINTABLE, code_point
 from netstudy.documents.problems import (
     DocumentError,
     Path,
@@ -158,7 +159,7 @@ def _compose(text: str, name: str) -> Node | None:
     except RecursionError:
         fail(Problem(Place(name, 1, 1), "", _TOO_DEEP))
     except ReaderError as error:
-        message = f"the character U+{error.character:04X} is not allowed in YAML"
+        message = f"the character {code_point(text[error.position])} is not allowed in YAML"
         fail(Problem(_place_at(text, error.position, name), "", message))
     except YAMLError as error:
         fail(Problem(Place(name, 1, 1), "", f"not YAML: {error}"))
@@ -227,7 +228,7 @@ class _Builder:
     def _map(self, node: MappingNode, path: Path) -> dict[str, Any]:
         data: dict[str, Any] = {}
         for key_node, value_node in node.value:
-            key = str(key_node.value)
+            key = self._text(key_node, path)
             here = (*path, key)
             if not isinstance(key_node, ScalarNode):
                 self._problem(key_node, path, "a key must be text")
@@ -241,7 +242,7 @@ class _Builder:
         return data
 
     def _scalar(self, node: Node, path: Path) -> Any:
-        text, tag = str(node.value), str(node.tag)
+        text, tag = self._text(node, path), str(node.tag)
         if not tag.startswith(_CORE):
             shown = f"{tag} {text}".strip()
             self._problem(node, path, f'bare, {shown} is a YAML tag; write "{shown}" in quotes')
@@ -255,6 +256,16 @@ class _Builder:
                 return _integer(text)
             case "float":
                 return _decimal(text)
+        return text
+
+    def _text(self, node: Node, path: Path) -> str:
+        """The text of a node; characters that escapes bring in and no page can hold are
+        problems."""
+        text = str(node.value)
+        if (found := UNPRINTABLE.search(text)) is not None:
+            character = code_point(found[0])
+            message = f"the character {character} is not allowed, not even as an escape"
+            self._problem(node, path, message)
         return text
 
     def _problem(self, node: Node, path: Path, message: str) -> None:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from netstudy.characters import visible
 from netstudy.report.asked_tables import asked_tables
 from netstudy.report.expectation_table import expectation_text
 from netstudy.report.numbers import MARGIN, NO_BREAK, full_level, headed_level, level_text
@@ -273,9 +274,10 @@ def _can_write(console: Console, text: str) -> bool:
 
 
 def _spelling(console: Console) -> Spelling:
-    """How a text is written on this output."""
+    """How a text is written on this output, which no name commands."""
 
     def spell(text: str) -> str:
+        text = visible(text)
         if _can_write(console, text):
             return text
         written = text.translate(_ASCII).encode(console.encoding, "replace")

@@ -12,24 +12,26 @@ from itertools import count
 from multiprocessing.connection import Connection
 
 Work = Callable[[str], str]
+Instead = Callable[[Sequence[str]], list[str]]
 
 
 @contextmanager
 def beside(
-    prepare: Callable[[], object], work: Work
+    prepare: Callable[[], object], work: Work, instead: Instead | None = None
 ) -> Iterator[Callable[[Sequence[str]], Callable[[], list[str]]]]:
     """Forks a worker that carries out `prepare` and then `work` for each piece that the block hands
     over. Yields a function that hands over some pieces and returns a function that waits for their
     results, in the order of the pieces. Pieces may be handed over several times before waiting, and
-    waited for in any order. If the worker fails, this process works on the pieces itself, so that
-    the error is raised here."""
+    waited for in any order. If the worker fails, `instead` makes the results of pieces that were
+    handed over together; without it this process works on them itself, so that the error is raised
+    here."""
     context = multiprocessing.get_context("fork")  # what is to be looked at need not be sent there
     near, far = context.Pipe()
     copy = context.Process(target=_serve, args=(near, far, prepare, work), daemon=True)
     copy.start()
     far.close()
     # A thread sends the pieces: the worker takes no others while it works.
-    sender = ThreadPoolExecutor(max_workers=1)
+    sender = ThreadPoolExecutor(max_workers=1, initializer=_refuse_sigpipe)
     answers: list[list[str] | None] = []
     places = count()
 
@@ -40,7 +42,10 @@ def beside(
         def results() -> list[str]:
             while len(answers) <= place:
                 answers.append(_answer(near))
-            return answers[place] or [work(piece) for piece in pieces]
+            found = answers[place]
+            if found is not None:
+                return found
+            return instead(pieces) if instead else [work(piece) for piece in pieces]
 
         return results
 
@@ -51,6 +56,12 @@ def beside(
         copy.join()
         sender.shutdown()
         near.close()
+
+
+def _refuse_sigpipe() -> None:
+    """In the thread that sends: a worker that has ended is an error there. The command `netstudy`
+    would else be ended by the signal."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGPIPE})
 
 
 def _answer(copy: Connection) -> list[str] | None:

@@ -34,6 +34,37 @@ rendering.drawn_here(charts[:1])()
 assert drawn_by() == [here] * 5, "a copy of a process that draws cannot draw"
 """
 
+DIES = """
+import json, os, signal
+from netstudy.report import rendering
+
+signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # as in the command `netstudy`
+
+def compact(drawing):
+    if ">dies<" in drawing:
+        os.abort()
+    if ">fails<" in drawing:
+        raise ValueError("no XML")
+    return drawing
+
+rendering.compact = compact
+
+def chart(title):
+    return json.dumps({"data": {"values": []}, "mark": "point", "title": title})
+
+with rendering.drawn_beside() as draw:
+    waiting = [draw([*map(chart, titles)]) for titles in (["a", "dies", "b"], [], ["c", "fails"])]
+    found = [one() for one in waiting]
+    later = draw([*map(chart, ["dies", "d"])])()
+    image = draw([later[1]])()
+    [none] = draw(["<svg"])()
+assert [[">" in drawing for drawing in one] for one in found] == [
+    [True, False, True], [], [True, False]
+], found
+assert [bool(drawing) for drawing in later] == [False, True]
+assert image[0] and none == rendering.LOST
+"""
+
 WAITS = """
 import os, sys, time
 from netstudy.beside import beside
@@ -48,6 +79,11 @@ with beside(tell, str.upper):
 
 def test_charts_are_drawn_by_a_copy_unless_the_library_already_runs() -> None:
     subprocess.run([sys.executable, "-c", DRAWN], check=True, timeout=60)
+
+
+def test_a_renderer_that_dies_costs_the_one_drawing() -> None:
+    done = subprocess.run([sys.executable, "-c", DIES], check=False, timeout=60)
+    assert done.returncode == 0
 
 
 @pytest.mark.parametrize("pieces", [[], ["a"], list("abcdefg"), ["long" * 100_000] * 3])

@@ -116,7 +116,7 @@ def _write(
 ) -> ReportFiles:
     from netstudy.report.pages import write_report
 
-    return write_report(
+    files = write_report(
         folder,
         result,
         into,
@@ -126,6 +126,9 @@ def _write(
         with_png=pages.with_png,
         with_pdf=pages.with_pdf,
     )
+    for name in files.lost:
+        say(f"netstudy: the figure {name} is not drawn, because the renderer failed on it")
+    return files
 
 
 @dataclass(frozen=True)
@@ -174,7 +177,7 @@ def publish(
         result = analyse(folder, pooled)
         report = _write(folder, result, None, on_phase, pages, draw)
         [text] = exported()
-        write_atomic(cells, text.encode())
+        write_atomic(cells, text.encode(), within=folder.path)
     if seals:
         folder.seal(utc_now())
     return Published(result, report, cells)

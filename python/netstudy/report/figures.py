@@ -7,7 +7,7 @@ as small multiples. A figure whose every value is zero is not drawn; a note says
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -24,6 +24,7 @@ from netstudy.report.effects_tables import EffectsSection
 from netstudy.report.fits import fits_tables
 from netstudy.report.numbers import level_text
 from netstudy.report.refs import Name, Sentence, say
+from netstudy.report.svg import Drawing
 from netstudy.report.tables import Table
 from netstudy.study import outcome
 
@@ -45,34 +46,42 @@ class Figure:
     source: charts.Chart | str
     """The data of a chart, or the SVG text of a drawing."""
 
+    _drawings: dict[charts.Size, Callable[[], str]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    """Waits for the chart of a size that is drawn elsewhere; others are drawn here."""
+
     @cached_property
     def wide(self) -> str:
         """SVG text for a wide page."""
         source = self.source
-        if isinstance(source, str):
-            return source
-        drawing: Callable[[], str] | None = self.__dict__.get("_drawing")
-        return drawing() if drawing else charts.svg(source, charts.WIDE)
+        return source if isinstance(source, str) else self._drawn(source, charts.WIDE)
 
     @cached_property
     def narrow(self) -> str | None:
         """SVG text of a chart for a narrow page; None for a drawing."""
         source = self.source
-        return None if isinstance(source, str) else charts.svg(source, charts.NARROW)
+        return None if isinstance(source, str) else self._drawn(source, charts.NARROW)
+
+    def _drawn(self, source: charts.Chart, size: charts.Size) -> str:
+        """The chart, or a drawing that says that the renderer failed on it."""
+        if size in self._drawings:
+            return self._drawings[size]() or _lost(self.name)
+        return charts.svg(source, size)
 
     @property
-    def specification(self) -> str | None:
-        """The Vega-Lite specification of a chart for a wide page, in JSON; None for a drawing."""
+    def is_lost(self) -> bool:
+        """Whether the renderer failed on it, for a page of any size."""
+        return any(drawing() == rendering.LOST for drawing in self._drawings.values())
+
+    def specification(self, size: charts.Size) -> str | None:
+        """The Vega-Lite specification of a chart, in JSON; None for a drawing."""
         source = self.source
-        return None if isinstance(source, str) else charts.specification(source, charts.WIDE)
+        return None if isinstance(source, str) else charts.specification(source, size)
 
-    def drawn_by(self, drawing: Callable[[], str]) -> None:
-        """Take the chart for a wide page from elsewhere: `drawing` waits until it is drawn."""
-        self.__dict__["_drawing"] = drawing
-
-    def png(self) -> bytes:
-        """The wide drawing as PNG."""
-        return rendering.png(self.wide)
+    def drawn_by(self, size: charts.Size, drawing: Callable[[], str]) -> None:
+        """Take the chart of a size from elsewhere: `drawing` waits until it is drawn."""
+        self._drawings[size] = drawing
 
     @cached_property
     def live(self) -> Mapping[str, Any] | None:
@@ -89,6 +98,15 @@ class Figure:
     def is_broad(self) -> bool:
         """Whether it takes the width of the page: it has panels side by side."""
         return getattr(self.source, "facets", None) is not None
+
+
+def _lost(name: str) -> str:
+    """The drawing in place of a chart that the renderer failed on."""
+    drawing = Drawing(480, 76)
+    width = drawing.width - 40
+    drawing.text(20, 32, f"Not drawn: {name}. The renderer failed on it.", width=width)
+    drawing.text(20, 54, f"Its values stand in {_TABLES}.", width=width)
+    return drawing.render()
 
 
 @dataclass(frozen=True)

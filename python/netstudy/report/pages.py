@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from base64 import b64decode
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,12 +13,14 @@ from typing import TYPE_CHECKING
 from jinja2 import Environment, PackageLoader
 from markupsafe import Markup, escape
 
-from netstudy.report import typst
+from netstudy.characters import visible
+from netstudy.documents.problems import listed
+from netstudy.report import charts, typst
 from netstudy.report.charts.live import library, packed
 from netstudy.report.document import CaseSection, Document, case_sections, document
 from netstudy.report.markdown import pipe_table, text
-from netstudy.report.refs import Number
-from netstudy.report.rendering import Draw, drawn_here
+from netstudy.report.refs import Name, Number, Sentence, say
+from netstudy.report.rendering import LOST, Draw, drawn_here
 from netstudy.store import write_atomic
 
 if TYPE_CHECKING:
@@ -36,6 +39,8 @@ class ReportFiles:
     figures: tuple[Path, ...]
     pdf: Path | None = None
     """None: none was asked for."""
+    lost: tuple[str, ...] = ()
+    """Names of the figures that the renderer failed on."""
 
     @classmethod
     def within(cls, folder: Path) -> ReportFiles:
@@ -58,7 +63,7 @@ def write_report(
     """Write report.html, report.md and figures/*.svg into the folder, or into another one;
     `on_phase` is told what is being done. `draw` makes SVG of specifications. `is_static` leaves
     the drawing library out of the page, `with_png` writes each figure as PNG too, `with_pdf`
-    report.pdf.
+    report.pdf. A figure that the renderer fails on is named in the report, and is lost alone.
 
     The same folder gives the same bytes; each file is written completely or not at all. Raises
     OSError when a file cannot be written, MissingPackageError without what makes a PDF.
@@ -68,49 +73,64 @@ def write_report(
     cases = []
     for case in case_sections(result):  # analyses a case while the charts of earlier ones are drawn
         cases.append(case)
-        _begin_drawing(case, draw)
+        _begin_drawing(case, draw, (charts.WIDE, charts.NARROW) if is_static else (charts.WIDE,))
     on_phase("drawing")
     doc = document(folder, result, tuple(cases))
+    lost = tuple(figure.name for figure in doc.figures() if figure.is_lost)
+    if lost:
+        doc = replace(doc, warnings=(*doc.warnings, _lost_sentence(lost)))
     markdown = render_markdown(doc)
     page = render_html(doc, is_static=is_static)
     to = into or folder.path
-    html, md = to / _HTML, to / _MARKDOWN
+    html, md, pdf = to / _HTML, to / _MARKDOWN, to / _PDF
     on_phase("writing")
-    figures = _write_figures(to / _FIGURES, doc, with_png=with_png)
-    write_atomic(html, page.encode())
-    write_atomic(md, markdown.encode())
-    if not with_pdf:
-        return ReportFiles(html, md, figures)
-    on_phase("setting the PDF")
-    pdf = to / _PDF
-    write_atomic(pdf, typst.pdf(render_typst(doc)))
-    return ReportFiles(html, md, figures, pdf)
+    figures = _write_figures(to, doc, draw if with_png else None)
+    write_atomic(html, page.encode(), within=to)
+    write_atomic(md, markdown.encode(), within=to)
+    if with_pdf:
+        on_phase("setting the PDF")
+        write_atomic(pdf, typst.pdf(render_typst(doc)), within=to)
+    return ReportFiles(html, md, figures, pdf if with_pdf else None, lost)
 
 
-def _begin_drawing(case: CaseSection, draw: Draw) -> None:
+def _begin_drawing(case: CaseSection, draw: Draw, sizes: Iterable[charts.Size]) -> None:
     """Starts drawing the charts of a test case; its figures wait for them when they are looked
     at."""
-    charts = [(one, of) for one in case.figures() if (of := one.specification) is not None]
-    drawings = cache(draw([specification for _, specification in charts]))
-    for place, (figure, _) in enumerate(charts):
-        figure.drawn_by(partial(_drawing, drawings, place))
+    for size in sizes:
+        wanted = [(one, of) for one in case.figures() if (of := one.specification(size))]
+        drawings = cache(draw([specification for _, specification in wanted]))
+        for place, (figure, _) in enumerate(wanted):
+            figure.drawn_by(size, partial(_drawing, drawings, place))
 
 
 def _drawing(drawings: Callable[[], list[str]], place: int) -> str:
     return drawings()[place]
 
 
-def _write_figures(folder: Path, doc: Document, *, with_png: bool) -> tuple[Path, ...]:
+def _lost_sentence(names: tuple[str, ...]) -> Sentence:
+    if len(names) == 1:
+        figure, it, its = "The figure {names} is", "it", "Its"
+    else:
+        figure, it, its = "The figures {names} are", "them", "Their"
+    failed = f"{figure} not drawn, because the renderer failed on {it}."
+    return say(
+        f"{failed} {its} values stand in the tables and cells.csv.", names=Name(listed(names))
+    )
+
+
+def _write_figures(to: Path, doc: Document, draw: Draw | None) -> tuple[Path, ...]:
+    """Write each figure as SVG, and with `draw` as PNG, but for those that the renderer fails on.
+    Returns the paths of the former."""
+    folder = to / _FIGURES
     folder.mkdir(exist_ok=True)
-    files = {}
-    for figure in doc.figures():
-        path = folder / f"{figure.name}.svg"
-        files[path] = figure.wide.encode()
-        if with_png:
-            files[path.with_suffix(".png")] = figure.png()
+    drawn = {folder / f"{figure.name}.svg": visible(figure.wide) for figure in doc.figures()}
+    files = {path: drawing.encode() for path, drawing in drawn.items()}
+    if draw is not None:
+        images = zip(drawn, draw([*drawn.values()])(), strict=True)
+        files |= {path.with_suffix(".png"): b64decode(one) for path, one in images if one != LOST}
     with ThreadPoolExecutor() as pool:  # a disk takes long for a file, and many at once as long
-        list(pool.map(write_atomic, files, files.values()))
-    return tuple(path for path in files if path.suffix == ".svg")
+        list(pool.map(partial(write_atomic, within=to), files, files.values()))
+    return tuple(drawn)
 
 
 def render_html(doc: Document, *, is_static: bool = False) -> str:
@@ -125,7 +145,7 @@ def render_html(doc: Document, *, is_static: bool = False) -> str:
         ("report.js",) if is_static else ("report.js", "unpack.js", "sources.js", "figures.js")
     )
     figures = {one.name: one.live for one in doc.figures() if one.live is not None}
-    return environment.get_template("report.html.j2").render(
+    page = environment.get_template("report.html.j2").render(
         doc=doc,
         css=_source(environment, "report.css"),
         script="".join(_source(environment, name) for name in scripts),
@@ -134,6 +154,7 @@ def render_html(doc: Document, *, is_static: bool = False) -> str:
         sources=sources,
         packed=packed,
     )
+    return visible(page)
 
 
 def _without_source(sources: list[str], value: object) -> str:
@@ -149,7 +170,7 @@ def render_markdown(doc: Document) -> str:
     environment = _templates(escapes=False)
     environment.filters["md"] = text
     environment.filters["md_table"] = pipe_table
-    return environment.get_template("report.md.j2").render(doc=doc)
+    return visible(environment.get_template("report.md.j2").render(doc=doc))
 
 
 def render_typst(doc: Document) -> str:
@@ -161,7 +182,7 @@ def render_typst(doc: Document) -> str:
     environment.filters["typ_table"] = typst.table_source
     environment.filters["typ_parts"] = typst.parts_of
     environment.filters["typ_sheet"] = typst.sheet_of
-    return environment.get_template("report.typ.j2").render(doc=doc)
+    return visible(environment.get_template("report.typ.j2").render(doc=doc))
 
 
 @cache

@@ -5,7 +5,8 @@ machine. The machine's own fonts are read from files, once for each letter: with
 twice the time. They are taken for letters that the others lack.
 
 It takes vl-convert half a second to start, ten times as long as a chart: `drawn_beside` has a copy
-of this process start it while there is nothing to draw yet.
+of this process start it while there is nothing to draw yet. There it may also die, as it does of
+some texts, without an end of the report: what it dies of is not drawn.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from base64 import b64encode
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -33,7 +35,9 @@ _OTHER_SCRIPTS = re.compile("[\u0530-\u1dff\u2e80-\U0010ffff]")
 """Letters beyond Latin, Greek and Cyrillic ones."""
 
 Draw = Callable[[Sequence[str]], Callable[[], list[str]]]
-"""Begins to draw specifications; what it returns waits for the drawings, in the same order."""
+"""Begins to draw specifications as SVG text, or SVG text as PNG in base64; the function that it
+returns waits for the drawings, in the same order. A drawing that failed is `LOST`."""
+LOST = ""
 
 _PLACES = re.compile(r' (?:d|transform|x|y|x1|x2|y1|y2|width|height)="[^"]*"')
 _LONG = re.compile(r"\d+\.\d{3,}")
@@ -58,21 +62,47 @@ def png(drawing: str) -> bytes:
 
 @contextmanager
 def drawn_beside() -> Iterator[Draw]:
-    """What the block calls to have specifications drawn as SVG text: by a copy of this process.
+    """A function that draws for the block, by a copy of this process.
 
-    They are drawn here where vl-convert already runs in this process: a forked copy has none of its
-    threads and could not draw (fork(2)). So are they with one processor.
+    Where vl-convert already runs in this process, it draws here: a forked copy has none of its
+    threads and could not draw (fork(2)).
     """
-    if len(os.sched_getaffinity(0)) == 1 or _with_own_fonts.cache_info().currsize > 0:
+    if _with_own_fonts.cache_info().currsize > 0:
         yield drawn_here
         return
-    with beside(_start, svg) as draw:
+    with beside(_start, _drawn, _one_by_one) as draw:
         yield draw
 
 
-def drawn_here(specifications: Sequence[str]) -> Callable[[], list[str]]:
-    """Specifications as SVG text, drawn by this process when they are asked for."""
-    return lambda: [svg(specification) for specification in specifications]
+def drawn_here(wanted: Sequence[str]) -> Callable[[], list[str]]:
+    """Draws in this process, when the drawings are asked for; raises what the renderer raises."""
+    return lambda: list(map(_rendered, wanted))
+
+
+def _drawn(wanted: str) -> str:
+    """The drawing, or `LOST`: whatever the renderer met costs this drawing, not the report."""
+    try:
+        return _rendered(wanted)
+    except Exception:
+        return LOST
+
+
+def _rendered(wanted: str) -> str:
+    """A specification as SVG text, SVG text as PNG in base64."""
+    return svg(wanted) if wanted.startswith("{") else b64encode(png(wanted)).decode()
+
+
+def _one_by_one(wanted: Sequence[str]) -> list[str]:
+    """Drawings of which one was the end of a copy: each is drawn by itself, and a new copy draws
+    those after one that fails."""
+    found: list[str] = []
+    while len(found) < len(wanted):
+        with beside(_start, _drawn, lambda pieces: [LOST] * len(pieces)) as draw:
+            for piece in wanted[len(found) :]:
+                found += draw([piece])()
+                if found[-1] == LOST:
+                    break
+    return found
 
 
 def _start() -> None:

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from netstudy.characters import visible
 from netstudy.cli import _options as options
 from netstudy.cli._folders import finished_folder
+from netstudy.cli._terminal import show
 from netstudy.errors import StudyError
 
 if TYPE_CHECKING:
@@ -23,6 +25,14 @@ EPILOG = "Example: netstudy export incast --csv -o incast.csv"
 def command(
     run: options.RunName = None,
     csv: Annotated[bool, typer.Option("--csv", help="Comma-separated values. [default]")] = False,
+    csv_raw: Annotated[
+        bool,
+        typer.Option(
+            "--csv-raw",
+            help="The same for programs: no apostrophe before names such as =A, which a "
+            "spreadsheet takes for formulas.",
+        ),
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="An object a cell.")] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="A Markdown table.")] = False,
     parquet: Annotated[
@@ -50,7 +60,13 @@ def command(
     """
     from netstudy.store import storage, write_atomic
 
-    forms = {"csv": csv, "json": json, "markdown": markdown, "parquet": parquet}
+    forms = {
+        "csv": csv,
+        "csv-raw": csv_raw,
+        "json": json,
+        "markdown": markdown,
+        "parquet": parquet,
+    }
     chosen = [form for form, wanted in forms.items() if wanted] or ["csv"]
     if len(chosen) > 1:
         raise StudyError(f"one format at a time: --{' or --'.join(chosen)}?")
@@ -59,7 +75,10 @@ def command(
     folder = finished_folder(results, run)
     write = _parquet if parquet else _text
     parts = write(folder, samples, chosen[0])
-    if output is None:
+    if output is None and sys.stdout.isatty():
+        for part in parts:
+            show(part.decode(), end="")
+    elif output is None:
         sys.stdout.flush()
         sys.stdout.buffer.writelines(parts)
         sys.stdout.buffer.flush()
@@ -80,16 +99,16 @@ def _parquet(folder: Folder, samples: str | None, _form: str) -> Iterator[bytes]
 
 def _text(folder: Folder, samples: str | None, form: str) -> Iterator[bytes]:
     parts = _cells(folder, form) if samples is None else _samples(folder, samples, form)
-    return (part.encode() for part in parts)
+    return (part.encode("utf-8", "replace") for part in parts)
 
 
 def _samples(folder: Folder, table: str, form: str) -> Iterator[str]:
     from netstudy.data.samples import samples_csv
 
-    if form != "csv":
+    if form not in ("csv", "csv-raw"):
         raise StudyError(f"samples are written as CSV or Parquet, not as {form}", "--samples")
     _check_samples(folder, table)
-    return samples_csv(folder, table)
+    return samples_csv(folder, table, raw=form == "csv-raw")
 
 
 def _check_samples(folder: Folder, table: str) -> None:
@@ -108,5 +127,9 @@ def _cells(folder: Folder, form: str) -> Iterable[str]:
     from netstudy.report import export
 
     table = cell_table(folder)
-    write = {"csv": export.to_csv, "json": export.to_json, "markdown": export.to_markdown}
-    return [write[form](table)]
+    match form:
+        case "json":
+            return [export.to_json(table)]
+        case "markdown":
+            return [visible(export.to_markdown(table))]
+    return [export.to_csv(table, raw=form == "csv-raw")]

@@ -5,8 +5,6 @@ One record is in memory at a time, so that a folder of any size can be read.
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,6 +14,7 @@ from netstudy.analysis.clocks import window_of
 from netstudy.analysis.nodes import course, node_metric
 from netstudy.analysis.samples import NS_PER_S, RunSample
 from netstudy.errors import StudyError
+from netstudy.report.spreadsheet import csv_line
 from netstudy.study.levels import columns_of_factors, level_text
 from netstudy.wire import HISTOGRAM_TABLES, SAMPLE_TABLES, RequestHistogram, Run, RunRecord
 
@@ -91,30 +90,24 @@ def has_rows(folder: Folder, table: str) -> bool:
     return next(rows_by_run(folder, table), None) is not None
 
 
-def samples_csv(folder: Folder, table: str) -> Iterator[str]:
+def samples_csv(folder: Folder, table: str, *, raw: bool = False) -> Iterator[str]:
     """A header line, then one line for each sample; a value that was not measured is an empty
-    field."""
+    field. `raw`: names that a spreadsheet would take for formulas are left as they are."""
     factors = factors_of(folder)
     own = ("replicate", *columns_of(table))
-    yield _line(("run", *columns_of_factors(factors, ("run", *own)), *own))
+    yield csv_line(("run", *columns_of_factors(factors, ("run", *own)), *own), raw=raw)
     for found in rows_by_run(folder, table):
         run = found.run
         levels = [level_text(run.treatment[f]) if f in run.treatment else "" for f in factors]
         head = (run.id, *levels, run.replicate)
         nothing = (None,) * found.rows
         for row in zip(*(nothing if v is None else v for v in found.columns), strict=True):
-            yield _line((*head, *row))
+            yield csv_line((*head, *row), raw=raw)
 
 
 def factors_of(folder: Folder) -> tuple[str, ...]:
     """The factors of all runs."""
     return tuple(dict.fromkeys(name for run in folder.plan().runs for name in run.treatment))
-
-
-def _line(row: Values) -> str:
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerow("" if value is None else value for value in row)
-    return out.getvalue()
 
 
 def _columns(folder: Folder, run: Run, record: RunRecord, table: str) -> Sequence[Values | None]:

@@ -6,8 +6,6 @@ an empty field. JSON holds every metric, its interval, and the runs behind it.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -18,6 +16,7 @@ from netstudy.analysis.requirements import CheckedCell, CheckedRequirement
 from netstudy.report.cellrefs import cell_number
 from netstudy.report.markdown import pipe_table
 from netstudy.report.refs import Name, say
+from netstudy.report.spreadsheet import csv_line
 from netstudy.report.tables import Group, Table, numeric_level
 from netstudy.study.levels import columns_of_factors, level_text
 from netstudy.units import format_number
@@ -26,15 +25,14 @@ CASES = "cases"
 """Column with the test cases that use a cell, if the study has several."""
 
 
-def to_csv(table: CellTable) -> str:
-    """One header line, then one line for each cell, in the order of the levels."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
+def to_csv(table: CellTable, *, raw: bool = False) -> str:
+    """One header line, then one line for each cell, in the order of the levels. `raw`: names that
+    a spreadsheet would take for formulas are left as they are."""
     metrics = exported(table)
     values = [metric.name for metric in metrics]
-    writer.writerow([*_cases(table), *_factor_columns(table, values), *values])
-    writer.writerows(_csv_row(row, table, metrics) for row in table.rows)
-    return out.getvalue()
+    lines: list[list[object]] = [[*_cases(table), *_factor_columns(table, values), *values]]
+    lines += [_csv_row(row, table, metrics) for row in table.rows]
+    return "".join(csv_line(line, raw=raw) for line in lines)
 
 
 def _factor_columns(table: CellTable, values: Sequence[str]) -> list[str]:
@@ -66,16 +64,11 @@ def _cases_of(row: CellRow) -> str:
     return "; ".join(row.cases)
 
 
-def _csv_row(row: CellRow, table: CellTable, metrics: Sequence[Metric]) -> list[str]:
+def _csv_row(row: CellRow, table: CellTable, metrics: Sequence[Metric]) -> list[object]:
+    """Values have the full precision of a double, and are None when they were not measured."""
     cases = [_cases_of(row)] if _cases(table) else []
     levels = [level_text(row.treatment[f]) if f in row.treatment else "" for f in table.factors]
-    return [*cases, *levels, *(_exact(row, metric) for metric in metrics)]
-
-
-def _exact(row: CellRow, metric: Metric) -> str:
-    """The value with the full precision of a double; empty when it was not measured."""
-    value = row.value(metric)
-    return "" if value is None else repr(value)
+    return [*cases, *levels, *(row.value(metric) for metric in metrics)]
 
 
 def to_json(table: CellTable) -> str:

@@ -6,14 +6,18 @@ import csv
 import io
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from netstudy.report import rendering
 from netstudy.store import Folder
 from tests.cli.conftest import SMALL_STUDY, Netstudy, start
 
@@ -133,6 +137,14 @@ class TestExport:
         outcome = netstudy("export", "--csv", "--json")
         assert outcome.code == 2
         assert "one format at a time" in outcome.err
+
+    def test_csv_for_programs_is_the_same_where_no_name_would_be_a_formula(
+        self, done: Folder, netstudy: Netstudy
+    ) -> None:
+        for samples in ([], ["--samples", "iteration"]):
+            raw = netstudy("export", "--csv-raw", *samples)
+            assert raw.code == 0
+            assert raw.out == netstudy("export", "--csv", *samples).out
 
     def test_an_unfinished_run_is_not_exported_as_if_it_were_whole(
         self, unfinished: Folder, done: Folder, netstudy: Netstudy
@@ -282,6 +294,135 @@ class TestChangedFiles:
         assert {path.name: path.read_bytes() for path in runs.iterdir()} == was
 
 
+class TestLinks:
+    """A folder that somebody sent may hold links: it is refused by name, and nothing is written to
+    where they lead."""
+
+    @pytest.fixture
+    def mine(self, here: Path) -> Path:
+        mine = here / "mine"
+        mine.mkdir()
+        (mine / "file").write_text("of the user")
+        return mine
+
+    @pytest.mark.parametrize(
+        "command",
+        [
+            ("report",),
+            ("run", "--resume"),
+            ("run", "--resume", "--dry-run"),
+            ("export",),
+            ("status",),
+            ("compare", "small"),
+        ],
+        ids=" ".join,
+    )
+    @pytest.mark.parametrize(("name", "target"), [(".lock", "file"), ("figures", ".")])
+    def test_the_folder_is_refused(
+        self,
+        done: Folder,
+        mine: Path,
+        netstudy: Netstudy,
+        command: tuple[str, ...],
+        name: str,
+        target: str,
+    ) -> None:
+        path = done.path / name
+        if path.exists():
+            shutil.rmtree(path)
+        path.symlink_to(mine / target)
+        outcome = netstudy(command[0], done.path, *command[1:])
+        assert outcome.code == 2
+        assert f"{done.path} is refused: {name} in it is a link to {mine / target}" in outcome.err
+        assert [one.name for one in mine.iterdir()] == ["file"]
+        assert (mine / "file").read_text() == "of the user"
+
+    def test_it_is_listed_and_can_be_removed(
+        self, done: Folder, mine: Path, netstudy: Netstudy
+    ) -> None:
+        (done.path / ".lock").symlink_to(mine / "file")
+        [row] = json.loads(netstudy("ls", "--json").out)
+        assert row["state"] == "unreadable"
+        assert netstudy("clean", done.path, "--yes").code == 0
+        assert not done.path.exists()
+        assert (mine / "file").read_text() == "of the user"
+
+    def test_clean_removes_a_linked_leftover_and_nothing_that_it_leads_to(
+        self, done: Folder, mine: Path, netstudy: Netstudy
+    ) -> None:
+        left = done.path.with_name(".0123.tmp")
+        left.symlink_to(mine)
+        assert netstudy("clean", "--yes").code == 0
+        assert not left.is_symlink()
+        assert [one.name for one in mine.iterdir()] == ["file"]
+
+    def test_clean_of_a_link_to_a_folder_removes_the_link(
+        self, done: Folder, here: Path, netstudy: Netstudy
+    ) -> None:
+        elsewhere = here / "elsewhere"
+        done.path.rename(elsewhere)
+        done.path.symlink_to(elsewhere)
+        assert netstudy("status", done.path).code == 0
+        assert netstudy("clean", done.path, "--yes").code == 0
+        assert not done.path.is_symlink()
+        assert Folder(elsewhere).is_done()
+
+    def test_the_root_may_be_a_link_to_another_disk(
+        self, done: Folder, here: Path, netstudy: Netstudy
+    ) -> None:
+        (here / "results").rename(here / "disk")
+        (here / "results").symlink_to(here / "disk")
+        for named in ("small", "results/small/latest"):
+            assert netstudy("report", named).code == 0
+
+
+class TestNamesFromElsewhere:
+    def test_a_name_cannot_command_the_terminal(
+        self, unfinished: Folder, netstudy: Netstudy
+    ) -> None:
+        plan = unfinished.path / "plan.json"
+        plan.write_text(plan.read_text().replace('"arista-7124s"', '"red\\u001b[31m\\u009b31m"'))
+        out = netstudy("status", "small").out
+        assert "switch=red␛[31m\ufffd31m" in out
+        assert "\x1b" not in out
+        told = netstudy("status", "small", "--json").out
+        assert not {"\x1b", "\x9b"} & set(told)
+        missing = json.loads(told)["missing"]
+        assert any("red\x1b[31m\x9b31m" in run["treatment"] for run in missing)
+
+    def test_nor_can_a_message(self, here: Path, netstudy: Netstudy) -> None:
+        outcome = netstudy("validate", "no\x1b]0;study\x07.yaml")
+        assert outcome.code == 2
+        assert "no␛]0;study␇.yaml: no such file" in outcome.err
+
+
+class TestLostFigures:
+    def test_a_figure_that_the_renderer_fails_on_is_named(
+        self, done: Folder, netstudy: Netstudy, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        @contextmanager
+        def failing() -> Iterator[rendering.Draw]:
+            yield (
+                lambda wanted: (
+                    lambda: [
+                        rendering.LOST,
+                        *rendering.drawn_here(wanted[1:])(),
+                    ]
+                )
+            )
+
+        monkeypatch.setattr(rendering, "drawn_beside", failing)
+        outcome = netstudy("report", "small")
+        assert outcome.code == 0
+        [told] = [line for line in outcome.err.splitlines() if "not drawn" in line]
+        match = re.fullmatch(
+            r"netstudy: the figure (\S+) is not drawn, because the renderer failed on it", told
+        )
+        assert match is not None
+        assert "Not drawn" in (done.path / "figures" / f"{match[1]}.svg").read_text()
+        assert done.derived_changed() == []
+
+
 class TestPlanIsMissing:
     @pytest.mark.parametrize(
         "command",
@@ -382,6 +523,29 @@ class TestStatusAndLs:
         record.write_bytes(record.read_bytes() + b"\n")
         (row,) = json.loads(netstudy("ls", "--json").out)
         assert (row["done"], row["state"]) == (12, "changed")
+
+    def test_a_derived_file_that_was_edited_is_named(
+        self, done: Folder, netstudy: Netstudy
+    ) -> None:
+        """The records are as they were, so the folder is done, and its report can be made anew."""
+        for name in ("report.html", "cells.csv"):
+            with (done.path / name).open("a") as file:
+                file.write("better numbers\n")
+        told = "cells.csv, report.html changed or went missing since the folder was sealed"
+        assert netstudy("ls").out.splitlines()[-1] == f"{done.path}: {told}"
+        assert netstudy("status").out.splitlines() == [
+            f"{done.path}: done, 12 of 12 runs",
+            f"  {told}",
+            f"  write them anew with: netstudy report {done.path}",
+        ]
+        [row] = json.loads(netstudy("ls", "--json").out)
+        assert (row["state"], row["derived_changed"]) == ("done", ["cells.csv", "report.html"])
+        assert json.loads(netstudy("status", "--json").out)["derived_changed"] == [
+            "cells.csv",
+            "report.html",
+        ]
+        assert netstudy("report", "small").code == 0
+        assert netstudy("status").out == f"{done.path}: done, 12 of 12 runs\n"
 
     def test_ls_without_results(self, here: Path, netstudy: Netstudy) -> None:
         assert json.loads(netstudy("ls", "--json").out) == []

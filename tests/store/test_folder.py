@@ -15,6 +15,7 @@ import pytest
 from netstudy import wire
 from netstudy.errors import StudyError
 from netstudy.store import Folder, Invocation, create
+from netstudy.store.files import sha256
 from tests.store.small import FILES
 
 NOW = datetime(2026, 11, 21, 20, 30, tzinfo=UTC)
@@ -156,7 +157,9 @@ def test_done_carries_the_hash_of_every_file(folder: Folder) -> None:
     files = json.loads((folder.path / "DONE").read_text())["files"]
     on_disk = {
         str(path.relative_to(folder.path)): {
-            "sha256": hashlib.sha256(path.read_bytes()).hexdigest()
+            "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
+            "bytes": path.stat().st_size,
+            "modified_ns": path.stat().st_mtime_ns,
         }
         for path in folder.path.rglob("*")
         if path.is_file() and path.name != "DONE"
@@ -207,6 +210,69 @@ def test_a_copy_of_a_folder_is_not_changed_whatever_its_dates(folder: Folder) ->
     assert folder.changed_since_sealed(by_date=True) == []
     record.write_bytes(record.read_bytes() + b"\n")
     assert folder.changed_since_sealed(by_date=True) == ["records.jsonl"]
+
+
+DERIVED = ("cells.csv", "report.html", "report.md", "figures/drops.svg")
+
+
+@pytest.fixture
+def sealed(folder: Folder) -> Folder:
+    """A folder that is done, with files that are made from its records."""
+    fill(folder)
+    folder.write_records()
+    (folder.path / "figures").mkdir()
+    for name in DERIVED:
+        (folder.path / name).write_text("as it was")
+    folder.seal(LATER)
+    return folder
+
+
+class TestDerivedFiles:
+    @pytest.mark.parametrize("name", DERIVED)
+    @pytest.mark.parametrize("text", ["as it is ", "longer than it was"])
+    def test_one_that_was_edited_is_named(self, sealed: Folder, name: str, text: str) -> None:
+        assert sealed.derived_changed() == []
+        edit(sealed.path / name, text)
+        assert sealed.derived_changed() == [name]
+        assert sealed.changed_since_sealed() == []
+
+    def test_one_that_is_gone_is_named(self, sealed: Folder) -> None:
+        (sealed.path / "report.html").unlink()
+        assert sealed.derived_changed() == ["report.html"]
+
+    def test_in_a_copy_with_other_times_the_content_counts(self, sealed: Folder) -> None:
+        for name in DERIVED:
+            os.utime(sealed.path / name, (0, 0))
+        assert sealed.derived_changed() == []
+
+    def test_only_those_with_another_time_are_read(
+        self, sealed: Folder, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        edit(sealed.path / "cells.csv", "as it is ")
+        edit(sealed.path / "report.md", "longer than it was")
+        read: list[str] = []
+
+        def spied(path: Path) -> str:
+            read.append(path.name)
+            return sha256(path)
+
+        monkeypatch.setattr("netstudy.store.folder.sha256", spied)
+        assert sealed.derived_changed() == ["cells.csv", "report.md"]
+        assert read == ["cells.csv"]
+
+    def test_of_a_folder_that_an_earlier_version_sealed_all_are_read(self, sealed: Folder) -> None:
+        done = json.loads((sealed.path / "DONE").read_text())
+        hashes = {name: {"sha256": one["sha256"]} for name, one in done["files"].items()}
+        (sealed.path / "DONE").write_text(json.dumps({**done, "files": hashes}))
+        assert sealed.derived_changed() == []
+        edit(sealed.path / "cells.csv", "as it is ")
+        assert sealed.derived_changed() == ["cells.csv"]
+
+
+def edit(path: Path, text: str) -> None:
+    """Change a file as an editor does: its time is another one, whatever the clock's steps."""
+    path.write_text(text)
+    os.utime(path, ns=(0, path.stat().st_mtime_ns + 1))
 
 
 def test_one_writer_at_a_time(folder: Folder) -> None:

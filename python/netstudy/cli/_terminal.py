@@ -10,7 +10,7 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -27,18 +27,20 @@ if TYPE_CHECKING:
 _WIDTH = 160
 _WITH_NOUN, _WITH_BAR, _WITH_SPEED = 56, 80, 100
 """Terminal widths from which the progress says "runs", has a bar, and tells the speed."""
+_NAMED = 5
+"""Files that a line names at most."""
 _LINES = 10
 """Progress lines that a run prints from start to end."""
 
 
-def print_json(value: Any) -> None:
-    """Print a result for programs."""
 def show(result: object, end: str = "\n") -> None:
     """Print a line of a result. A name from a file cannot command the terminal: control characters
     are shown as pictures."""
     print(visible(str(result)), end=end)
 
 
+def print_json(value: Any) -> None:
+    """Print a result for programs."""
     show_json(json.dumps(value, indent=2, ensure_ascii=False))
 
 
@@ -104,6 +106,18 @@ def explain(record: RunRecord) -> str:
 def continue_with(folder: Folder) -> str:
     """The command that finishes an unfinished folder."""
     return f"netstudy run {shlex.quote(str(folder.path))} --resume"
+
+
+def write_anew(folder: str) -> str:
+    """The command that makes the report of a folder, cells.csv and the figures anew."""
+    return f"netstudy report {shlex.quote(folder)}"
+
+
+def derived_changed_text(names: Sequence[str]) -> str:
+    """Which files of a folder, made from its records, are not what they were when it was done."""
+    more = len(names) - _NAMED
+    listed = ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return f"{listed} changed or went missing since the folder was sealed"
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from netstudy.cli import _options as options
 from netstudy.cli._folders import say_closed
-from netstudy.cli._terminal import print_json, state
+from netstudy.cli._terminal import derived_changed_text, print_json, show, state
 from netstudy.errors import StudyError
 
 if TYPE_CHECKING:
@@ -17,7 +17,10 @@ EPILOG = "Example: netstudy ls --results /data/results"
 
 
 def command(results: options.Results = options.RESULTS, json: options.Json = False) -> None:
-    """List the results folders, newest first: study, time, runs done, state."""
+    """List the results folders, newest first: study, time, runs done, state.
+
+    A note follows where the report, cells.csv or a figure is not what it was when the run was done.
+    """
     from netstudy.store import Results
 
     tree = Results(results)
@@ -37,13 +40,18 @@ def _row(folder: Folder) -> dict[str, Any]:
 def _progress(folder: Folder) -> dict[str, Any]:
     """Runs, runs done and state; a folder that cannot be read does not hide the others."""
     try:
+        folder.refuse_links()
         runs = len(folder.plan().runs)
         done, now = runs - len(folder.missing()), state(folder)
         is_changed = now == "done" and folder.changed_since_sealed(by_date=True)
-        folder.refuse_links()
-        return {"runs": runs, "done": done, "state": "changed" if is_changed else now}
+        return {
+            "runs": runs,
+            "done": done,
+            "state": "changed" if is_changed else now,
+            "derived_changed": folder.derived_changed() if now == "done" else [],
+        }
     except StudyError:
-        return {"runs": None, "done": None, "state": "unreadable"}
+        return {"runs": None, "done": None, "state": "unreadable", "derived_changed": []}
 
 
 def _print_table(rows: list[dict[str, Any]]) -> None:
@@ -56,4 +64,7 @@ def _print_table(rows: list[dict[str, Any]]) -> None:
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
         padded = (text.ljust(width) for text, width in zip(line, widths, strict=True))
-        print("  ".join(padded).rstrip())
+        show("  ".join(padded).rstrip())
+    for row in rows:
+        if row["derived_changed"]:
+            show(f"{row['folder']}: {derived_changed_text(row['derived_changed'])}")

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any
 from netstudy.cli import _options as options
 from netstudy.cli._terminal import (
     continue_with,
+    derived_changed_text,
     explain,
     print_json,
     rounds_begun,
+    show,
     state,
     treatment,
+    write_anew,
 )
 from netstudy.errors import StudyError
 
@@ -52,6 +55,7 @@ def _status(folder: Folder) -> dict[str, Any]:
         "study": folder.plan().study,
         "state": "changed" if changed else now,
         "changed": changed,
+        "derived_changed": folder.derived_changed() if now == "done" else [],
         "runs": len(records) + len(missing),
         "done": len(records),
         "continue": continue_with(folder) if can_continue else None,
@@ -116,19 +120,23 @@ def _grows(folder: Folder) -> bool:
 
 def _tell(told: dict[str, Any]) -> None:
     rounds = f", {rounds_begun(told['rounds'])}" if told["growth"] else ""
-    print(f"{told['folder']}: {told['state']}, {told['done']} of {told['runs']} runs{rounds}")
+    show(f"{told['folder']}: {told['state']}, {told['done']} of {told['runs']} runs{rounds}")
     if told["changed"]:
-        print(f"  {told['changed']}")
+        show(f"  {told['changed']}")
+    if told["derived_changed"]:
+        show(f"  {derived_changed_text(told['derived_changed'])}")
+        if not told["changed"]:
+            show(f"  write them anew with: {write_anew(told['folder'])}")
     for one in told["growth"]:
         held = "".join(f" {name}={level}" for name, level in one["at"].items())
-        print(f"  grows    {one['factor']}{held}: {one['told']}")
+        show(f"  grows    {one['factor']}{held}: {one['told']}")
     for status in ("failed", "invalid"):
         for run in told[status]:
-            print(f"  {status}  {run['run']}  {run['treatment']}: {run['error']}")
+            show(f"  {status}  {run['run']}  {run['treatment']}: {run['error']}")
     for run in told["missing"][:_SHOWN]:
-        print(f"  missing  {run['run']}  {run['treatment']}")
+        show(f"  missing  {run['run']}  {run['treatment']}")
     more = len(told["missing"]) - _SHOWN
     if more > 0:
-        print(f"  and {more} more missing")
+        show(f"  and {more} more missing")
     if told["continue"]:
-        print(f"  continue with: {told['continue']}")
+        show(f"  continue with: {told['continue']}")

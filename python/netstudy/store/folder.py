@@ -329,9 +329,9 @@ class Folder:
         self._write(RECORDS, chain([self._read(ENGINE)], lines, [end]))
 
     def seal(self, now: datetime) -> None:
-        """Write DONE with the hash of each of the folder's own files: the last step, repeated after
-        a new report."""
-        files = {name: {"sha256": sha256(self.path / name)} for name in self._own_files()}
+        """Write DONE with hash, size and time of each of the folder's own files: the last step,
+        repeated after a new report."""
+        files = {name: _sealed(self.path / name) for name in self._own_files()}
         self._write_json(DONE, {"schema": DONE_SCHEMA, "sealed_utc": iso(now), "files": files})
         (self.path / LOCK_NAME).unlink(missing_ok=True)
 
@@ -350,6 +350,13 @@ class Folder:
         since_ns = (self.path / DONE).stat().st_mtime_ns if by_date else None
         kept = [name for name in done if not name.startswith(DERIVED)]
         return [name for name in kept if not self._matches(name, done[name]["sha256"], since_ns)]
+
+    def derived_changed(self) -> list[str]:
+        """Files made from the records that differ from what was sealed, or are gone: the report,
+        cells.csv, figures. A file whose size and time are as sealed is not read."""
+        done = self._json(DONE)["files"]
+        derived = [name for name in done if name.startswith(DERIVED)]
+        return [name for name in derived if not _is_as_sealed(self.path / name, done[name])]
 
     def _matches(self, name: str, digest: str, since_ns: int | None) -> bool:
         path = self.path / name

@@ -57,7 +57,8 @@ def _print_summary(prepared: Prepared, threads: int | None) -> None:
 def _summary(prepared: Prepared, threads: int | None) -> Iterator[tuple[str, str]]:
     from netstudy.cli._outline import outline
     from netstudy.cli._prepare import cost, most
-    from netstudy.plan import stated
+    from netstudy.cli._programs import command_text
+    from netstudy.plan import programs_of_runs, stated
     from netstudy.study.vocabulary import PUBLISHED, SIMULATOR
     from netstudy.testbed import named
     from netstudy.units import rough_size
@@ -78,6 +79,8 @@ def _summary(prepared: Prepared, threads: int | None) -> Iterator[tuple[str, str
     for case, said in _growing(prepared):
         yield "grows", f"{case}{said}"
     yield from outline(planned.possible or ())
+    for command in programs_of_runs(planned.possible or ()):
+        yield "starts", f"{command_text(command)} (on a real testbed, with your rights)"
     if prepared.invocation.testbed == PUBLISHED:
         yield from _matched(prepared)
     for part in (*prepared.unsupported(), *testbed.unsupported(planned.whole_plan)):

@@ -15,6 +15,7 @@ import typer
 
 from netstudy.cli import _options as options
 from netstudy.cli._prepare import Asked, Prepared, prepare
+from netstudy.cli._programs import refuse_programs, say_programs
 from netstudy.cli._terminal import (
     continue_with,
     meter,
@@ -24,9 +25,9 @@ from netstudy.cli._terminal import (
     rounds_begun,
     runs_left,
     say,
-    treatment,
     show,
     show_json,
+    treatment,
 )
 from netstudy.cli.report import PAGES, Pages
 from netstudy.errors import MISSED, ChangedFolderError, NetstudyError, StudyError, TestbedError
@@ -34,6 +35,7 @@ from netstudy.errors import MISSED, ChangedFolderError, NetstudyError, StudyErro
 if TYPE_CHECKING:
     from netstudy.cli.report import Published
     from netstudy.store import Folder, Invocation
+    from netstudy.study import Command
     from netstudy.testbed.base import Testbed
     from netstudy.wire import Plan
 
@@ -51,6 +53,8 @@ class Manner:
     threads: int | None
     json: bool
     pages: Pages = PAGES
+    no_start: bool = False
+    """Whether a study that starts a program is refused."""
 
 
 def command(
@@ -83,6 +87,10 @@ def command(
     max_time: Annotated[
         str, typer.Option("--max-time", help="Refuse a plan estimated to take longer.")
     ] = "24h",
+    no_start: Annotated[
+        bool,
+        typer.Option("--no-start", help="Refuse a study that starts a program of its own."),
+    ] = False,
     static: options.Static = False,
     png: options.Png = False,
     json: options.Json = False,
@@ -99,7 +107,7 @@ def command(
     asked = Asked(
         study, seed, only or (), overrides or (), quick, testbed, variant, scale, without or ()
     )
-    manner = Manner(results, threads, json, Pages(static, png))
+    manner = Manner(results, threads, json, Pages(static, png), no_start)
     if dry_run:
         _refuse_pages(manner.pages)
         if resume:
@@ -124,6 +132,8 @@ def _show_plan(asked: Asked, manner: Manner, max_time: str) -> None:
     from netstudy.testbed import named
 
     prepared = prepare(asked)
+    if manner.no_start:
+        refuse_programs(_programs_of(prepared))
     show_plan(prepared, manner.threads, json=manner.json)
     testbed = named(prepared.invocation.testbed)
     check_time(most(prepared.planned, testbed, manner.threads), max_time)
@@ -137,6 +147,8 @@ def _show_remainder(asked: Asked, manner: Manner) -> None:
     from netstudy.wire import to_json
 
     folder = to_resume(asked, manner.results)
+    if manner.no_start:
+        refuse_programs(_programs_in(folder))
     again = set(folder.damaged_runs())
     again |= {one.run for one in made_again(folder, named(folder.invocation().testbed))}
     left = left_to_do(folder, again)
@@ -158,12 +170,31 @@ def _begin(asked: Asked, manner: Manner, max_time: str) -> int:
     if Folder.at(asked.study) is not None:
         raise StudyError(f"{asked.study} is a results folder; continue it with --resume")
     prepared = prepare(asked)
+    if manner.no_start:
+        refuse_programs(_programs_of(prepared))
     _refuse_unsupported(prepared.unsupported())
     testbed = named(prepared.invocation.testbed)
+    say_programs(_programs_of(prepared), prepared.invocation.testbed)
     machine = _preflight(testbed, prepared.planned.whole_plan, prepared.invocation)
     check_time(most(prepared.planned, testbed, manner.threads), max_time)
     testbed.check()
     return _carry_out(_new_folder(prepared, manner.results), testbed, manner, machine)
+
+
+def _programs_of(prepared: Prepared) -> list[Command]:
+    """The programs that a plan has started."""
+    from netstudy.plan import programs_of_runs
+
+    return programs_of_runs(prepared.planned.possible or prepared.planned.plan.runs)
+
+
+def _programs_in(folder: Folder) -> list[Command]:
+    """The programs that the runs of a folder have started: those that its plans hold, and those of
+    rounds that are made of its study."""
+    from netstudy.plan import programs_of_runs
+
+    further = folder.study().workload.spec.starts
+    return list(dict.fromkeys([*programs_of_runs(folder.plan().runs), *filter(None, [further])]))
 
 
 def _new_folder(prepared: Prepared, results: Path) -> Folder:
@@ -203,6 +234,8 @@ def _resume(asked: Asked, manner: Manner) -> int:
     from netstudy.testbed import named
 
     folder = to_resume(asked, manner.results)
+    if manner.no_start:
+        refuse_programs(_programs_in(folder))
     testbed = named(folder.invocation().testbed)
     if folder.is_done() and not folder.changed_since_sealed() and not made_again(folder, testbed):
         folder.clear_lock()
@@ -264,7 +297,10 @@ def _remainder_preflight(folder: Folder, testbed: Testbed) -> Mapping[str, str]:
     from netstudy.execute import left_to_do, made_again
 
     left = left_to_do(folder, {record.run for record in made_again(folder, testbed)})
-    return _preflight(testbed, left, folder.invocation()) if left.runs else {}
+    if not left.runs:
+        return {}
+    say_programs(_programs_in(folder), folder.invocation().testbed)
+    return _preflight(testbed, left, folder.invocation())
 
 
 def _run_missing(

@@ -10,7 +10,8 @@ import typer
 
 from netstudy.cli import _options as options
 from netstudy.cli._prepare import Asked, Prepared, prepare
-from netstudy.cli._terminal import print_json, say
+from netstudy.cli._programs import command_text
+from netstudy.cli._terminal import print_json, say, show
 from netstudy.errors import StudyError
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ def command(
 
     A note names parts of a correct study that this version cannot run or report yet. A warning
     names what the study asks and cannot test as it is, such as DCTCP without a switch that marks.
+    "starts" is a program that the study has a real testbed start, with the rights of whoever runs
+    the study.
     """
     checked = [_check(path) for path in studies]
     if json:
@@ -42,15 +45,18 @@ def command(
 
 
 def _check(path: Path) -> dict[str, Any]:
+    from netstudy.study import programs_of_forms
+
     try:
         prepared = prepare(Asked(path))
     except StudyError as error:
-        errors = str(error).splitlines()
-        return {"path": str(path), "ok": False, "errors": errors, "notes": [], "warnings": []}
+        found = {"ok": False, "errors": str(error).splitlines()}
+        return {"path": str(path), **found, "starts": [], "notes": [], "warnings": []}
     return {
         "path": str(path),
         "ok": True,
         "errors": [],
+        "starts": programs_of_forms(prepared.written),
         "notes": prepared.unsupported(),
         "warnings": [str(sentence) for sentence in _untested(prepared)],
     }
@@ -72,10 +78,12 @@ def _untested(prepared: Prepared) -> Iterator[Sentence]:
 
 def _tell(outcome: dict[str, Any]) -> None:
     if outcome["ok"]:
-        print(f"{outcome['path']}: ok")
+        show(f"{outcome['path']}: ok")
     for error in outcome["errors"]:
         say(error)
+    for command in outcome["starts"]:
+        show(f"  starts: {command_text(command)}")
     for note in outcome["notes"]:
-        print(f"  note: {note}")
+        show(f"  note: {note}")
     for warning in outcome["warnings"]:
-        print(f"  warning: {warning}")
+        show(f"  warning: {warning}")

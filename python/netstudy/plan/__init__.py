@@ -17,6 +17,7 @@ from netstudy.plan.loops import OuterLoop, outer_loops
 from netstudy.plan.make import make_plan, make_round
 from netstudy.plan.network import whole_tcp
 from netstudy.plan.planned import Cell, Estimate, PlannedRun, PlannedStudy, run_id, run_seed
+from netstudy.plan.programs import programs_of_runs
 from netstudy.plan.published import not_published, published_plan
 from netstudy.plan.support import stated, unsupported
 from netstudy.study import parse_only
@@ -33,6 +34,7 @@ __all__ = [
     "not_published",
     "outer_loops",
     "parse_only",
+    "programs_of_runs",
     "published_plan",
     "run_id",
     "run_seed",

@@ -11,11 +11,13 @@ from netstudy.study.levels import FactorLevel, Growth, level_text
 from netstudy.study.loader import apply_overrides, in_variant, load, quick_form, without_parts
 from netstudy.study.model import MAIN_CASE, Case, Factor, Study
 from netstudy.study.outcome import Compare, Figure, Reference, Report, Table
+from netstudy.study.programs import Command, programs_of_forms
 from netstudy.study.selection import parse_only, quick_only, select, variant_only
 
 __all__ = [
     "MAIN_CASE",
     "Case",
+    "Command",
     "Compare",
     "Factor",
     "FactorLevel",
@@ -32,6 +34,7 @@ __all__ = [
     "load",
     "parse_only",
     "profiles_named",
+    "programs_of_forms",
     "quick_form",
     "quick_only",
     "select",

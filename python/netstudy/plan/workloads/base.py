@@ -113,6 +113,11 @@ class Planned(ABC, Generic[WorkT]):
         )
         return f"{self.name}, {client} asks {server}"
 
+    def starts(self, work: WorkT) -> tuple[str, ...]:  # noqa: ARG002
+        """The program that the plan has a real testbed start in a run, with its arguments; empty:
+        none."""
+        return ()
+
     def details(self, runs: Sequence[wire.Run]) -> Iterator[tuple[str, str]]:  # noqa: ARG002
         """Further lines of the description: subject and text."""
         yield from ()

@@ -154,6 +154,10 @@ class TransactionsLowering(Lowering[Transactions, wire.Transactions]):
         histograms = min(2 * (len(work.mix) + 2), count) * _HISTOGRAM_BYTES
         return len(work.roles.client) * (blocks * _STATISTICS_BYTES + histograms)
 
+    def starts(self, work: wire.Transactions) -> tuple[str, ...]:
+        """The command of an application that is a program."""
+        return work.application.start if isinstance(work.application, wire.Program) else ()
+
     def details(self, runs: Sequence[wire.Run]) -> Iterator[tuple[str, str]]:
         """Where the costs of the simulator come from, and how often statistics are written."""
         works = [run.workload for run in runs if isinstance(run.workload, wire.Transactions)]

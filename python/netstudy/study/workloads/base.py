@@ -78,6 +78,12 @@ class Spec(Model):
         return {}
 
     @property
+    def starts(self) -> tuple[str, ...]:
+        """The program of the study's own that real testbeds start in each run, with its arguments;
+        empty: none."""
+        return ()
+
+    @property
     def load(self) -> object:
         """What says how much each host asks for, such as a number of users; None: nothing does but
         the number of hosts."""

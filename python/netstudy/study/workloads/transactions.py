@@ -406,6 +406,11 @@ class Transactions(Spec):
     costs: Costs = Costs()
     """In the simulator: costs that differ from the profile's."""
 
+    @property
+    def starts(self) -> tuple[str, ...]:
+        """The command of an application that is a program."""
+        return self.application.start
+
     def clients_of(self, topology: Topology) -> Place:
         """The hosts that generate load. Raises ValueError where the study must name them."""
         if self.clients is not None:

@@ -1,0 +1,48 @@
+"""The programs that a study starts, for people: a study file may name any.
+
+They are shown before they run, and nothing is asked: whoever does not want them uses `--no-start`.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shlex
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from netstudy.cli._terminal import say
+from netstudy.errors import StudyError
+
+if TYPE_CHECKING:
+    from netstudy.study import Command
+
+
+def command_text(command: Command) -> str:
+    """The command on one line, as a shell would take it."""
+    return shlex.join(command).replace("\n", "\u240a")
+
+
+def refuse_programs(programs: Sequence[Command]) -> None:
+    """Raise StudyError if a study starts programs, since the user wants none."""
+    if programs:
+        listed = "".join(f"\n  - {command_text(one)}" for one in programs)
+        raise StudyError(f"the study starts a program, and --no-start allows none:{listed}")
+
+
+def say_programs(programs: Sequence[Command], testbed: str) -> None:
+    """Name the programs that are about to be started, and the user whose rights they have."""
+    from netstudy.study.vocabulary import PUBLISHED, SIMULATOR
+
+    if testbed not in (SIMULATOR, PUBLISHED):  # they start nothing
+        for one in programs:
+            say(f"netstudy: the study starts, with the rights of {_user()}: {command_text(one)}")
+
+
+def _user() -> str:
+    """The user that this process acts for; not the one that variables of the shell name."""
+    user = os.geteuid()
+    try:
+        return f"user {pwd.getpwuid(user).pw_name}"
+    except KeyError:
+        return f"user {user}"

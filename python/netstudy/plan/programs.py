@@ -1,0 +1,15 @@
+"""The programs that the runs of a plan have a real testbed start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from netstudy import wire
+from netstudy.plan.workloads import planned_of
+from netstudy.study import Command
+
+
+def programs_of_runs(runs: Iterable[wire.Run]) -> list[Command]:
+    """Each program with its arguments, once, in the order of the runs."""
+    found = (planned_of(run.workload).starts(run.workload) for run in runs)
+    return list(dict.fromkeys(command for command in found if command))

@@ -86,7 +86,9 @@ fn config(run: &records::Run, incast: &Incast) -> Result<IncastConfig, String> {
     let warmup_iterations = plan.warmup.map_or(Ok(0), counted)?;
     let iterations = counted(plan.measure)?;
     let servers = incast.roles.server.len() as u32;
-    if servers == 0 || incast.request_bytes == 0 || incast.block_bytes < u64::from(servers) {
+    // Only a striped block is divided; otherwise each server sends a whole one.
+    let least_block = if incast.striped { u64::from(servers) } else { 1 };
+    if servers == 0 || incast.request_bytes == 0 || incast.block_bytes < least_block {
         return Err("requests and blocks need at least one byte a server".to_owned());
     }
     if iterations == 0 {
@@ -109,5 +111,35 @@ fn counted(until: Until) -> Result<u32, String> {
     match until {
         Until::Count(count) => u32::try_from(count).map_err(|error| error.to_string()),
         Until::Time(_) | Until::Told => Err("the phases of an incast end after a count".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use netstudy_records::Status;
+
+    use crate::run::tests::{Silent, lab};
+
+    /// The outcome of an incast of 20 servers over a block of `block_bytes`.
+    fn carried_out(block_bytes: u64, striped: bool) -> (Status, Option<String>) {
+        let mut run = lab::run(20, lab::DEEP);
+        let incast = lab::incast(&mut run);
+        (incast.block_bytes, incast.striped) = (block_bytes, striped);
+        let record = crate::run(&run, &mut Silent);
+        (record.status, record.error)
+    }
+
+    #[test]
+    fn each_server_may_send_a_block_of_fewer_bytes_than_there_are_servers() {
+        assert_eq!(carried_out(19, false), (Status::Ok, None));
+        assert_eq!(carried_out(1, false), (Status::Ok, None));
+    }
+
+    #[test]
+    fn a_striped_block_has_a_byte_for_each_server() {
+        assert_eq!(carried_out(20, true), (Status::Ok, None));
+        let (status, error) = carried_out(19, true);
+        assert_eq!(status, Status::Failed);
+        assert!(error.expect("a reason").contains("at least one byte a server"));
     }
 }

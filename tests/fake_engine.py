@@ -4,8 +4,8 @@
 It reads a plan and answers with a made-up record a run, as `netstudy-engine sim` would. The
 environment variable FAKE_ENGINE says what goes wrong, as `fault:count`: after `count` runs it
 crashes, is killed, hangs, writes garbage, breaks a line off, ends without an end, repeats a run,
-fills the disk, or fails and breaks laws. FAKE_ENGINE_LOG names a file that each run started is
-noted in.
+fills the disk, or fails and breaks laws. `poison:id` kills it at the run of that id, each time.
+FAKE_ENGINE_LOG names a file that each run started is noted in.
 """
 
 import json
@@ -81,6 +81,12 @@ def misbehave(fault: str, done: list[Record]) -> None:
         sys.exit(101)
     elif fault == "killed":
         os.kill(os.getpid(), signal.SIGKILL)
+    elif fault == "ended":
+        os.kill(os.getpid(), signal.SIGTERM)
+    elif fault == "poison":
+        sys.stderr.write("memory allocation of 8589934592 bytes failed\n")
+        sys.stderr.flush()
+        os.kill(os.getpid(), signal.SIGABRT)
     elif fault == "hang":
         signal.pause()
     elif fault == "garbage":
@@ -118,10 +124,10 @@ def main() -> None:
     write({"kind": "engine", "schema": schema, "version": version, "testbed": "sim"})
     runs = plan["runs"]
     for index, run in enumerate(runs):
-        if count and index == int(count):
+        if count and count == (run["id"] if fault == "poison" else str(index)):
             misbehave(fault, runs[:index])
         note(run)
-        bad = fault in ("failed", "invalid") and index == int(count)
+        bad = fault in ("failed", "invalid") and count == str(index)
         write(run_record(run, fault if bad else "ok"))
         progress = {"kind": "progress", "runs_done": index + 1, "runs": len(runs)}
         write({**progress, "packets": index + 1, "packets_planned": len(runs)})

@@ -16,6 +16,7 @@ from netstudy.store.environment import utc_now
 from netstudy.store.files import storage
 from netstudy.store.folder import CAPTURES, Folder, joined
 from netstudy.testbed.base import Testbed
+from netstudy.testbed.survival import is_of_dead_engine
 from netstudy.units import parse_scale
 from netstudy.wire import EngineRecord, Plan, ProgressRecord, Record, Run, RunRecord
 
@@ -110,9 +111,10 @@ def left_to_do(folder: Folder, again: Container[str]) -> Plan:
 
 def made_again(folder: Folder, testbed: Testbed) -> list[RunRecord]:
     """Runs that may end differently when repeated: failed ones, and those that suffered
-    interference. Empty on a testbed that repeats itself."""
+    interference. On a testbed that repeats itself only those whose engine died."""
     if testbed.repeats_itself:
-        return []
+        texts = folder.record_texts(folder.plan().runs)
+        return [RunRecord.model_validate_json(one) for one in texts if is_of_dead_engine(one)]
     return [
         record
         for record in folder.records()

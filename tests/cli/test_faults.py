@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -171,7 +172,7 @@ def test_a_disk_that_became_read_only_can_be_read_but_not_added_to(
     ("fault", "message"),
     [
         ("crash:2", "exit code 101"),
-        ("killed:2", "killed by SIGKILL"),
+        ("ended:2", "killed by SIGTERM"),
         ("garbage:2", "not a record"),
         ("silent:2", "break off"),
     ],
@@ -190,6 +191,25 @@ def test_an_engine_that_fails_is_exit_code_3(
     assert message in outcome.err
     assert "2 of 12 runs are kept" in outcome.err
     assert "Traceback" not in outcome.err
+
+
+def test_a_run_that_kills_the_engine_costs_no_other_run_and_is_repeated_by_resume(
+    study: Path, netstudy: Netstudy, fake_engine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = json.loads(netstudy("plan", study, "--json").out)
+    monkeypatch.setenv("FAKE_ENGINE", f"poison:{plan['runs'][4]['id']}")
+    outcome = netstudy("run", study)
+    assert outcome.code == 3
+    assert "failed: its engine died: the engine was killed by SIGABRT" in outcome.err
+    assert "1 run failed; repeat with: netstudy run" in outcome.err
+    assert "report: " in outcome.out
+    (folder,) = Results(Path("results")).folders()
+    assert len(folder.records()) == 12
+    assert not folder.is_done()
+    monkeypatch.delenv("FAKE_ENGINE")
+    assert netstudy("run", folder.path, "--resume").code == 0
+    assert folder.is_done()
+    assert {record.status for record in folder.records()} == {"ok"}
 
 
 def test_an_engine_that_is_not_there_stops_a_run_before_anything_is_made(

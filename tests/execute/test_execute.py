@@ -14,7 +14,7 @@ import pytest
 
 from netstudy import wire
 from netstudy.errors import StudyError, TestbedError
-from netstudy.execute import execute
+from netstudy.execute import execute, is_final, made_again
 from netstudy.store import Folder, Invocation, create
 from netstudy.testbed.sim import Sim
 
@@ -50,7 +50,7 @@ def test_every_run_is_carried_out_once_and_its_line_is_kept(
     ("fault", "message"),
     [
         ("crash:3", "exit code 101"),
-        ("killed:3", "killed by SIGKILL"),
+        ("ended:3", "killed by SIGTERM"),
         ("garbage:3", "not a record"),
         ("broken:3", "exit code 1"),
         ("silent:3", "break off before their end"),
@@ -71,6 +71,62 @@ def test_what_was_finished_before_a_fault_is_kept_and_not_run_again(
     execute(folder, Sim())
     assert engine_runs(log) == [run.id for run in folder.plan().runs[3:]]
     assert folder.missing() == []
+
+
+def test_a_run_that_kills_the_engine_has_failed_and_the_others_go_on(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned = [run.id for run in folder.plan().runs]
+    monkeypatch.setenv("FAKE_ENGINE", f"poison:{planned[2]}")
+    assert execute(folder, Sim()) == {"ok": len(planned) - 1, "failed": 1}
+    assert [record.run for record in folder.records()] == planned
+    (failed,) = [one for one in folder.records() if one.status == "failed"]
+    assert failed.run == planned[2]
+    assert failed.error is not None
+    assert "killed by SIGABRT: memory allocation of 8589934592 bytes failed" in failed.error
+
+
+def test_an_engine_that_dies_by_chance_costs_no_run(
+    folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each engine is killed at its fourth run: the runs that are left get engines of their own."""
+    log = tmp_path / "log"
+    monkeypatch.setenv("FAKE_ENGINE_LOG", str(log))
+    monkeypatch.setenv("FAKE_ENGINE", "killed:3")
+    planned = [run.id for run in folder.plan().runs]
+    assert execute(folder, Sim()) == {"ok": len(planned)}
+    assert engine_runs(log) == planned
+
+
+def test_progress_counts_the_runs_of_all_engines(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_ENGINE", "killed:3")
+    seen: list[wire.ProgressRecord] = []
+
+    def note(record: wire.ProgressRecord | wire.RunRecord) -> None:
+        if isinstance(record, wire.ProgressRecord):
+            seen.append(record)
+
+    execute(folder, Sim(), on_progress=note)
+    runs = len(folder.plan().runs)
+    assert [one.runs_done for one in seen] == list(range(1, runs + 1))
+    assert {one.runs for one in seen} == {runs}
+
+
+def test_a_run_whose_engine_died_can_be_repeated(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With more memory it may succeed; any other failed run of the simulator fails again."""
+    first = folder.plan().runs[0].id
+    monkeypatch.setenv("FAKE_ENGINE", f"poison:{first}")
+    execute(folder, Sim())
+    assert [record.run for record in made_again(folder, Sim())] == [first]
+    assert not is_final(folder, Sim())
+    folder.set_aside(made_again(folder, Sim()))
+    monkeypatch.delenv("FAKE_ENGINE")
+    assert execute(folder, Sim()) == {"ok": 1}
+    assert is_final(folder, Sim())
 
 
 def test_the_last_words_of_a_crashed_engine_are_shown(

@@ -10,7 +10,7 @@ from typing import ClassVar, Protocol
 
 from netstudy.plan.planned import Estimate
 from netstudy.study.vocabulary import TestbedName
-from netstudy.wire import Plan, Record
+from netstudy.wire import Plan, Record, Run, RunRecord
 
 OnRecord = Callable[[Record, bytes], None]
 """Called with each record and the exact line, newline included, that it was read from."""
@@ -67,3 +67,15 @@ class Testbed(Protocol):
     def seconds(self, estimate: Estimate, *, threads: int | None) -> float:
         """The time that carrying out a plan takes, roughly."""
         ...
+
+
+def failed_record(run: Run, error: str) -> RunRecord:
+    """The record of a run that did not complete."""
+    return RunRecord(
+        run=run.id,
+        treatment=run.treatment,
+        replicate=run.replicate,
+        seed=run.seed,
+        status="failed",
+        error=error,
+    )

@@ -12,6 +12,7 @@ import sysconfig
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -19,6 +20,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from netstudy.errors import StudyError, TestbedError
 from netstudy.testbed.base import OnRecord
+from netstudy.testbed.survival import EngineDiedError
 from netstudy.wire import EndRecord, EngineRecord, Plan, Record, to_json
 
 ENGINE_NAME = "netstudy-engine"
@@ -26,6 +28,8 @@ ENGINE_VARIABLE = "NETSTUDY_ENGINE"
 
 _BAD_PLAN = 2
 """The engine's exit code for a plan that it cannot carry out."""
+_ASKED_TO_END = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+"""Signals by which somebody ends the engine on purpose: that is no death of its own."""
 _GRACE_S = 5.0
 """Time for the engine to end after SIGTERM, before it is killed."""
 _STDERR_LINES = 10
@@ -88,15 +92,18 @@ def engine_version(engine: Path) -> str:
 
 
 def run_engine(command: Sequence[str], plan: Plan, on_record: OnRecord) -> None:
-    """Start the engine, give it the plan, and hand over its records until it has ended."""
+    """Start the engine, give it the plan, and hand over its records until it has ended.
+
+    Raises TestbedError, and of its kinds EngineDiedError, when the engine fails.
+    """
     with tempfile.TemporaryFile() as plan_file, tempfile.TemporaryFile() as errors:
         plan_file.write(to_json(plan).encode())
         plan_file.seek(0)
         with _child(command, plan_file, errors) as process:
             assert process.stdout is not None
-            complete = _pass_on(process.stdout, on_record, errors)
+            passed = _pass_on(process.stdout, on_record, errors)
             code = process.wait()
-        _check_end(code, complete, errors)
+        _check_end(code, passed, errors)
 
 
 @contextmanager
@@ -135,18 +142,26 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def _pass_on(lines: IO[bytes], on_record: OnRecord, errors: IO[bytes]) -> bool:
-    """Hand over each record; whether the stream was complete, from engine to end."""
-    first, complete = True, False
+@dataclass
+class _Passed:
+    """How much of the stream there was, from engine to end."""
+
+    begun: bool = False
+    complete: bool = False
+
+
+def _pass_on(lines: IO[bytes], on_record: OnRecord, errors: IO[bytes]) -> _Passed:
+    """Hand over each record."""
+    passed = _Passed()
     for line in lines:
         record = _parse(line, errors)
         if record is None:
-            return False
-        if first != isinstance(record, EngineRecord) or complete:
+            return passed
+        if passed.begun == isinstance(record, EngineRecord) or passed.complete:
             raise TestbedError(f"the engine wrote a '{record.kind}' record out of order")
         on_record(record, line)
-        first, complete = False, isinstance(record, EndRecord)
-    return complete
+        passed.begun, passed.complete = True, isinstance(record, EndRecord)
+    return passed
 
 
 def _parse(line: bytes, errors: IO[bytes]) -> Record | None:
@@ -161,15 +176,23 @@ def _parse(line: bytes, errors: IO[bytes]) -> Record | None:
         raise TestbedError(message) from error
 
 
-def _check_end(code: int, complete: bool, errors: IO[bytes]) -> None:
+def _check_end(code: int, passed: _Passed, errors: IO[bytes]) -> None:
     if code == _BAD_PLAN:
         raise StudyError(f"the engine refuses the plan{_last(errors)}")
     if code < 0:
-        raise TestbedError(f"the engine was killed by {_signal_name(-code)}{_last(errors)}")
+        died = passed.begun and -code not in _ASKED_TO_END
+        kind = EngineDiedError if died else TestbedError
+        raise kind(f"the engine was killed by {_killer(-code)}{_last(errors)}")
     if code != 0:
         raise TestbedError(f"the engine ended with exit code {code}{_last(errors)}")
-    if not complete:
+    if not passed.complete:
         raise TestbedError(f"the engine's records break off before their end{_last(errors)}")
+
+
+def _killer(number: int) -> str:
+    """The signal; of SIGKILL with its usual sender, which leaves no other trace here."""
+    said = _signal_name(number)
+    return f"{said}, as the kernel does when memory runs out" if said == "SIGKILL" else said
 
 
 def _signal_name(number: int) -> str:

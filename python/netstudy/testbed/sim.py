@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -12,6 +13,7 @@ from netstudy.store.environment import cores
 from netstudy.study.vocabulary import TestbedName
 from netstudy.testbed.base import OnRecord, Preflight
 from netstudy.testbed.engine import find_engine, run_engine
+from netstudy.testbed.survival import run_surviving
 from netstudy.wire import Plan
 
 _PACKETS_PER_S = 6e6
@@ -51,7 +53,7 @@ class Sim:
         """See Testbed.run; there is nothing to capture."""
         options = [f"--threads={threads or cores()}", "--as-completed"]
         command = [str(find_engine()), "sim", *options, f"--progress-ms={_PROGRESS_MS}"]
-        run_engine(command, plan, on_record)
+        run_surviving(partial(run_engine, command), plan, on_record)
 
     def seconds(self, estimate: Estimate, *, threads: int | None) -> float:
         """See Testbed.seconds."""

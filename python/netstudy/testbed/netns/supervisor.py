@@ -18,6 +18,7 @@ from netstudy import wire
 from netstudy.errors import NetstudyError
 from netstudy.store.folder import CAPTURE
 from netstudy.store.nodes import Machine, Tuning, keep_node
+from netstudy.testbed.base import failed_record
 from netstudy.testbed.engine import engine_version, find_engine
 from netstudy.testbed.netns.application_limits import database_engine
 from netstudy.testbed.netns.environment import (
@@ -37,7 +38,7 @@ from netstudy.testbed.netns.sandbox import file_folders
 from netstudy.testbed.netns.setting import SILENCE_S, Setting, cpu_pinning
 from netstudy.testbed.netns.tuning import prefer_this_process
 from netstudy.testbed.netns.unsupported import notes_on_run
-from netstudy.testbed.real.assemble import failed_record, interference, run_record
+from netstudy.testbed.real.assemble import interference, run_record
 from netstudy.testbed.real.captures import keep, keep_recordings, set_aside
 from netstudy.testbed.real.processes import NodeError, Transcript
 from netstudy.testbed.real.progress import Progress

@@ -14,7 +14,7 @@ from netstudy.testbed.real.reconcile import reconciliation
 from netstudy.testbed.real.series import series
 from netstudy.testbed.real.switch_wire import SwitchClock
 from netstudy.testbed.workloads import traffic_of
-from netstudy.wire import Check, Run, RunRecord, TestbedLimit
+from netstudy.wire import Check, RunRecord, TestbedLimit
 
 _KEEPS_TIME = "the switch keeps to its times"
 _NONE_VANISHES = "no frame vanishes between two interfaces of the machine"
@@ -56,18 +56,6 @@ def interference(record: RunRecord) -> str | None:
     if not broken or not _are_the_machines(broken):
         return None
     return "; ".join(check.detail for check in broken)
-
-
-def failed_record(run: Run, error: str) -> RunRecord:
-    """The record of a run that did not complete."""
-    return RunRecord(
-        run=run.id,
-        treatment=run.treatment,
-        replicate=run.replicate,
-        seed=run.seed,
-        status="failed",
-        error=error,
-    )
 
 
 def _broken(checks: Sequence[Check]) -> list[Check]:

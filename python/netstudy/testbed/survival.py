@@ -1,0 +1,100 @@
+"""Runs on an engine that may die: its death costs the run that causes it, and no other.
+
+One engine makes many runs at once and does not say which of them killed it. The runs without a
+record are therefore halved, and each half gets an engine of its own, until an engine dies with one
+run alone: that run has failed. A run that only failed beside others, such as one of two that do not
+fit into memory together, succeeds that way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from netstudy.errors import TestbedError
+from netstudy.testbed.base import OnRecord, failed_record
+from netstudy.wire import Plan, ProgressRecord, Record, Run, RunRecord, to_json
+
+
+class EngineDiedError(TestbedError):
+    """The engine began to make runs and was then killed by a signal other than a request to end."""
+
+
+Start = Callable[[Plan, OnRecord], None]
+"""Makes all runs of a plan with one engine; raises EngineDiedError when that engine dies."""
+
+_FAILED_BY = "its engine died: "
+_MARK = f'"error":"{_FAILED_BY}'.encode()
+
+
+def is_of_dead_engine(text: bytes) -> bool:
+    """Whether a record, as it was written, is of a run whose engine died: with more memory the run
+    may succeed. The text is enough, since only records of these runs have to be parsed."""
+    return _MARK in text
+
+
+def run_surviving(start: Start, plan: Plan, on_record: OnRecord) -> None:
+    """Make all runs of a plan, with further engines for the runs that a dead one leaves."""
+    _Survivors(start, plan, on_record).make(plan.runs)
+
+
+@dataclass
+class _Survivors:
+    start: Start
+    plan: Plan
+    on_record: OnRecord
+    ended: set[str] = field(default_factory=set)
+    """Runs that have a record."""
+    packets: int = 0
+    """Packets carried by the engines before the present one."""
+
+    def make(self, runs: Sequence[Run]) -> None:
+        present = _Engine(self, ended_before=len(self.ended), is_first=not self.ended)
+        try:
+            self.start(self.plan.model_copy(update={"runs": tuple(runs)}), present.on_record)
+        except EngineDiedError as death:
+            self._go_on([run for run in runs if run.id not in self.ended], death)
+        finally:
+            self.packets += present.packets
+
+    def _go_on(self, left: Sequence[Run], death: EngineDiedError) -> None:
+        if len(left) == 1:
+            record = failed_record(left[0], _FAILED_BY + " ".join(str(death).split()))
+            self.on_record(record, to_json(record).encode() + b"\n")
+            self.ended.add(record.run)
+            return
+        half = (len(left) + 1) // 2
+        for part in (left[:half], left[half:]):
+            if part:  # nothing is left where the engine died after its last run
+                self.make(part)
+
+
+@dataclass
+class _Engine:
+    """The records of one of several engines, counted as if there were only one."""
+
+    of: _Survivors
+    ended_before: int
+    is_first: bool
+    packets: int = 0
+
+    def on_record(self, record: Record, line: bytes) -> None:
+        if isinstance(record, ProgressRecord):
+            self.packets = record.packets
+            if not self.is_first:
+                record = self._whole(record)
+        self.of.on_record(record, line)
+        if isinstance(record, RunRecord):
+            self.of.ended.add(record.run)
+
+    def _whole(self, record: ProgressRecord) -> ProgressRecord:
+        """The progress of the whole plan. Its packets are not planned any more: the dead engine has
+        carried some of them twice."""
+        return record.model_copy(
+            update={
+                "runs_done": self.ended_before + record.runs_done,
+                "runs": len(self.of.plan.runs),
+                "packets": self.of.packets + record.packets,
+                "packets_planned": 0,
+            }
+        )

@@ -81,6 +81,8 @@ class Rounds:
         return whole.model_copy(update={"runs": runs})
 
     def _loops(self) -> tuple[GrownLoop, ...]:
+        if not self._planned.loops:
+            return ()  # the levels of this run leave nothing of the growing factor
         growing = {loop.case for loop in self._planned.loops}
         runs = [run for run in self._plan.runs if growing & set(run.cases)]
         unread = [run for run in runs if run.id not in self._records]

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from netstudy.cli import _prepare
 from netstudy.store import Folder, Results
 from tests.cli.conftest import Netstudy
 from tests.cli.test_kill import KILLED, content, run_apart
@@ -230,3 +231,57 @@ def test_killed_at_the_edge_of_a_round_it_goes_on_with_the_same_one(
 ) -> None:
     assert killed(growing, instant)
     assert content(finished(growing, netstudy).path) == content(uninterrupted)
+
+
+CASES = """\
+study: two
+question: How many clients fill the link, and what do windows of two sizes do?
+cases:
+  fill:
+    factors: {clients: {grow: 1.., until: no gain, confirm: 1, at most: 3}, flows: [1]}
+  windows:
+    factors: {clients: [4], flows: [1, 2, 4]}
+topology:
+  hosts:
+    server: {profile: host-1g}
+    client: {profile: host-1g, count: "${clients}"}
+  switch: generic-deep
+  links:
+    - {between: [server, switch], rate: 100 Mbit/s, delay: 1 us}
+    - {between: [client, switch], rate: 40 Mbit/s, delay: 1 us}
+workload:
+  transfer: {flows: "${flows}"}
+procedure: {warmup: 50 ms, measure: 100 ms}
+replicates: 2
+noise: 2 %
+figures: [goodput]
+"""
+
+
+@pytest.mark.parametrize("only", ["clients=4", "flows=2,4"])
+def test_a_choice_that_leaves_nothing_of_a_growing_factor_is_refused_before_any_run(
+    here: Path, engine: Path, netstudy: Netstudy, only: str
+) -> None:
+    (here / "study.yaml").write_text(CASES)
+    for verb in ("plan", "run"):
+        refused = netstudy(verb, "study.yaml", "--only", only)
+        assert refused.code == 2
+        assert "nothing is left of case fill, whose clients grows" in refused.err
+        assert "--without cases.fill" in refused.err
+    assert not Path("results").exists()
+    assert netstudy("run", "study.yaml", "--only", only, "--without", "cases.fill").code == 0
+
+
+def test_rounds_of_nothing_end_and_the_other_cases_are_reported(
+    here: Path, engine: Path, netstudy: Netstudy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Results of a version that let such a choice pass."""
+    (here / "study.yaml").write_text(CASES)
+    monkeypatch.setattr(_prepare, "_refuse_without_growth", lambda _: None)
+    outcome = netstudy("run", "study.yaml", "--only", "clients=4")
+    assert outcome.code == 0, outcome.err
+    (folder,) = Results(Path("results")).folders()
+    assert folder.is_done()
+    assert "Goodput from 4 to 1 flows" in outcome.out
+    assert netstudy("report", folder.path).code == 0
+    assert netstudy("run", folder.path, "--resume").code == 0

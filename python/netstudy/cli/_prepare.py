@@ -106,7 +106,21 @@ def prepare(asked: Asked) -> Prepared:
     else:
         scale = parse_scale(invocation.scale or 1)
         planned = make_plan(study, seed=invocation.seed, only=only, scale=scale)
+        _refuse_without_growth(planned)
     return Prepared(as_written, study, planned, invocation)
+
+
+def _refuse_without_growth(planned: PlannedStudy) -> None:
+    """Refuses a choice of levels that leaves nothing of a case with a growing factor: what that
+    factor grows to could not be told."""
+    there = {cell.case for cell in planned.cells}
+    for case in planned.study.cases:
+        if case.growing is not None and case.name not in there:
+            raise StudyError(
+                f"nothing is left of case {case.name}, whose {case.growing.name} grows: none of "
+                "its treatments has all the levels of --only; choose levels that it has, or leave "
+                f"the case out with --without cases.{case.name}"
+            )
 
 
 def _refuse_without_short_form(study: Study, variant: str | None) -> None:

@@ -20,6 +20,7 @@ from netstudy.report.prose.grow import ending_text, loop_sentence
 from netstudy.store import Folder
 from netstudy.study.vocabulary import TestbedName
 from netstudy.testbed.base import OnRecord, Preflight
+from netstudy.testbed.memory import Memory
 from netstudy.wire import Level, Plan, Run, RunRecord, to_json
 from tests.report.results import from_text, results, study_text
 from tests.report.synthetic import failed, from_samples
@@ -53,6 +54,9 @@ class ByHand:
         raise AssertionError(f"nobody asks of {plan.study}")
 
     def seconds(self, estimate: Estimate, *, threads: int | None) -> float:
+        raise AssertionError(f"nobody asks of {estimate.runs} runs and {threads} threads")
+
+    def memory(self, estimate: Estimate, *, threads: int | None) -> Memory | None:
         raise AssertionError(f"nobody asks of {estimate.runs} runs and {threads} threads")
 
     def run(

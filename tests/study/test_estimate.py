@@ -10,6 +10,7 @@ from netstudy import wire
 from netstudy.plan import Estimate, is_per_hop, make_plan, useful_packets
 from netstudy.plan.paths import Routes
 from netstudy.study import Study
+from netstudy.testbed.sim import Sim
 
 Small = Callable[..., Study]
 
@@ -196,3 +197,64 @@ def test_hand_made_plans_can_be_estimated_too(small: Small) -> None:
         update={"phases": (wire.Phase(kind="measure", until=wire.UntilCount(count=30)),)}
     )
     assert useful_packets(longer) == 10 * useful_packets(run)
+
+
+def test_connections_are_counted_and_not_listed(small: Small) -> None:
+    """A thousand million flows of two clients: twice as many connections, and packets for each."""
+    most = 1_000_000_000
+    found = estimate(small(text=star(f"transfer: {{size: 1 MB, flows: {most}}}", clients=2)))
+    assert found.connections == 2 * most
+    assert found.packets == 2 * most * 1000
+    assert [one.connections for one in found.sizes] == [2 * most]
+    asked = estimate(small(text=star(f"request: {{requests: 1, connections: {most}}}")))
+    assert (asked.connections, asked.packets) == (most, 2 * most)
+
+
+def test_replicates_multiply_an_estimate_and_are_not_made_for_it(small: Small) -> None:
+    text = star("transfer: {size: 1 MB}")
+    one = make_plan(small(text=text))
+    many = make_plan(small(text=text + "replicates: 100\n"))
+    assert "_expanded" not in many.__dict__
+    assert many.estimate.runs == 100 * one.estimate.runs
+    assert many.estimate.record_bytes == 100 * (one.estimate.record_bytes or 0)
+    assert many.estimate.nodes == 100 * one.estimate.nodes == 300
+    assert len(many.plan.runs) == 100
+
+
+def test_the_size_of_a_plan_is_known_without_its_runs(small: Small) -> None:
+    planned = make_plan(small(text=star("transfer: {size: 1 MB}") + "replicates: 50\n"))
+    assert planned.estimate.plan_bytes == pytest.approx(len(wire.to_json(planned.plan)), rel=0.1)
+
+
+SHOP = """\
+study: shop
+question: How many users?
+factors: {n: [1]}
+topology:
+  hosts: {app: {profile: host-1g, cpus: 2}, client: {profile: host-1g}}
+  switch: generic-deep
+  links: [{between: [app, switch]}, {between: [client, switch]}]
+workload:
+  transactions:
+    application: brokerage
+    engine: sqlite
+    population: {users: POPULATION}
+    closed: {users: USERS}
+procedure: {measure: 1 s}
+"""
+
+
+def test_users_and_registered_users_are_counted(small: Small) -> None:
+    def of(users: int, population: int) -> Estimate:
+        text = SHOP.replace("USERS", str(users)).replace("POPULATION", str(population))
+        return estimate(small(text=text))
+
+    few, many = of(10, 10**9), of(10**9, 10**9)
+    assert (few.connections, few.users) == (10, 10**9)
+    assert (many.connections, many.users) == (10**9, 10**9)
+    sim = Sim()
+    assert sim.seconds(many, threads=1) > 100 * sim.seconds(few, threads=1) > 5_000
+    memory = [sim.memory(one, threads=1) for one in (of(10, 15_000), few, many)]
+    used = [one.bytes_alone for one in memory if one is not None]
+    assert used[1] - used[0] == pytest.approx(4e9, rel=0.01)
+    assert used[2] > 1e12

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -277,7 +278,7 @@ def test_runs_that_need_an_event_a_hop_are_counted_apart(small: Small) -> None:
     plain = estimate()
     assert (plain.per_hop_runs, plain.per_hop_packets) == (0, 0)
     ring = estimate((client, nic % "receive_ring: 512, interrupt_delay: 30 us"))
-    assert ring == plain, "a ring has a closed form"
+    assert replace(ring, plan_bytes=plain.plan_bytes) == plain, "a ring has a closed form"
     for knob in ("honours_pause: true", "pause_high: 400", "receive_merge: 64 KiB"):
         slower = estimate((client, nic % knob))
         assert slower.per_hop_runs == slower.runs

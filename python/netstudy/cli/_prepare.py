@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from netstudy.cli._terminal import duration
+from netstudy.cli._terminal import PlanProgress
 from netstudy.errors import StudyError
 
 if TYPE_CHECKING:
-    from netstudy.plan import Estimate, PlannedStudy
+    from netstudy.plan import PlannedStudy
     from netstudy.store import Invocation
     from netstudy.study import Study
-    from netstudy.testbed.base import Testbed
-    from netstudy.wire import Run
 
-_NS_PER_S = 1e9
 DEFAULT_TESTBED = "sim"
 _CARRIED_OUT = ("topology", "workload", "procedure", "instruments", "replicates")
 """Keys of a study that describe how it is carried out."""
@@ -63,15 +60,18 @@ class Prepared:
 
     def _not_grown(self) -> list[str]:
         """Growing factors that the metrics of this workload cannot decide."""
-        if self.planned.possible is None or not self.invocation.has_rounds(self.study):
+        if self.planned.one_of_each is None or not self.invocation.has_rounds(self.study):
             return []
         from netstudy.analysis.growth import unsupported
 
-        return unsupported(self.study, self.planned.whole_plan)
+        return unsupported(self.study, self.planned.plan_of_one_each)
 
 
-def prepare(asked: Asked) -> Prepared:
-    """Load the study, apply the options, and make the plan. Raises StudyError."""
+def prepare(asked: Asked, on_count: Callable[[int], None] | None = None) -> Prepared:
+    """Load the study, apply the options, and make the plan. Raises StudyError.
+
+    `on_count` gets the number of runs before anything is planned, and may refuse them.
+    """
     from netstudy.plan import make_plan, published_plan
     from netstudy.store import Invocation
     from netstudy.study import load, parse_only
@@ -105,7 +105,14 @@ def prepare(asked: Asked) -> Prepared:
         planned = published_plan(study, seed=invocation.seed, only=only)
     else:
         scale = parse_scale(invocation.scale or 1)
-        planned = make_plan(study, seed=invocation.seed, only=only, scale=scale)
+        planned = make_plan(
+            study,
+            seed=invocation.seed,
+            only=only,
+            scale=scale,
+            on_count=on_count,
+            on_planning=PlanProgress(),
+        )
         _refuse_without_growth(planned)
     return Prepared(as_written, study, planned, invocation)
 
@@ -190,68 +197,3 @@ def pairs(items: Sequence[str], option: str) -> dict[str, str]:
             raise StudyError(f"{option} {item}: {name.strip()} is given twice")
         found[name.strip()] = value.strip()
     return found
-
-
-@dataclass(frozen=True)
-class Cost:
-    """The estimated cost of carrying out a plan; None: not known in advance."""
-
-    runs: int
-    packets: int | None
-    per_hop_runs: int
-    seconds: float | None
-    disk_bytes: int | None
-
-
-def cost(planned: PlannedStudy, testbed: Testbed, threads: int | None) -> Cost:
-    """The cost of the plan on a testbed: of the first round, if a factor grows."""
-    return _cost(planned.estimate, planned.wired, planned, testbed, threads)
-
-
-def most(planned: PlannedStudy, testbed: Testbed, threads: int | None) -> Cost:
-    """The most that all rounds together cost."""
-    return _cost(planned.most, planned.possible, planned, testbed, threads)
-
-
-_AROUND_S = 3.0
-"""Seconds before the first run and after the last: study, plan, analysis and report."""
-
-
-def _cost(
-    estimate: Estimate,
-    runs: tuple[Run, ...] | None,
-    planned: PlannedStudy,
-    testbed: Testbed,
-    threads: int | None,
-) -> Cost:
-    from netstudy.store.create import disk_bytes
-    from netstudy.wire import Plan
-
-    packets, record_bytes = estimate.packets, estimate.record_bytes
-    disk = None
-    if runs is not None and record_bytes is not None:
-        plan = Plan(study=planned.study.study, seed=planned.seed, runs=runs)
-        disk = disk_bytes(plan, record_bytes)
-    return Cost(
-        runs=estimate.runs,
-        packets=packets,
-        per_hop_runs=estimate.per_hop_runs,
-        seconds=None if packets is None else testbed.seconds(estimate, threads=threads) + _AROUND_S,
-        disk_bytes=disk,
-    )
-
-
-def check_time(cost: Cost, max_time: str) -> None:
-    """Refuse a plan that would take longer than `max_time` ("24h")."""
-    from netstudy.units import parse_duration
-
-    try:
-        limit_s = parse_duration(max_time) / _NS_PER_S
-    except ValueError as error:
-        raise StudyError(str(error), "--max-time") from error
-    if cost.seconds is not None and cost.seconds > limit_s:
-        raise StudyError(
-            f"the plan would take about {duration(cost.seconds)} ({cost.runs:,} runs, "
-            f"{cost.packets:,} packets), longer than --max-time {max_time}; make it smaller with "
-            "--quick, --only or --set, or allow the time with --max-time"
-        )

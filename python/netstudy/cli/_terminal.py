@@ -6,6 +6,7 @@ Progress is a live bar on a terminal and plain lines elsewhere.
 from __future__ import annotations
 
 import json
+import math
 import os
 import shlex
 import sys
@@ -194,6 +195,24 @@ def meter(runs: int, done_before: int) -> Iterator[Meter]:
             yield Meter(shown, done_before)
     else:
         yield Meter(_Lines(runs), done_before)
+
+
+class PlanProgress:
+    """Says how far a plan is: from its second second on, since most plans take less."""
+
+    _FIRST_S, _EVERY_S = 1.0, 5.0
+
+    def __init__(self) -> None:
+        self._due_s = math.inf
+
+    def __call__(self, made: str, done: int, of: int) -> None:
+        """So many treatments or runs are planned, of how many; from 0 on."""
+        now = time.monotonic()
+        if not done:
+            self._due_s = now + self._FIRST_S
+        elif now >= self._due_s:
+            self._due_s = now + self._EVERY_S
+            say(f"plan: {done:,} of {of:,} {made}")
 
 
 OnPhase = Callable[[str], None]

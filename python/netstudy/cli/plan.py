@@ -10,7 +10,11 @@ from netstudy.cli._prepare import Asked, prepare
 from netstudy.cli._terminal import duration, show, show_json
 
 if TYPE_CHECKING:
+    from netstudy.cli._limits import Cost
     from netstudy.cli._prepare import Prepared
+
+_MEMORY_TOLD_BYTES = 1_000_000_000
+"""Less memory than this is no concern on any machine that this version runs on."""
 
 NAME = "plan"
 EPILOG = "Example: netstudy plan studies/incast --only servers=1..6 --set replicates=5"
@@ -55,8 +59,8 @@ def _print_summary(prepared: Prepared, threads: int | None) -> None:
 
 
 def _summary(prepared: Prepared, threads: int | None) -> Iterator[tuple[str, str]]:
+    from netstudy.cli._limits import cost, most, too_little_memory
     from netstudy.cli._outline import outline
-    from netstudy.cli._prepare import cost, most
     from netstudy.cli._programs import command_text
     from netstudy.plan import programs_of_runs, stated
     from netstudy.study.vocabulary import PUBLISHED, SIMULATOR
@@ -72,22 +76,33 @@ def _summary(prepared: Prepared, threads: int | None) -> Iterator[tuple[str, str
     yield "time", _at_most(_time(first.seconds), _time(whole.seconds))
     if whole.per_hop_runs and testbed.repeats_itself:  # a real network knows no other way
         yield "mode", f"one event a hop for {whole.per_hop_runs:,} runs: slower"
+    yield from _memory(whole)
     disk = whole.disk_bytes
     yield "disk", "not known" if disk is None else f"at most {rough_size(disk)}"
     for factor, levels in _levels(prepared).items():
         yield "factor", f"{factor}: {', '.join(levels)}"
     for case, said in _growing(prepared):
         yield "grows", f"{case}{said}"
-    yield from outline(planned.possible or ())
-    for command in programs_of_runs(planned.possible or ()):
+    yield from outline(planned.one_of_each or ())
+    for command in programs_of_runs(planned.one_of_each or ()):
         yield "starts", f"{command_text(command)} (on a real testbed, with your rights)"
     if prepared.invocation.testbed == PUBLISHED:
         yield from _matched(prepared)
-    for part in (*prepared.unsupported(), *testbed.unsupported(planned.whole_plan)):
+    for part in (*prepared.unsupported(), *testbed.unsupported(planned.plan_of_one_each)):
         yield "note", part
+    if refused := too_little_memory(whole):
+        yield "note", f"This machine cannot carry the study out: {refused}."
     if prepared.invocation.testbed == SIMULATOR:
         for part in stated(prepared.study):
             yield "stated", part
+
+
+def _memory(whole: Cost) -> Iterator[tuple[str, str]]:
+    """The most memory that runs take at once, where it is worth saying."""
+    from netstudy.units import rough_size
+
+    if whole.memory is not None and whole.memory.bytes >= _MEMORY_TOLD_BYTES:
+        yield "memory", f"about {rough_size(whole.memory.bytes)}"
 
 
 def _matched(prepared: Prepared) -> Iterator[tuple[str, str]]:

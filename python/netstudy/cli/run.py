@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from netstudy.cli import _options as options
-from netstudy.cli._prepare import Asked, Prepared, prepare
+from netstudy.cli._prepare import DEFAULT_TESTBED, Asked, Prepared, prepare
 from netstudy.cli._programs import refuse_programs, say_programs
 from netstudy.cli._terminal import (
     continue_with,
@@ -126,17 +126,20 @@ def _refuse_pages(pages: Pages) -> None:
 
 
 def _show_plan(asked: Asked, manner: Manner, max_time: str) -> None:
-    """The whole plan; raises StudyError after it where the run would take too long."""
-    from netstudy.cli._prepare import check_time, most
+    """The whole plan; raises StudyError where the run would take too much time, memory or disk
+    space: after the plan for people, instead of the one for programs."""
+    from netstudy.cli._limits import check_cost, most
     from netstudy.cli.plan import show_plan
     from netstudy.testbed import named
 
     prepared = prepare(asked)
     if manner.no_start:
         refuse_programs(_programs_of(prepared))
+    cost = most(prepared.planned, named(prepared.invocation.testbed), manner.threads)
+    if manner.json:  # which takes the runs themselves
+        check_cost(cost, max_time, manner.results)
     show_plan(prepared, manner.threads, json=manner.json)
-    testbed = named(prepared.invocation.testbed)
-    check_time(most(prepared.planned, testbed, manner.threads), max_time)
+    check_cost(cost, max_time, manner.results)
 
 
 def _show_remainder(asked: Asked, manner: Manner) -> None:
@@ -163,20 +166,28 @@ def _show_remainder(asked: Asked, manner: Manner) -> None:
 
 
 def _begin(asked: Asked, manner: Manner, max_time: str) -> int:
-    from netstudy.cli._prepare import check_time, most
+    from netstudy.cli._limits import check_cost, least, most
     from netstudy.store import Folder
+    from netstudy.study.vocabulary import TESTBEDS
     from netstudy.testbed import named
 
     if Folder.at(asked.study) is not None:
         raise StudyError(f"{asked.study} is a results folder; continue it with --resume")
-    prepared = prepare(asked)
+
+    def check_count(runs: int) -> None:
+        testbed = asked.testbed or DEFAULT_TESTBED
+        if testbed in TESTBEDS:  # any other name is refused below
+            at_least = least(runs, named(testbed), manner.threads)
+            check_cost(at_least, max_time, manner.results)
+
+    prepared = prepare(asked, check_count)
     if manner.no_start:
         refuse_programs(_programs_of(prepared))
     _refuse_unsupported(prepared.unsupported())
     testbed = named(prepared.invocation.testbed)
+    check_cost(most(prepared.planned, testbed, manner.threads), max_time, manner.results)
     say_programs(_programs_of(prepared), prepared.invocation.testbed)
     machine = _preflight(testbed, prepared.planned.whole_plan, prepared.invocation)
-    check_time(most(prepared.planned, testbed, manner.threads), max_time)
     testbed.check()
     return _carry_out(_new_folder(prepared, manner.results), testbed, manner, machine)
 
@@ -185,7 +196,7 @@ def _programs_of(prepared: Prepared) -> list[Command]:
     """The programs that a plan has started."""
     from netstudy.plan import programs_of_runs
 
-    return programs_of_runs(prepared.planned.possible or prepared.planned.plan.runs)
+    return programs_of_runs(prepared.planned.one_of_each or ())
 
 
 def _programs_in(folder: Folder) -> list[Command]:
@@ -206,7 +217,7 @@ def _new_folder(prepared: Prepared, results: Path) -> Folder:
     written, planned = prepared.written, prepared.planned
     whole, library = planned.whole_plan, HardwareLibrary.default(written.folder)
     files = gather(written, prepared.study, whole, library)
-    needed = disk_bytes(whole, planned.most.record_bytes or 0)
+    needed = disk_bytes(planned.most)
     return create(results, planned.plan, prepared.invocation, files, needed, utc_now())
 
 

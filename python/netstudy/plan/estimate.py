@@ -7,17 +7,20 @@ A workload knows the messages of one of its samples; routes know the links in th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from netstudy import wire
+from netstudy.plan.lower import Lowered
 from netstudy.plan.paths import Routes, is_star
-from netstudy.plan.planned import Estimate
+from netstudy.plan.planned import Estimate, RunSize
 from netstudy.plan.stations import busiest_seconds, has_stations
 from netstudy.plan.workloads import Load, Lowering, lowering_of
+from netstudy.plan.workloads.base import pair_count
 from netstudy.units import payload_bytes, segments_of
+from netstudy.wire import Treatment
 
 _LOCAL_SEGMENT_BYTES = 65_483
 """Payload of a segment that stays inside a host: the MTU of a loopback minus its headers."""
@@ -37,22 +40,76 @@ _SAMPLE_BYTES = 120
 """Size of a sampler's sample, about ten counters; for each connection or port."""
 _PROBE_BYTES = 9_000
 """Size of a histogram of a probe's latencies in one phase."""
+_IDENTITY_BYTES = 200
+"""Size of a run's identity in a plan, without its treatment: id, seed, cases, names of fields."""
 
 
-def estimate_of(runs: Sequence[wire.Run]) -> Estimate:
+Carried = wire.Run | Lowered
+"""A run, or what all replicates of a treatment share."""
+
+
+def estimate_of(runs: Iterable[wire.Run]) -> Estimate:
     """The estimate of some runs."""
-    reckoned: dict[object, _Reckoned] = {}
-    each = [_reckoned(run, reckoned) for run in runs]
-    per_hop = [one for one in each if one.per_hop]
+    return total_of((run, run.treatment, 1) for run in runs)
+
+
+def total_of(parts: Iterable[tuple[Carried, Treatment, int]]) -> Estimate:
+    """The estimate of treatments, each with the number of its runs. Treatments that are equal on
+    the wire are computed once."""
+    found: dict[object, tuple[_Reckoned, Treatment, int]] = {}
+    identities = 0
+    for carried, treatment, runs in parts:
+        key = (
+            id(carried.network),
+            id(carried.workload),
+            carried.phases,
+            carried.probe,
+            carried.instruments,
+        )
+        first = found.get(key)
+        one, named, before = first or (_Reckoned.of(carried), treatment, 0)
+        found[key] = one, named, before + runs
+        identities += runs * (_IDENTITY_BYTES + len(str(treatment)))
+    return _added(list(found.values()), identities)
+
+
+def _added(parts: Sequence[tuple[_Reckoned, Treatment, int]], identities_bytes: int) -> Estimate:
     return Estimate(
-        runs=len(runs),
-        packets=sum(one.packets for one in each),
-        per_hop_runs=len(per_hop),
-        per_hop_packets=sum(one.packets for one in per_hop),
-        record_bytes=sum(one.record_bytes for one in each),
-        line_seconds=sum(one.seconds for one in each),
-        timed_seconds=sum(one.timed_seconds for one in each),
+        runs=sum(runs for _, _, runs in parts),
+        packets=sum(runs * one.packets for one, _, runs in parts),
+        per_hop_runs=sum(runs for one, _, runs in parts if one.per_hop),
+        per_hop_packets=sum(runs * one.packets for one, _, runs in parts if one.per_hop),
+        record_bytes=sum(runs * one.record_bytes for one, _, runs in parts),
+        line_seconds=sum(runs * one.seconds for one, _, runs in parts),
+        timed_seconds=sum(runs * one.timed_seconds for one, _, runs in parts),
+        nodes=sum(runs * one.nodes for one, _, runs in parts),
+        connections=sum(runs * one.connections for one, _, runs in parts),
+        users=sum(runs * one.users for one, _, runs in parts),
+        series_bytes=sum(runs * round(one.series_bytes) for one, _, runs in parts),
+        plan_bytes=identities_bytes + sum(runs * one.plan_bytes for one, _, runs in parts),
+        sizes=tuple(
+            RunSize(treatment, runs, one.nodes, one.connections, one.users, one.record_bytes)
+            for one, treatment, runs in parts
+        ),
     )
+
+
+def measured_samples(run: Carried) -> float:
+    """The samples of the workload that a run can have in its measuring phase, without losses."""
+    return _Reckoned.of(run).measured_samples
+
+
+def probe_samples(run: Carried, phase: wire.PhaseKind) -> float:
+    """The probes of all pairs that are due in a phase."""
+    return _Reckoned.of(run).probes_in(phase)
+
+
+def connection_samples(run: Carried) -> float:
+    """The most samples of connections that samplers take in the measuring phase, one of each
+    connection at a time."""
+    reckoned = _Reckoned.of(run)
+    each = sum(1 / one.every_ns for one in run.instruments if one.kind == "tcp")
+    return reckoned.connections * each * reckoned.seconds_of("measure") * 1e9
 
 
 def useful_packets(run: wire.Run) -> int:
@@ -74,25 +131,16 @@ def is_per_hop(network: wire.Network) -> bool:
     )
 
 
-def _reckoned(run: wire.Run, known: dict[object, _Reckoned]) -> _Reckoned:
-    """The estimate of a run; replicates share network and workload, so each treatment is computed
-    once."""
-    key = (id(run.network), id(run.workload), run.phases, run.probe, run.instruments)
-    if key not in known:
-        known[key] = _Reckoned.of(run)
-    return known[key]
-
-
 @dataclass(frozen=True)
 class _Reckoned:
     """The cost of one run."""
 
-    run: wire.Run
+    run: Carried
     lowering: Lowering[Any, Any]
     routes: Routes
 
     @classmethod
-    def of(cls, run: wire.Run) -> _Reckoned:
+    def of(cls, run: Carried) -> _Reckoned:
         return cls(run, lowering_of(run.workload), Routes(run.network))
 
     @cached_property
@@ -115,18 +163,48 @@ class _Reckoned:
         ends = (phase.until for phase in self.run.phases)
         return sum(until.ns / 1e9 for until in ends if isinstance(until, wire.UntilTime))
 
+    @property
+    def nodes(self) -> int:
+        """Hosts, zones and switches."""
+        return len(self.run.network.nodes)
+
+    @cached_property
+    def connections(self) -> int:
+        """Connections of the workload."""
+        return self.lowering.connections(self.run.workload)
+
+    @property
+    def users(self) -> int:
+        """Users that the application has registered."""
+        return self.lowering.registered_users(self.run.workload)
+
+    @cached_property
+    def plan_bytes(self) -> int:
+        """Size of the run in a plan, without what identifies it."""
+        parts = (self.run.network, self.run.workload, *self.run.phases, *self.run.instruments)
+        return sum(len(wire.to_json(part)) for part in parts)
+
+    @property
+    def measured_samples(self) -> float:
+        """The workload's samples in the measuring phase, over all connections."""
+        each = self.lowering.samples_per_count(self.run.workload)
+        return each * self._counted(self._measure)
+
+    @cached_property
+    def _measure(self) -> wire.Phase:
+        return next(phase for phase in self.run.phases if phase.kind == "measure")
+
     @cached_property
     def record_bytes(self) -> int:
         """Size of the run's record, samples included."""
         network, phases = self.run.network, len(self.run.phases)
         edges = 1 + _EDGE_SHARE * max(phases - 1, 0)
         counters = len(network.nodes) * _NODE_BYTES + 2 * len(network.links) * _PORT_BYTES
-        connections = len(list(self.run.workload.connected)) * _CONNECTION_BYTES
-        measure = next(phase for phase in self.run.phases if phase.kind == "measure")
-        seconds = self._phase_seconds(measure)
-        samples = self.lowering.sample_bytes(self.run.workload, self._counted(measure), seconds)
+        connections = self.connections * _CONNECTION_BYTES
+        seconds, counted = self._phase_seconds(self._measure), self._counted(self._measure)
+        samples = self.lowering.sample_bytes(self.run.workload, counted, seconds)
         whole = _RUN_BYTES + counters * edges + connections + samples
-        return round(whole + self._series_bytes + self._probe_bytes)
+        return round(whole + self.series_bytes + self._probe_bytes)
 
     @cached_property
     def _loads(self) -> list[Load]:
@@ -135,7 +213,8 @@ class _Reckoned:
     @cached_property
     def _packets_per_unit(self) -> int:
         return sum(
-            self._packets_of(load.source, load.target, load.size_bytes) for load in self._loads
+            load.times * self._packets_of(load.source, load.target, load.size_bytes)
+            for load in self._loads
         )
 
     def _packets_of(self, source: str, target: str, size_bytes: int) -> int:
@@ -151,7 +230,7 @@ class _Reckoned:
         rates: dict[tuple[str, str], int] = {}
         for load in self._loads:
             for port, _ in self.routes.route(load.source, load.target).hops:
-                bytes_by_port[port.node, port.name] += load.size_bytes
+                bytes_by_port[port.node, port.name] += load.times * load.size_bytes
                 rates[port.node, port.name] = port.rate_bps
         on_wire = max((size * 8 / rates[key] for key, size in bytes_by_port.items()), default=0.0)
         waiting = self.lowering.waiting_ns(self.run.workload, self.routes) / 1e9
@@ -180,6 +259,17 @@ class _Reckoned:
             return phase.until.count
         seconds = self._phase_seconds(phase)
         return seconds / self._unit_seconds if self._unit_seconds else 0.0
+
+    def seconds_of(self, kind: wire.PhaseKind) -> float:
+        """Duration of the phase of a kind; 0 without one."""
+        return sum(self._phase_seconds(phase) for phase in self.run.phases if phase.kind == kind)
+
+    def probes_in(self, kind: wire.PhaseKind) -> float:
+        """Requests of the probe in a phase, over all pairs."""
+        if self.run.probe is None:
+            return 0.0
+        each = self.seconds_of(kind) * 1e9 / self.run.probe.every_ns
+        return each * pair_count(self.run.workload)
 
     def _phase_seconds(self, phase: wire.Phase) -> float:
         match phase.until:
@@ -216,10 +306,9 @@ class _Reckoned:
         return pairs * len(self.run.phases) * _PROBE_BYTES
 
     @property
-    def _series_bytes(self) -> float:
+    def series_bytes(self) -> float:
         """Size of all samples over all phases, for each connection or port that a sampler reads."""
-        connections = len(list(self.run.workload.connected))
-        per_sample = {"tcp": connections, "ports": 2 * len(self.run.network.links)}
+        per_sample = {"tcp": self.connections, "ports": 2 * len(self.run.network.links)}
         samples = sum(
             (per_sample.get(one.kind, 1) if one.port is None else 1) / one.every_ns
             for one in self.run.instruments

@@ -222,7 +222,9 @@ class Resolver:
         hosts, place = graph.hosts(poll.from_), (*path, "from")
         if len(hosts) != 1:
             self._refuse(place, f"{poll.from_} is {len(hosts)} hosts; one of them polls")
-        busy = {end.partition("@")[0].partition(".")[0] for pair in work.connected for end in pair}
+        busy = {
+            end.partition("@")[0].partition(".")[0] for pair in work.roles.pairs for end in pair
+        }
         if hosts[0] in busy:
             message = f"{poll.from_} has a part in the workload; polls come from an idle host"
             self._refuse(place, message)

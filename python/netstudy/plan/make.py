@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from netstudy import wire
 from netstudy.errors import StudyError
 from netstudy.hardware import HardwareLibrary
-from netstudy.plan.estimate import estimate_of
+from netstudy.plan.estimate import total_of
 from netstudy.plan.loops import CaseTreatment, case_treatments, first_round, outer_loops
-from netstudy.plan.lower import Resolver
+from netstudy.plan.lower import Lowered, Resolver
 from netstudy.plan.planned import (
     Cell,
     Estimate,
+    Expanded,
     PlannedRun,
     PlannedStudy,
     canonical,
@@ -27,6 +29,14 @@ from netstudy.wire import Level, Treatment
 
 UNSCALED = Fraction(1)
 
+OnPlanning = Callable[[str, int, int], None]
+"""Called while a plan is made: what is being made ("treatments", "runs"), how many are, of how
+many."""
+
+
+def _silent(made: str, done: int, of: int) -> None:
+    """Nobody watches."""
+
 
 def make_plan(
     study: Study,
@@ -35,40 +45,121 @@ def make_plan(
     only: Mapping[str, Sequence[Level]] | None = None,
     hardware: HardwareLibrary | None = None,
     scale: Fraction = UNSCALED,
+    on_count: Callable[[int], None] | None = None,
+    on_planning: OnPlanning = _silent,
 ) -> PlannedStudy:
     """Plan a study: its first round, and all runs that further rounds may add.
 
     `seed` defaults to the study's own, `only` (factor -> levels) to everything, `hardware` to the
-    library beside the study; `scale` multiplies all link rates. Raises StudyError with the place of
-    a contradiction.
+    library beside the study; `scale` multiplies all link rates. `on_count` gets the number of all
+    runs before anything takes time, and may refuse them. Raises StudyError with the place of a
+    contradiction.
     """
     seed = study.seed if seed is None else seed
     found = case_treatments(study, only or {})
     if not found:
         raise StudyError("nothing is left to run: no treatment has all the levels of --only")
+    treatments = _shared(found)
+    if on_count is not None:
+        on_count(len(treatments) * study.replicates)
     loops = outer_loops(study, only or {})
     resolver = Resolver(study, hardware or HardwareLibrary.default(study.folder), scale)
-    if is_lowered(study):
-        for one in found:
-            resolver.lower(one.whole)  # in the study's order, to report its first mistake first
-    runs = whole = _in_blocks(_runs(study, found, seed), seed)
-    wired = possible = None if not_on_the_wire(study) else tuple(_wired(resolver, whole))
-    estimate = most = _estimate(len(whole), possible)
-    if loops:
-        runs = _in_blocks(_runs(study, first_round(found, loops), seed), seed)
-        wired = None if possible is None else _with_cases(possible, runs)
-        estimate = _estimate(len(runs), wired)
+    lowered = _lowered(resolver, study, treatments, on_planning)
+    design = _Design(study, seed, treatments, lowered, on_planning)
+    first = _shared(first_round(found, loops)) if loops else treatments
     return PlannedStudy(
         study=study,
         seed=seed,
         cells=tuple(_numbered(found, study)),
-        runs=tuple(runs),
-        estimate=estimate,
-        most=most,
+        estimate=design.estimate(first),
+        most=design.estimate(treatments),
         loops=loops,
-        wired=wired,
-        possible=possible,
+        one_of_each=design.one_of_each(),
+        expand=lambda: design.expanded(first),
     )
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """A treatment with the cases that have it: they share its runs."""
+
+    treatment: Treatment
+    cases: tuple[str, ...]
+
+
+_Treatments = Mapping[str, _Shared]
+"""Treatments by their text, in the study's order."""
+
+
+@dataclass(frozen=True)
+class _Design:
+    """The treatments of a plan, on the wire, before replicates multiply them."""
+
+    study: Study
+    seed: int
+    treatments: _Treatments
+    lowered: Mapping[str, Lowered] | None
+    """By the text of the treatment; None if this version cannot carry them out."""
+    on_planning: OnPlanning
+
+    def estimate(self, treatments: _Treatments) -> Estimate:
+        """The cost of all replicates of these; if they cannot be carried out, little is known."""
+        replicates = self.study.replicates
+        if self.lowered is None:
+            unknown = Estimate.of_count(replicates * len(treatments))
+            return replace(unknown, packets=None, record_bytes=None)
+        return total_of(
+            (self.lowered[text], one.treatment, replicates) for text, one in treatments.items()
+        )
+
+    def one_of_each(self) -> tuple[wire.Run, ...] | None:
+        """The first replicate of each treatment."""
+        return self._wired(_replicate(self.treatments.values(), 1, self.seed))
+
+    def expanded(self, first: _Treatments) -> Expanded:
+        """The runs of the first round, and of all rounds."""
+        whole = _in_blocks(self._runs(self.treatments), self.seed)
+        possible = self._wired(whole, self.on_planning)
+        if first is self.treatments:
+            return Expanded(tuple(whole), possible, possible)
+        runs = _in_blocks(self._runs(first), self.seed)
+        wired = None if possible is None else _with_cases(possible, runs)
+        return Expanded(tuple(runs), wired, possible)
+
+    def _runs(self, treatments: _Treatments) -> list[PlannedRun]:
+        return _runs(treatments, self.study.replicates, self.seed)
+
+    def _wired(
+        self, runs: Sequence[PlannedRun], on_planning: OnPlanning = _silent
+    ) -> tuple[wire.Run, ...] | None:
+        if self.lowered is None:
+            return None
+        found: list[wire.Run] = []
+        for run in runs:
+            on_planning("runs", len(found), len(runs))
+            found.append(
+                self.lowered[canonical(run.treatment)].run(
+                    id=run.id,
+                    cases=run.cases,
+                    treatment=run.treatment,
+                    replicate=run.replicate,
+                    seed=run.seed,
+                )
+            )
+        return tuple(found)
+
+
+def _lowered(
+    resolver: Resolver, study: Study, treatments: _Treatments, on_planning: OnPlanning
+) -> dict[str, Lowered] | None:
+    """All treatments on the wire, in the study's order to report its first mistake first."""
+    if not is_lowered(study):
+        return None
+    found: dict[str, Lowered] = {}
+    for text, one in treatments.items():
+        on_planning("treatments", len(found), len(treatments))
+        found[text] = resolver.lower(one.treatment)
+    return None if not_on_the_wire(study) else found
 
 
 def make_round(planned: PlannedStudy, wanted: Iterable[CaseTreatment]) -> wire.Plan:
@@ -77,7 +168,7 @@ def make_round(planned: PlannedStudy, wanted: Iterable[CaseTreatment]) -> wire.P
     A run of an earlier round can be in this one too, with the cases that want it now.
     """
     study, seed = planned.study, planned.seed
-    runs = _in_blocks(_runs(study, wanted, seed), seed)
+    runs = _in_blocks(_runs(_shared(wanted), study.replicates, seed), seed)
     chosen = _with_cases(planned.whole_plan.runs, runs)
     return wire.Plan(study=study.study, seed=seed, runs=chosen)
 
@@ -94,53 +185,38 @@ def _numbered(found: Iterable[CaseTreatment], study: Study) -> Iterable[Cell]:
         yield Cell(case, treatment, tuple(run_id(whole, replicate) for replicate in replicates))
 
 
-def _runs(study: Study, found: Iterable[CaseTreatment], seed: int) -> list[PlannedRun]:
-    """One run for each treatment and replicate, shared by the cases with that treatment."""
+def _shared(found: Iterable[CaseTreatment]) -> dict[str, _Shared]:
+    """Each treatment once, with all its cases."""
     whole_by_text: dict[str, Treatment] = {}
     cases_by_text: dict[str, list[str]] = {}
     for case, _, whole in found:
         text = canonical(whole)
         whole_by_text.setdefault(text, whole)
         cases_by_text.setdefault(text, []).append(case)
+    return {
+        text: _Shared(whole, tuple(cases_by_text[text])) for text, whole in whole_by_text.items()
+    }
+
+
+def _runs(treatments: _Treatments, replicates: int, seed: int) -> list[PlannedRun]:
+    """One run for each treatment and replicate, shared by the cases with that treatment."""
+    numbers = range(1, replicates + 1)
+    return [run for number in numbers for run in _replicate(treatments.values(), number, seed)]
+
+
+def _replicate(treatments: Iterable[_Shared], number: int, seed: int) -> list[PlannedRun]:
     return [
         PlannedRun(
-            id=run_id(whole, replicate),
-            cases=tuple(cases_by_text[text]),
-            treatment=whole,
-            replicate=replicate,
-            seed=run_seed(whole, replicate, seed),
+            id=run_id(one.treatment, number),
+            cases=one.cases,
+            treatment=one.treatment,
+            replicate=number,
+            seed=run_seed(one.treatment, number, seed),
         )
-        for replicate in range(1, study.replicates + 1)
-        for text, whole in whole_by_text.items()
+        for one in treatments
     ]
 
 
 def _in_blocks(runs: list[PlannedRun], seed: int) -> list[PlannedRun]:
     """One block for each replicate, with every treatment in its own random order."""
     return sorted(runs, key=lambda run: (run.replicate, digest("order", seed, run.id)))
-
-
-def _wired(resolver: Resolver, runs: Iterable[PlannedRun]) -> Iterable[wire.Run]:
-    for run in runs:
-        yield resolver.lower(run.treatment).run(
-            id=run.id,
-            cases=run.cases,
-            treatment=run.treatment,
-            replicate=run.replicate,
-            seed=run.seed,
-        )
-
-
-def _estimate(runs: int, wired: Sequence[wire.Run] | None) -> Estimate:
-    """The cost of that many runs; for runs that cannot be carried out, little is known."""
-    if wired is not None:
-        return estimate_of(wired)
-    return Estimate(
-        runs=runs,
-        packets=None,
-        per_hop_runs=0,
-        per_hop_packets=0,
-        record_bytes=None,
-        line_seconds=0.0,
-        timed_seconds=0.0,
-    )

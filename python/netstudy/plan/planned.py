@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -41,6 +43,21 @@ class PlannedRun:
 
 
 @dataclass(frozen=True)
+class RunSize:
+    """What decides how much memory a run takes."""
+
+    treatment: Treatment
+    """One of those whose runs are of this size."""
+    runs: int
+    """How many are."""
+    nodes: int
+    connections: int
+    users: int
+    """Users that the application has registered."""
+    record_bytes: int
+
+
+@dataclass(frozen=True)
 class Estimate:
     """The cost of carrying out a plan."""
 
@@ -58,6 +75,32 @@ class Estimate:
     other; a phase with a fixed duration counts with that."""
     timed_seconds: float
     """Of it, that of the phases with a fixed duration."""
+    nodes: int = 0
+    """Hosts, zones and switches, summed over all runs."""
+    connections: int = 0
+    """Connections of the workload, summed over all runs."""
+    users: int = 0
+    """Users that applications have registered, summed over all runs."""
+    series_bytes: int = 0
+    """The part of the records that samplers write, of which one run's is read at a time."""
+    plan_bytes: int = 0
+    """Size of the plan as JSON."""
+    sizes: tuple[RunSize, ...] = ()
+    """The sizes of its runs, one for each network and workload."""
+
+    @classmethod
+    def of_count(cls, runs: int) -> Estimate:
+        """The least that so many runs cost, whatever they are."""
+        return cls(runs, 0, 0, 0, 0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Expanded:
+    """The runs of a plan, one by one: a plan may have a million, and each takes time to make."""
+
+    runs: tuple[PlannedRun, ...]
+    wired: tuple[wire.Run, ...] | None
+    possible: tuple[wire.Run, ...] | None
 
 
 @dataclass(frozen=True)
@@ -68,17 +111,35 @@ class PlannedStudy:
     seed: int
     cells: tuple[Cell, ...]
     """Every cell that may be run; the results decide which levels of a growing factor are run."""
-    runs: tuple[PlannedRun, ...]
-    """Runs of the first round, in order; all runs if no factor grows."""
     estimate: Estimate
     """Estimate of the first round."""
     most: Estimate
     """Upper bound for all rounds together."""
     loops: tuple[OuterLoop, ...]
     """The outer loops, whose further rounds depend on the records; empty if no factor grows."""
-    wired: tuple[wire.Run, ...] | None = field(repr=False)
-    possible: tuple[wire.Run, ...] | None = field(repr=False)
-    """Every run that may be carried out."""
+    one_of_each: tuple[wire.Run, ...] | None = field(repr=False)
+    """The first replicate of each treatment that may be carried out: what describes a plan."""
+    expand: Callable[[], Expanded] = field(repr=False)
+    """Makes the runs; estimates come before, so that a plan that is refused is not expanded."""
+
+    @cached_property
+    def _expanded(self) -> Expanded:
+        return self.expand()
+
+    @property
+    def runs(self) -> tuple[PlannedRun, ...]:
+        """Runs of the first round, in order; all runs if no factor grows."""
+        return self._expanded.runs
+
+    @property
+    def wired(self) -> tuple[wire.Run, ...] | None:
+        """The same on the wire; None if this version cannot carry them out."""
+        return self._expanded.wired
+
+    @property
+    def possible(self) -> tuple[wire.Run, ...] | None:
+        """Every run that may be carried out; None as `wired` is."""
+        return self._expanded.possible
 
     @property
     def plan(self) -> wire.Plan:
@@ -89,6 +150,11 @@ class PlannedStudy:
     def whole_plan(self) -> wire.Plan:
         """Every run that may be carried out in any round. Raises StudyError as `plan` does."""
         return self._plan_of(self.possible)
+
+    @property
+    def plan_of_one_each(self) -> wire.Plan:
+        """The first replicate of each treatment. Raises StudyError as `plan` does."""
+        return self._plan_of(self.one_of_each)
 
     @property
     def rounds_at_most(self) -> int:

@@ -14,6 +14,7 @@ from netstudy.errors import StudyError
 from netstudy.plan.planned import (
     Cell,
     Estimate,
+    Expanded,
     PlannedRun,
     PlannedStudy,
     canonical,
@@ -50,19 +51,20 @@ def published_plan(
     if not runs:
         raise StudyError("no published value is left: none is at a level of this run")
     size = sum(_RECORD_BYTES + values_bytes(run) for run in runs)
-    estimate = Estimate(len(runs), 0, 0, 0, size, 0.0, 0.0)
+    plan_bytes = sum(len(wire.to_json(run)) for run in runs)
+    estimate = Estimate(len(runs), 0, 0, 0, size, 0.0, 0.0, plan_bytes=plan_bytes)
+    planned = tuple(
+        PlannedRun(run.id, run.cases, run.treatment, run.replicate, run.seed) for run in runs
+    )
     return PlannedStudy(
         study=study,
         seed=seed,
         cells=tuple(_cells(study, runs)),
-        runs=tuple(
-            PlannedRun(run.id, run.cases, run.treatment, run.replicate, run.seed) for run in runs
-        ),
         estimate=estimate,
         most=estimate,
         loops=(),
-        wired=runs,
-        possible=runs,
+        one_of_each=runs,
+        expand=lambda: Expanded(planned, runs, runs),
     )
 
 

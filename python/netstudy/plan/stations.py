@@ -45,7 +45,7 @@ class _Work:
     seconds: defaultdict[Place, float] = field(default_factory=lambda: defaultdict(float))
 
     def add(self, load: Load, packets: int) -> None:
-        """The work of both ends of a message."""
+        """The work of both ends of the messages; `packets` are those of one of them."""
         self._end(load, load.source, packets, sends=True)
         self._end(load, load.target, packets, sends=False)
 
@@ -53,20 +53,21 @@ class _Work:
         host, interfaces = self.routes.of(endpoint)
         group = self._group(host)
         size = load.size_bytes
-        acks = packets // _ACK_EVERY
+        acks, times = packets // _ACK_EVERY, load.times
         if group.cpu is not None:
             cpu = group.cpu
             sent, received = (packets, acks) if sends else (acks, packets)
-            of_packets = 1e-9 * (sent * cpu.send_packet_ns + received * cpu.receive_packet_ns)
-            of_calls = self._calls_s(cpu, size, sends=sends)
+            each_ns = sent * cpu.send_packet_ns + received * cpu.receive_packet_ns
+            of_packets = 1e-9 * times * each_ns
+            of_calls = times * self._calls_s(cpu, size, sends=sends)
             speed = cpu.speed_pct / 100
             self.seconds[host, "packets", *interfaces] += of_packets / speed
             self.seconds[host, "process", load.source, load.target] += of_calls / speed
             self.seconds[host, "cpus"] += (of_packets + of_calls) / speed / cpu.cpus
         if group.bus is not None:
-            self._buses(host, group.bus, size, self.files.copies(sends=sends))
+            self._buses(host, group.bus, times * size, self.files.copies(sends=sends))
         if group.disk is not None and self._uses_disk(group.disk, size, sends=sends):
-            self.seconds[host, "disk"] += size * 8 / group.disk.disk_rate_bps
+            self.seconds[host, "disk"] += times * size * 8 / group.disk.disk_rate_bps
 
     def _group(self, host: str) -> wire.Group:
         node = self.routes.network.node(host)

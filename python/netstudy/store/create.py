@@ -12,6 +12,7 @@ from itertools import count
 from pathlib import Path
 
 from netstudy.errors import StudyError
+from netstudy.plan.planned import Estimate
 from netstudy.store.files import TEMPORARY_SUFFIX, replace_link, storage, sync_folder, write_atomic
 from netstudy.store.folder import INVOCATION, PLAN, RUNS, Folder
 from netstudy.store.invocation import Invocation
@@ -25,9 +26,26 @@ _REPORT_BYTES = 8_000_000
 """The report with its figures and their scripts, and a reserve."""
 
 
-def disk_bytes(plan: Plan, record_bytes: int) -> int:
+_BLOCK_BYTES = 4_096
+"""The record of a run is a file of its own, and a file takes whole blocks."""
+
+
+def disk_bytes(estimate: Estimate) -> int:
     """The most disk space that a plan's results take: the records, twice, and the report."""
-    return 2 * record_bytes + len(to_json(plan)) + _REPORT_BYTES
+    records = 2 * (estimate.record_bytes or 0) + estimate.runs * _BLOCK_BYTES
+    return records + estimate.plan_bytes + _REPORT_BYTES
+
+
+def check_space(folder: Path, needed: int) -> None:
+    """Refuse results of so many bytes in a folder, which need not be there yet. Raises
+    StudyError."""
+    there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+    free = shutil.disk_usage(there).free
+    if free < needed:
+        raise StudyError(
+            f"not enough space in {folder}: the results may take {rough_size(needed)} and "
+            f"{rough_size(free)} are free; free some space or choose another --results"
+        )
 
 
 def create(
@@ -46,7 +64,7 @@ def create(
     """
     parent = results / plan.study
     with storage(parent), _parents(parent), _aside(parent) as aside:
-        _check_space(parent, needed_bytes)
+        check_space(parent, needed_bytes)
         _fill(aside, plan, invocation, files)
         folder = _place(aside, parent, now)
         try:
@@ -81,15 +99,6 @@ def _aside(parent: Path) -> Iterator[Path]:
             yield aside
     finally:
         shutil.rmtree(aside, ignore_errors=True)
-
-
-def _check_space(folder: Path, needed: int) -> None:
-    free = shutil.disk_usage(folder).free
-    if free < needed:
-        raise StudyError(
-            f"not enough space in {folder}: the results may take {rough_size(needed)} and "
-            f"{rough_size(free)} are free; free some space or choose another --results"
-        )
 
 
 def _fill(aside: Path, plan: Plan, invocation: Invocation, files: Mapping[str, bytes]) -> None:

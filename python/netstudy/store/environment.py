@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 import platform
+from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
 from netstudy import __version__
+
+_GROUPS = Path("/sys/fs/cgroup")
 
 Environment = dict[str, str | int | None]
 
@@ -43,6 +47,40 @@ def cores() -> int:
 def memory_bytes() -> int:
     """The machine's memory."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def available_memory_bytes() -> int | None:
+    """Memory that programs can still have without swapping, within the control group's limits; None
+    where the system does not say."""
+    found = [*_available_of_machine(), *_available_of_groups()]
+    return min(found, default=None)
+
+
+def _available_of_machine() -> Iterator[int]:
+    with suppress(OSError):
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                yield 1024 * int(line.split()[1])
+
+
+def _available_of_groups() -> Iterator[int]:
+    """What each control group around this process leaves of its limit (version 2), with the page
+    cache that it would give up."""
+    try:
+        own = Path("/proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        return
+    paths = (line.removeprefix("0::/") for line in own if line.startswith("0::/"))
+    for path in paths:
+        for group in (_GROUPS / path, *(_GROUPS / path).parents):
+            if not group.is_relative_to(_GROUPS):
+                break
+            with suppress(OSError, ValueError):  # no limit, which is said as "max"
+                limit = int((group / "memory.max").read_text())
+                used = int((group / "memory.current").read_text())
+                stat = (group / "memory.stat").read_text().split()
+                cache = int(stat[stat.index("inactive_file") + 1])
+                yield max(limit - used + cache, 0)
 
 
 def utc_now() -> datetime:

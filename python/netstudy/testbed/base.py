@@ -10,6 +10,7 @@ from typing import ClassVar, Protocol
 
 from netstudy.plan.planned import Estimate
 from netstudy.study.vocabulary import TestbedName
+from netstudy.testbed.memory import Memory
 from netstudy.wire import Plan, Record, Run, RunRecord
 
 OnRecord = Callable[[Record, bytes], None]
@@ -66,6 +67,10 @@ class Testbed(Protocol):
 
     def seconds(self, estimate: Estimate, *, threads: int | None) -> float:
         """The time that carrying out a plan takes, roughly."""
+        ...
+
+    def memory(self, estimate: Estimate, *, threads: int | None) -> Memory | None:
+        """The memory that carrying out a plan takes at its highest, roughly; None: not known."""
         ...
 
 

@@ -11,6 +11,7 @@ from netstudy import __version__
 from netstudy.plan.planned import Estimate
 from netstudy.study.vocabulary import TestbedName
 from netstudy.testbed.base import OnRecord, Preflight
+from netstudy.testbed.memory import Memory
 from netstudy.testbed.workloads import record_of
 from netstudy.wire import EngineRecord, Plan, to_json
 
@@ -51,3 +52,7 @@ class PublishedData:
     def seconds(self, estimate: Estimate, *, threads: int | None) -> float:  # noqa: ARG002
         """See Testbed.seconds: reading takes next to no time."""
         return 0.0
+
+    def memory(self, estimate: Estimate, *, threads: int | None) -> Memory | None:  # noqa: ARG002
+        """See Testbed.memory: nothing is made."""
+        return None

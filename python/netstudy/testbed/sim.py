@@ -8,11 +8,12 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from netstudy.plan.planned import Estimate
+from netstudy.plan.planned import Estimate, RunSize
 from netstudy.store.environment import cores
 from netstudy.study.vocabulary import TestbedName
 from netstudy.testbed.base import OnRecord, Preflight
 from netstudy.testbed.engine import find_engine, run_engine
+from netstudy.testbed.memory import Memory, memory_of
 from netstudy.testbed.survival import run_surviving
 from netstudy.wire import Plan
 
@@ -20,6 +21,25 @@ _PACKETS_PER_S = 6e6
 """Useful data packets that a core simulates in a second, as measured on the incast study."""
 _PER_HOP_PACKETS_PER_S = 0.8e6
 """The same with one event a hop."""
+_CONNECTION_S = 35e-6
+"""CPU time to open a connection and to send its first request: 20,000 users take 0.65 s."""
+_USER_S = 90e-9
+"""CPU time to shuffle a registered user into the deck: a thousand million take 91 s."""
+_RUN_S = 6e-3
+"""CPU time of the front to keep, read and analyse a run: 6.2 s for 1,000 small runs."""
+_ENGINE_BYTES = 8_000_000
+"""The engine itself, with a run of three nodes and one connection."""
+_NODE_BYTES = 16_000
+"""Memory of a host with its interface and its switch port: 33 MB for 2,001 nodes."""
+_CONNECTION_BYTES = 8_000
+"""Memory of both ends of a connection with their application: 4.6 to 5.7 kB with 10,000 to 40,000
+users, 8 kB with 10,000 flows that lose packets. Each packet under way takes 300 B more, which is
+left out: links hold far fewer than these connections would have to."""
+_USER_BYTES = 4
+"""Memory of a registered user: 3.9 GB for a thousand million."""
+_RECORD_FACTOR = 4
+"""Memory of samples until their record is written, for each byte of it: 4.0 to 4.8, where the
+estimate of its size is the double of what it becomes."""
 _PROGRESS_MS = 500
 
 
@@ -59,4 +79,20 @@ class Sim:
         """See Testbed.seconds."""
         closed_form = ((estimate.packets or 0) - estimate.per_hop_packets) / _PACKETS_PER_S
         per_hop = estimate.per_hop_packets / _PER_HOP_PACKETS_PER_S
-        return (closed_form + per_hop) / (threads or cores())
+        opened = estimate.connections * _CONNECTION_S + estimate.users * _USER_S
+        engine_s = (closed_form + per_hop + opened) / (threads or cores())
+        return engine_s + estimate.runs * _RUN_S
+
+    def memory(self, estimate: Estimate, *, threads: int | None) -> Memory | None:
+        """See Testbed.memory."""
+        return memory_of(estimate, threads or cores(), _run_bytes)
+
+
+def _run_bytes(size: RunSize) -> int:
+    return (
+        _ENGINE_BYTES
+        + size.nodes * _NODE_BYTES
+        + size.connections * _CONNECTION_BYTES
+        + size.users * _USER_BYTES
+        + size.record_bytes * _RECORD_FACTOR
+    )

@@ -68,6 +68,8 @@ class Load:
     source: str
     target: str
     size_bytes: int
+    times: int = 1
+    """How many of them are equal, one for each connection of a pair."""
 
 
 @dataclass(frozen=True)
@@ -123,6 +125,11 @@ class Planned(ABC, Generic[WorkT]):
         yield from ()
 
 
+def pair_count(work: wire.Traffic | wire.Published) -> int:
+    """Number of pairs of client and server."""
+    return max(len(work.roles.client), len(work.roles.server))
+
+
 def _group(network: wire.Network, endpoint: str) -> str:
     """The group of an endpoint's host; a zone's own name."""
     node = network.node(endpoint.partition("@")[0])
@@ -167,6 +174,14 @@ class Lowering(Planned[WireT], Generic[SpecT, WireT]):
     def counts(self, spec: SpecT) -> Counts:
         """The workload's own counts for warm-up and measuring phase."""
 
+    def connections(self, work: WireT) -> int:
+        """Connections of the workload, computed: there may be far more than can be listed."""
+        return pair_count(work)
+
+    def registered_users(self, work: WireT) -> int:  # noqa: ARG002
+        """Users that the workload's application has registered."""
+        return 0
+
     @abstractmethod
     def loads(self, work: WireT) -> Iterator[Load]:
         """The messages of one sample, over all connections."""
@@ -178,6 +193,10 @@ class Lowering(Planned[WireT], Generic[SpecT, WireT]):
     def waiting_ns(self, work: WireT, routes: Routes) -> float:  # noqa: ARG002
         """The least time of one sample, however fast the links are."""
         return 0.0
+
+    def samples_per_count(self, work: WireT) -> int:  # noqa: ARG002
+        """Samples that a record has for each one that a phase counts or lasts for."""
+        return 1
 
     @abstractmethod
     def sample_bytes(self, work: WireT, count: float, seconds: float) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from netstudy import wire
 from netstudy.documents.problems import Path
 from netstudy.plan.paths import Routes
-from netstudy.plan.workloads.base import Context, Counts, Load, Lowering, Roles
+from netstudy.plan.workloads.base import Context, Counts, Load, Lowering, Roles, pair_count
 from netstudy.study import Study
 from netstudy.study.references import concrete
 from netstudy.study.topology import Topology
@@ -58,11 +58,15 @@ class RequestLowering(Lowering[Request, wire.Request]):
         """The requests of each connection."""
         return Counts(concrete(spec.warmup), concrete(spec.requests))
 
+    def connections(self, work: wire.Request) -> int:
+        """Those of all pairs."""
+        return pair_count(work) * work.connections
+
     def loads(self, work: wire.Request) -> Iterator[Load]:
         """A request and a response of each connection."""
-        for client, server in work.connected:
-            yield Load(client, server, work.request_bytes)
-            yield Load(server, client, work.response_bytes)
+        for client, server in work.roles.pairs:
+            yield Load(client, server, work.request_bytes, work.connections)
+            yield Load(server, client, work.response_bytes, work.connections)
 
     def waiting_ns(self, work: wire.Request, routes: Routes) -> float:
         """The round trip and the think time, shared by the requests in flight; in an open loop the
@@ -77,10 +81,13 @@ class RequestLowering(Lowering[Request, wire.Request]):
         ]
         return (max(trips) + work.think_ns) / work.outstanding
 
+    def samples_per_count(self, work: wire.Request) -> int:
+        """A request of each connection."""
+        return self.connections(work)
+
     def sample_bytes(self, work: wire.Request, count: float, seconds: float) -> float:  # noqa: ARG002
         """A histogram for each pair."""
-        pairs = len(list(work.roles.pairs))
-        return pairs * min(_BUCKETS_MAX, count * work.connections) * _BUCKET_BYTES
+        return pair_count(work) * min(_BUCKETS_MAX, count * work.connections) * _BUCKET_BYTES
 
 
 def _handshake_ns(routes: Routes, client: str, server: str) -> float:

@@ -122,6 +122,16 @@ class TransactionsLowering(Lowering[Transactions, wire.Transactions]):
         """It counts nothing: its phases last for a time."""
         return Counts(None, None)
 
+    def connections(self, work: wire.Transactions) -> int:
+        """One of each user, who may be all at once in an open loop too, and those to the
+        database."""
+        pool = work.costs.pool_connections if work.costs and work.roles.database else 0
+        return work.load.users + pool
+
+    def registered_users(self, work: wire.Transactions) -> int:
+        """Those of the brokerage, each of whom has a card in the generators' deck."""
+        return work.application.users if isinstance(work.application, wire.Brokerage) else 0
+
     def loads(self, work: wire.Transactions) -> Iterator[Load]:
         """A page element and its requests to the database."""
         if (costs := work.costs) is None:
@@ -130,10 +140,10 @@ class TransactionsLowering(Lowering[Transactions, wire.Transactions]):
         yield Load(client, server, costs.request_bytes)
         yield Load(server, client, costs.response_bytes)
         host = server.partition("@")[0]
-        for database in work.roles.database:
-            for _ in range(costs.database_calls):
-                yield Load(host, database, costs.database_request_bytes)
-                yield Load(database, host, costs.database_response_bytes)
+        for database in work.roles.database if costs.database_calls else ():
+            calls = costs.database_calls
+            yield Load(host, database, costs.database_request_bytes, calls)
+            yield Load(database, host, costs.database_response_bytes, calls)
 
     def waiting_ns(self, work: wire.Transactions, routes: Routes) -> float:
         """Time from one page element to the next of all users: by the rate of an open loop, else by

@@ -7,7 +7,15 @@ from collections.abc import Iterator
 from netstudy import wire
 from netstudy.documents.problems import Path
 from netstudy.plan.paths import Routes
-from netstudy.plan.workloads.base import Context, Counts, Files, Load, Lowering, Roles
+from netstudy.plan.workloads.base import (
+    Context,
+    Counts,
+    Files,
+    Load,
+    Lowering,
+    Roles,
+    pair_count,
+)
 from netstudy.study import Study
 from netstudy.study.references import concrete
 from netstudy.study.topology import Topology
@@ -66,14 +74,18 @@ class TransferLowering(Lowering[Transfer, wire.Transfer]):
         """The transfers of each flow."""
         return Counts(concrete(spec.warmup), concrete(spec.repeats))
 
+    def connections(self, work: wire.Transfer) -> int:
+        """The flows of all pairs."""
+        return pair_count(work) * work.flows
+
     def loads(self, work: wire.Transfer) -> Iterator[Load]:
         """A transfer of each flow, in each of its directions."""
         size = work.size_bytes or _NOMINAL_BYTES
-        for client, server in work.connected:
+        for client, server in work.roles.pairs:
             if "server" in work.sending:
-                yield Load(server, client, size)
+                yield Load(server, client, size, work.flows)
             if "client" in work.sending:
-                yield Load(client, server, size)
+                yield Load(client, server, size, work.flows)
 
     def files(self, work: wire.Transfer) -> Files:
         """Those of FTP; a plain transfer has none."""
@@ -93,10 +105,14 @@ class TransferLowering(Lowering[Transfer, wire.Transfer]):
         """The pause between two transfers."""
         return float(work.pause_ns)
 
+    def samples_per_count(self, work: wire.Transfer) -> int:
+        """A transfer of each flow."""
+        return self.connections(work)
+
     def sample_bytes(self, work: wire.Transfer, count: float, seconds: float) -> float:
         """A row for each transfer, and one for each connection and second."""
         transfers = count if work.size_bytes is not None else 1
-        return len(list(work.connected)) * (transfers * _TRANSFER_BYTES + seconds * _SECOND_BYTES)
+        return self.connections(work) * (transfers * _TRANSFER_BYTES + seconds * _SECOND_BYTES)
 
 
 def _ftp(spec: Transfer) -> wire.Ftp:

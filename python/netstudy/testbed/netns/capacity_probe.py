@@ -157,7 +157,7 @@ def unit(run: wire.Run) -> tuple[float, int]:
     once = wire.Phase(kind="measure", until=wire.UntilCount(count=1))
     seconds = estimate_of([run.model_copy(update={"phases": (once,)})]).line_seconds
     loads = lowering_of(run.workload).loads(run.workload)
-    return seconds, sum(load.size_bytes for load in loads)
+    return seconds, sum(load.times * load.size_bytes for load in loads)
 
 
 def _at_rate(network: Network, rate_bps: int) -> Network:

@@ -11,10 +11,11 @@ from typing import ClassVar
 
 from netstudy import wire
 from netstudy.errors import TestbedError
-from netstudy.plan.planned import Estimate
+from netstudy.plan.planned import Estimate, RunSize
 from netstudy.study.vocabulary import TestbedName
 from netstudy.testbed.base import OnRecord, Preflight
 from netstudy.testbed.engine import find_engine, run_engine
+from netstudy.testbed.memory import Memory, memory_of
 from netstudy.testbed.netns.layout import NAMES, Switching
 
 _SUPERVISOR = "netstudy.testbed.netns"
@@ -23,6 +24,12 @@ _RUN_S = 1.5
 """Seconds to make and remove a network, and to start and end its processes."""
 _SLOWDOWN = 3.0
 """Duration of a workload's sample over the time that its links need, with losses and recovery."""
+_NODE_BYTES = 8_000_000
+"""Memory of a node with its processes and namespace."""
+_CONNECTION_BYTES = 20_000
+"""Memory of both sockets of a connection and their buffers, where hardly anything waits in them."""
+_RECORD_FACTOR = 10
+"""Memory of the messages of agents until the record is written, for each byte of it."""
 
 
 class Netns:
@@ -95,6 +102,18 @@ class Netns:
         """See Testbed.seconds."""
         counted = estimate.line_seconds - estimate.timed_seconds
         return estimate.runs * _RUN_S + estimate.timed_seconds + counted * _SLOWDOWN
+
+    def memory(self, estimate: Estimate, *, threads: int | None) -> Memory | None:  # noqa: ARG002
+        """See Testbed.memory."""
+        return memory_of(estimate, 1, _run_bytes)
+
+
+def _run_bytes(size: RunSize) -> int:
+    return (
+        size.nodes * _NODE_BYTES
+        + size.connections * _CONNECTION_BYTES
+        + size.record_bytes * _RECORD_FACTOR
+    )
 
 
 class NetnsKernel(Netns):

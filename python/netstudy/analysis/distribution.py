@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from netstudy.analysis.intervals import Interval
 from netstudy.analysis.order_statistics import ranks
 from netstudy.analysis.samples import Floats, RunSample
-from netstudy.wire import RequestHistogram
+from netstudy.plan.estimate import measured_samples
+from netstudy.wire import RequestHistogram, Run
 
 Marks = NDArray[np.bool_]
 
@@ -161,23 +162,29 @@ class SampledQuantity:
     """The samples of a run in the order of time; None: only their histogram is known."""
     timeouts: Callable[[RunSample], Marks | None] | None = None
     """Which of these waited for a retransmission timeout; None: nothing marks them."""
+    expected: Callable[[Run], float] = measured_samples
+    """The samples that a run of a plan gives without losses; infinite where nobody can know."""
 
 
 def raw(
     noun: str,
     values: Callable[[RunSample], Floats | None],
     timeouts: Callable[[RunSample], Marks | None] | None = None,
+    expected: Callable[[Run], float] = measured_samples,
 ) -> SampledQuantity:
     """A quantity of which every sample is kept."""
 
     def of(runs: Sequence[RunSample]) -> Values | None:
         return Values.of([found for run in runs if (found := values(run)) is not None])
 
-    return SampledQuantity(noun, of, values, timeouts)
+    return SampledQuantity(noun, of, values, timeouts, expected)
 
 
 def latencies(
-    noun: str, of: Callable[[Sequence[RunSample]], Histogram | None], ns_per_unit: float
+    noun: str,
+    of: Callable[[Sequence[RunSample]], Histogram | None],
+    ns_per_unit: float,
+    expected: Callable[[Run], float] = measured_samples,
 ) -> SampledQuantity:
     """A quantity of which histograms are kept."""
 
@@ -185,7 +192,7 @@ def latencies(
         histogram = of(runs)
         return Latencies(histogram, ns_per_unit) if histogram and histogram.count else None
 
-    return SampledQuantity(noun, found)
+    return SampledQuantity(noun, found, expected=expected)
 
 
 def order_interval(found: Distribution, q: float) -> Interval | None:

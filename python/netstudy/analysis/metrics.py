@@ -26,6 +26,7 @@ from netstudy.analysis.intervals import (
 )
 from netstudy.analysis.order_statistics import Lacking, carries, fewest, has_beyond, wider, wilson
 from netstudy.analysis.samples import RunSample, Terms
+from netstudy.wire import Run
 
 Direction = Literal["lower", "higher", "neutral"]
 
@@ -159,6 +160,15 @@ class Percentile:
         return Estimate(
             value, variance, n - 1, n, "run", bounds=bounds, from_samples=bounds is ordered
         )
+
+    @property
+    def noun(self) -> str:
+        """One of its samples."""
+        return self.quantity.noun
+
+    def expected_samples(self, run: Run) -> float:
+        """The samples that a run of a plan gives without losses."""
+        return self.quantity.expected(run)
 
     def lacking(self, runs: Sequence[RunSample]) -> Lacking | None:
         """What the runs lack for it; None where they carry it, or have no samples at all."""

@@ -55,6 +55,12 @@ def has_beyond(q: float, samples: int) -> bool:
     return samples * min(q, 1 - q) >= 1 - 1e-9
 
 
+def fewest_beyond(q: float) -> int:
+    """The smallest number of samples of which one lies beyond the q-quantile: 2 for the median, 100
+    for the 99th percentile."""
+    return math.ceil(1 / min(q, 1 - q) - 1e-9)
+
+
 @lru_cache(maxsize=65536)
 def ranks(q: float, samples: int) -> tuple[int, int] | None:
     """Ranks of the two ordered samples, from 1, that hold the q-quantile at 95 %; None with too few

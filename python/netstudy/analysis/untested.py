@@ -206,9 +206,14 @@ def _refined(classes: Iterable[set[Level]], group: Mapping[Level, Run]) -> Itera
         yield from (part | absent for part in parts.values() if len(part | absent) > 1)
 
 
-def of_plan(study: Study, plan: Plan, workload: WorkloadAnalysis) -> tuple[Untested, ...]:
+def of_plan(
+    study: Study, plan: Plan, workload: WorkloadAnalysis, repetitions: int | None = None
+) -> tuple[Untested, ...]:
     """What a plan cannot test, whatever its runs give. Of a switch that marks it is told only where
-    the study says so itself: profiles mark for whoever listens."""
+    the study says so itself: profiles mark for whoever listens.
+
+    `repetitions` are those of each setting, where the plan has one run of each in place of all.
+    """
     design = _Design.of(plan, {name: factor.names for name, factor in study.factors.items()})
     switches = study.topology.all_switches.values()
     wants_marks = any(switch.ecn_threshold is not None for switch in switches)
@@ -218,14 +223,15 @@ def of_plan(study: Study, plan: Plan, workload: WorkloadAnalysis) -> tuple[Untes
         *_unfillable(design, workload),
         *_unsampled(study, design),
         *_too_seldom(design),
-        *_too_few_repetitions(study, plan),
+        *_too_few_repetitions(study, plan, repetitions),
     )
 
 
-def _too_few_repetitions(study: Study, plan: Plan) -> Iterator[Untested]:
+def _too_few_repetitions(study: Study, plan: Plan, repetitions: int | None) -> Iterator[Untested]:
     if not any(isinstance(asked, FirstRepetition) for asked in study.conclude):
         return
-    most = max(Counter(canonical(run.treatment) for run in plan.runs).values(), default=0)
+    counts = Counter(canonical(run.treatment) for run in plan.runs)
+    most = repetitions or max(counts.values(), default=0)
     if most < LEAST_REPETITIONS:
         yield Untested("few repetitions", repetitions=most)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from netstudy.cli import _options as options
+from netstudy.cli._foreseen import foreseen_warnings
 from netstudy.cli._prepare import Asked, prepare
 from netstudy.cli._terminal import duration, show, show_json
 
@@ -92,6 +93,8 @@ def _summary(prepared: Prepared, threads: int | None) -> Iterator[tuple[str, str
         yield "note", part
     if refused := too_little_memory(whole):
         yield "note", f"This machine cannot carry the study out: {refused}."
+    for warning in foreseen_warnings(prepared):
+        yield "warning", warning
     if prepared.invocation.testbed == SIMULATOR:
         for part in stated(prepared.study):
             yield "stated", part

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from netstudy.cli import _options as options
+from netstudy.cli._foreseen import foreseen_warnings
 from netstudy.cli._prepare import DEFAULT_TESTBED, Asked, Prepared, prepare
 from netstudy.cli._programs import refuse_programs, say_programs
 from netstudy.cli._terminal import (
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from netstudy.testbed.base import Testbed
     from netstudy.wire import Plan
 
+_MANY_RUNS = 10_000
+"""Runs whose plan takes seconds to write and to read again."""
 _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 NAME = "run"
@@ -166,13 +169,29 @@ def _show_remainder(asked: Asked, manner: Manner) -> None:
 
 
 def _begin(asked: Asked, manner: Manner, max_time: str) -> int:
-    from netstudy.cli._limits import check_cost, least, most
     from netstudy.store import Folder
-    from netstudy.study.vocabulary import TESTBEDS
     from netstudy.testbed import named
 
     if Folder.at(asked.study) is not None:
         raise StudyError(f"{asked.study} is a results folder; continue it with --resume")
+    prepared = _affordable(asked, manner, max_time)
+    planned, testbed = prepared.planned, named(prepared.invocation.testbed)
+    machine = _preflight(testbed, planned.whole_plan, prepared.invocation)
+    testbed.check()
+    for warning in foreseen_warnings(prepared):
+        say(f"warning: {warning}")
+    say_programs(_programs_of(prepared), prepared.invocation.testbed)
+    if planned.estimate.runs >= _MANY_RUNS:
+        say(f"plan: writing {planned.estimate.runs:,} runs")
+    return _carry_out(_new_folder(prepared, manner.results), testbed, manner, machine)
+
+
+def _affordable(asked: Asked, manner: Manner, max_time: str) -> Prepared:
+    """The plan, before it is expanded into runs. Raises StudyError where this version, this machine
+    or the time that is allowed cannot do it."""
+    from netstudy.cli._limits import check_cost, least, most
+    from netstudy.study.vocabulary import TESTBEDS
+    from netstudy.testbed import named
 
     def check_count(runs: int) -> None:
         testbed = asked.testbed or DEFAULT_TESTBED
@@ -184,12 +203,9 @@ def _begin(asked: Asked, manner: Manner, max_time: str) -> int:
     if manner.no_start:
         refuse_programs(_programs_of(prepared))
     _refuse_unsupported(prepared.unsupported())
-    testbed = named(prepared.invocation.testbed)
-    check_cost(most(prepared.planned, testbed, manner.threads), max_time, manner.results)
-    say_programs(_programs_of(prepared), prepared.invocation.testbed)
-    machine = _preflight(testbed, prepared.planned.whole_plan, prepared.invocation)
-    testbed.check()
-    return _carry_out(_new_folder(prepared, manner.results), testbed, manner, machine)
+    whole = most(prepared.planned, named(prepared.invocation.testbed), manner.threads)
+    check_cost(whole, max_time, manner.results)
+    return prepared
 
 
 def _programs_of(prepared: Prepared) -> list[Command]:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from netstudy.cli import _options as options
-from netstudy.cli._prepare import Asked, Prepared, prepare
+from netstudy.cli._foreseen import foreseen_warnings
+from netstudy.cli._prepare import Asked, prepare
 from netstudy.cli._programs import command_text
 from netstudy.cli._terminal import print_json, say, show
 from netstudy.errors import StudyError
-
-if TYPE_CHECKING:
-    from netstudy.report.refs import Sentence
 
 NAME = "validate"
 EPILOG = "Example: netstudy validate studies/incast studies/trade"
@@ -31,9 +28,9 @@ def command(
     """Check study files: syntax, names, units, levels, hardware. Exit code 2 when one is wrong.
 
     A note names parts of a correct study that this version cannot run or report yet. A warning
-    names what the study asks and cannot test as it is, such as DCTCP without a switch that marks.
-    "starts" is a program that the study has a real testbed start, with the rights of whoever runs
-    the study.
+    names what the study asks and cannot give or test as it is, such as DCTCP without a switch that
+    marks, or a 99th percentile of too few samples. "starts" is a program that the study has a real
+    testbed start, with the rights of whoever runs the study.
     """
     checked = [_check(path) for path in studies]
     if json:
@@ -58,22 +55,8 @@ def _check(path: Path) -> dict[str, Any]:
         "errors": [],
         "starts": programs_of_forms(prepared.written),
         "notes": prepared.unsupported(),
-        "warnings": [str(sentence) for sentence in _untested(prepared)],
+        "warnings": list(foreseen_warnings(prepared)),
     }
-
-
-def _untested(prepared: Prepared) -> Iterator[Sentence]:
-    """What the study asks and cannot test, by its plan."""
-    from netstudy.analysis.untested import of_plan
-    from netstudy.analysis.workloads import workload_of
-    from netstudy.report.prose.untested import untested_sentence
-
-    try:
-        plan = prepared.planned.whole_plan
-    except StudyError:
-        return  # a note says what of it cannot be carried out
-    if plan.runs:
-        yield from map(untested_sentence, of_plan(prepared.study, plan, workload_of(plan)))
 
 
 def _tell(outcome: dict[str, Any]) -> None:

@@ -6,6 +6,7 @@ A workload knows the messages of one of its samples; routes know the links in th
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -95,7 +96,8 @@ def _added(parts: Sequence[tuple[_Reckoned, Treatment, int]], identities_bytes: 
 
 
 def measured_samples(run: Carried) -> float:
-    """The samples of the workload that a run can have in its measuring phase, without losses."""
+    """The samples of the workload in the measuring phase of a run, without losses; infinite where
+    nobody can know, such as those of a program whose costs are its own."""
     return _Reckoned.of(run).measured_samples
 
 
@@ -187,6 +189,8 @@ class _Reckoned:
     @property
     def measured_samples(self) -> float:
         """The workload's samples in the measuring phase, over all connections."""
+        if isinstance(self._measure.until, wire.UntilTime) and not self._unit_seconds:
+            return math.inf
         each = self.lowering.samples_per_count(self.run.workload)
         return each * self._counted(self._measure)
 

@@ -26,7 +26,8 @@ from netstudy.analysis.order_statistics import carries, has_beyond
 from netstudy.analysis.samples import NS_PER_US, Floats, RunSample, Sampled, Terms, one
 from netstudy.analysis.statistics import further
 from netstudy.analysis.workloads.request import latencies
-from netstudy.wire import Plan
+from netstudy.plan.estimate import connection_samples, probe_samples
+from netstudy.wire import Plan, Run
 
 PROBE = "probe"
 SRTT, MIN_RTT = "srtt_us", "min_rtt_us"
@@ -45,7 +46,8 @@ def loaded(runs: Sequence[RunSample]) -> Histogram | None:
     return latencies(runs, PROBE, "measure")
 
 
-IDLE, LOADED = (latency_samples(PROBE, of, NS_PER_US) for of in (idle, loaded))
+IDLE = latency_samples(PROBE, idle, NS_PER_US, expected=partial(probe_samples, phase="idle"))
+LOADED = latency_samples(PROBE, loaded, NS_PER_US, expected=partial(probe_samples, phase="measure"))
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,12 @@ class _Increase(Pooled):
     of the two is known there."""
 
     q: float = 0.5
+    noun: str = PROBE
+    """One of its samples."""
+
+    def expected_samples(self, run: Run) -> float:
+        """Those of the state with fewer samples."""
+        return min(IDLE.expected(run), LOADED.expected(run))
 
     def of_run(self, run: RunSample) -> float | None:
         """See Reading.of_run."""
@@ -183,7 +191,7 @@ SMOOTHED = _metric(
     "mean of the smoothed round-trip times of all samples of all connections",
     RatioOfSums(_srtt),
     TCP_INFO,
-    raw("sample", _srtt_values),
+    raw("sample", _srtt_values, expected=connection_samples),
 )
 MINIMUM = _metric(
     "min_rtt_us_min",

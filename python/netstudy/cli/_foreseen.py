@@ -1,0 +1,29 @@
+"""What a study asks and its plan cannot give or test, told before the first run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from netstudy.cli._prepare import Prepared
+
+
+def foreseen_warnings(prepared: Prepared) -> Iterator[str]:
+    """A sentence each, found by arithmetic from one run of each treatment."""
+    from netstudy.analysis.foreseen import foreseen
+    from netstudy.analysis.untested import of_plan
+    from netstudy.analysis.workloads import workload_of
+    from netstudy.report.prose.foreseen import foreseen_sentence
+    from netstudy.report.prose.untested import untested_sentence
+    from netstudy.study.vocabulary import PUBLISHED
+
+    study, planned = prepared.study, prepared.planned
+    if not planned.one_of_each:
+        return  # a note says what of it cannot be carried out
+    plan = planned.plan_of_one_each
+    is_published = prepared.invocation.testbed == PUBLISHED  # whose plan has all repetitions
+    repetitions = None if is_published else study.replicates
+    untested = of_plan(study, plan, workload_of(plan), repetitions)
+    yield from (str(untested_sentence(one)) for one in untested)
+    yield from (str(foreseen_sentence(one)) for one in foreseen(study, plan))

@@ -25,11 +25,12 @@ _RUN_S = 1.5
 _SLOWDOWN = 3.0
 """Duration of a workload's sample over the time that its links need, with losses and recovery."""
 _NODE_BYTES = 8_000_000
-"""Memory of a node with its processes and namespace."""
+"""Memory of a node: 3.3 MB for an idle agent, and an allowance for namespace and buffers."""
 _CONNECTION_BYTES = 20_000
-"""Memory of both sockets of a connection and their buffers, where hardly anything waits in them."""
+"""Memory of both sockets of a connection and of what waits there: an allowance."""
 _RECORD_FACTOR = 10
-"""Memory of the messages of agents until the record is written, for each byte of it."""
+"""Memory of the messages of agents until their record is written, for each byte of it: as the front
+takes for records that it has read, and some more."""
 
 
 class Netns:

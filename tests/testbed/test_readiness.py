@@ -11,9 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from netstudy.errors import TestbedError
+from netstudy.testbed.netns import readiness
+from netstudy.testbed.netns.kernel import Kernel
 from netstudy.testbed.netns.readiness import (
     USER_NAMESPACE_SWITCHES,
     Aspect,
+    aspects,
     kernel_aspects,
     programs_aspect,
     user_namespace_advice,
@@ -61,7 +65,7 @@ def test_what_is_missing_is_said_with_what_enables_it(
 def test_missing_programs_are_named_with_their_packages() -> None:
     found = programs_aspect(["ip", "tc", "unshare"])
 
-    assert found.found == "no ip, tc, unshare"
+    assert found.found == "no ip, tc, unshare, for --testbed netns"
     assert found.advice == "sudo apt-get install iproute2 util-linux"
 
 
@@ -99,4 +103,27 @@ def test_doctor_advises_where_programs_are_missing(tmp_path: Path) -> None:
 
     assert not found["programs"]["ok"]
     assert "util-linux" in found["programs"]["advice"]
-    assert "netns" not in found
+    for name in ("rootless", "sysstat"):
+        assert found[name]["advice"].startswith("sudo apt-get install ")
+    assert found["netns"]["found"].startswith("--testbed netns needs ")
+    assert "unshare" in found["netns"]["found"]
+    for name, purpose in (("switch", "any buffer"), ("kernel path", "--testbed netns-kernel")):
+        assert found[name]["found"].startswith(f"not tried, for {purpose}")
+
+
+def test_doctor_has_every_line_whatever_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An optional program that is missing hides nothing, and says what it is for."""
+    everything = [one.name for one in aspects()]
+    monkeypatch.setattr(readiness, "recorder_program", lambda: None)
+    without_sysstat = aspects()
+    assert [one.name for one in without_sysstat] == everything
+    assert "record" in named(without_sysstat, "sysstat").found
+    assert named(without_sysstat, "programs").found == named(aspects(), "programs").found
+    assert "sadf" not in named(without_sysstat, "programs").found
+
+    def fails() -> Kernel:
+        raise TestbedError("no namespaces can be made here: EPERM")
+
+    monkeypatch.setattr(readiness, "kernel", fails)
+    assert [one.name for one in aspects()] == everything
+    assert named(aspects(), "netns").found == "no namespaces can be made here: EPERM"

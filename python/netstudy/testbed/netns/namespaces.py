@@ -35,6 +35,8 @@ PACKAGES = {
     "sadf": "sysstat",
 }
 """Program -> the package that contains it in Debian and its descendants."""
+NEEDED = tuple(name for name in PACKAGES if name != "sadf")
+"""Programs that every run calls; sysstat only records at hosts of studies that ask for it."""
 
 MORE_PLACES = ("/usr/sbin", "/sbin")
 """Folders of administration programs, which an ordinary user's PATH may lack."""

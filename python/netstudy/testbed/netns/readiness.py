@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from netstudy.errors import TestbedError
+from netstudy.testbed.netns.database import server_programs
 from netstudy.testbed.netns.kernel import CONGESTION_CONTROLS, QDISCS, Kernel, kernel
-from netstudy.testbed.netns.namespaces import PACKAGES, find_program
+from netstudy.testbed.netns.namespaces import NEEDED, PACKAGES, find_program, install
 from netstudy.testbed.netns.sandbox import may_make_namespaces
+from netstudy.testbed.netns.sysstat import recorder_program
 
 _NOBODY = 65_534
 _TIME_LIMIT_S = 10
+_ORDINARY = "ordinary users may make namespaces"
+_PARTS = {
+    "switch": "any buffer architecture, delay, marks",
+    "kernel path": "--testbed netns-kernel",
+    "reordering": "frames that do not overtake each other",
+    "congestion": "congestion controls of sockets",
+    "queues": "queue disciplines of interfaces",
+}
+"""Aspect of the kernel -> what it is for."""
 
 USER_NAMESPACE_SWITCHES = {
     "user.max_user_namespaces": ("0", "10000"),
@@ -36,45 +47,83 @@ class Aspect:
 
 
 def aspects() -> list[Aspect]:
-    """Everything that was checked. Each aspect needs those before it."""
-    programs = programs_aspect(name for name in PACKAGES if find_program(name) is None)
-    if not programs.ok:
-        return [programs]
+    """Every aspect, whatever is missing: one that cannot be tried says why, and what it is for."""
+    missing = [name for name in NEEDED if find_program(name) is None]
+    netns, here = _netns(missing)
+    of_kernel = untried_aspects(netns.found) if here is None else kernel_aspects(here)
+    return [
+        programs_aspect(missing),
+        netns,
+        _rootless(netns),
+        *of_kernel,
+        _sysstat(),
+        _postgresql(),
+    ]
+
+
+def _netns(missing: Sequence[str]) -> tuple[Aspect, Kernel | None]:
+    """Whether the testbed works, and what the kernel can do if it does."""
+    if missing:
+        return Aspect("netns", False, f"--testbed netns needs {', '.join(missing)}"), None
     try:
         here = kernel()
     except TestbedError as error:
-        return [programs, Aspect("netns", False, str(error), _advice())]
-    found = f"--testbed netns works here, {_who()}"
-    return [programs, Aspect("netns", True, found), *_rootless(), *kernel_aspects(here)]
+        return Aspect("netns", False, str(error), _advice()), None
+    return Aspect("netns", True, f"--testbed netns works here, {_who()}"), here
 
 
 def programs_aspect(missing: Iterable[str]) -> Aspect:
     """The programs that the testbed calls, given the missing ones."""
     names = list(missing)
     if not names:
-        return Aspect("programs", True, ", ".join(PACKAGES))
+        return Aspect("programs", True, ", ".join(NEEDED))
     packages = dict.fromkeys(PACKAGES[name] for name in names)
     advice = f"sudo apt-get install {' '.join(packages)}"
-    return Aspect("programs", False, f"no {', '.join(names)}", advice)
+    return Aspect("programs", False, f"no {', '.join(names)}, for --testbed netns", advice)
+
+
+def untried_aspects(why: str) -> list[Aspect]:
+    """The parts of the testbed where it does not work at all."""
+    return [
+        Aspect(name, False, f"not tried, for {purpose}: {why}") for name, purpose in _PARTS.items()
+    ]
+
+
+def _sysstat() -> Aspect:
+    if recorder_program() is not None:
+        return Aspect("sysstat", True, "sysstat can record at hosts")
+    found = "not found; for hosts that record with it (sysstat: true of a sar instrument)"
+    return Aspect("sysstat", False, found, install("sadf"))
+
+
+def _postgresql() -> Aspect:
+    programs = server_programs()
+    if programs is not None:
+        return Aspect("postgresql", True, str(programs))
+    found = "not found; for applications that run a database of their own"
+    return Aspect("postgresql", False, found, "sudo apt-get install postgresql")
 
 
 def _who() -> str:
     return "as root" if may_make_namespaces() else "as an ordinary user"
 
 
-def _rootless() -> list[Aspect]:
-    """For root: whether ordinary users may use the testbed too."""
+def _rootless(netns: Aspect) -> Aspect:
+    """Whether ordinary users may use the testbed: root tries it as the user that owns nothing."""
+    if os.geteuid() != 0:
+        return Aspect("rootless", netns.ok, _ORDINARY if netns.ok else netns.found)
     setpriv = find_program("setpriv")
-    if os.geteuid() != 0 or setpriv is None:
-        return []
+    if setpriv is None or find_program("unshare") is None:
+        found = "not tried, for runs as an ordinary user: no setpriv, unshare"
+        return Aspect("rootless", False, found, "sudo apt-get install util-linux")
     ids = [f"--reuid={_NOBODY}", f"--regid={_NOBODY}", "--clear-groups"]
     spaces = ["unshare", "--user", "--map-root-user", "--mount", "--net", "--pid", "--fork"]
     command = [setpriv, *ids, *spaces, "true"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=_TIME_LIMIT_S)
     if done.returncode == 0:
-        return [Aspect("rootless", True, "ordinary users may make namespaces")]
+        return Aspect("rootless", True, _ORDINARY)
     found = f"ordinary users may not make namespaces: {done.stderr.strip()}"
-    return [Aspect("rootless", False, found, _advice())]
+    return Aspect("rootless", False, found, _advice())
 
 
 def _advice() -> str:

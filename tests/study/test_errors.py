@@ -662,3 +662,111 @@ def test_a_long_value_shows_how_it_begins() -> None:
     assert str(StudyError(f"no such key: {'ab' * 100}; known: servers")) == (
         f"no such key: {'ab' * 30}…; known: servers"
     )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('count: "${servers}"', "count: ${servers}",
+         'study.yaml:11:38: ${servers} must be in quotes between braces or brackets; write '
+         '"${servers}"'),
+        ('block: "${block}", iter', "block: ${block}, iter",
+         'study.yaml:14:19: ${block} must be in quotes between braces or brackets; write '
+         '"${block}"'),
+        ("[generic-shallow, generic-deep]", "[generic-shallow, ${x ]",
+         'study.yaml:4:29: ${x} must be in quotes between braces or brackets; write "${x}"'),
+    ],
+)  # fmt: skip
+def test_a_reference_without_quotes_is_told_of_the_quotes(
+    refusal: Refusal, old: str, new: str, said: str
+) -> None:
+    assert refusal((old, new)) == [said]
+
+
+@pytest.mark.parametrize(
+    ("old", "key", "told"),
+    [
+        ("10 Gbit/s", "queue", "port_buffer of the switch"),
+        ("10 Gbit/s", "qdisc", "no queue disciplines in this version"),
+        ("10 Gbit/s", "rtt", "twice the sum of delay"),
+        ("10 Gbit/s", "bandwidth", "such as 10 Gbit/s"),
+        ("iterations: 10", "window", "send_buffer and receive_buffer of tcp"),
+        ("iterations: 10", "duration", "procedure.measure"),
+        ("iterations: 10", "parallel", "flows of a transfer"),
+        ("iterations: 10", "udp", "no UDP in this version"),
+    ],
+)
+def test_words_of_other_tools_name_what_does_it_here(
+    refusal: Refusal, old: str, key: str, told: str
+) -> None:
+    (said,) = refusal((old, f"{old}, {key}: 3"))
+    assert f".{key}: unknown key; " in said
+    assert told in said
+    assert "did you mean" not in said
+
+
+def test_a_protocol_that_is_not_there_is_told_so(refusal: Refusal) -> None:
+    (said,) = refusal(('incast: {block: "${block}", iterations: 10}', "transfer: {protocol: udp}"))
+    assert said.endswith(
+        '"udp" is not a protocol; known: tcp, ftp; there is no UDP in this version: all traffic is '
+        "TCP"
+    )
+
+
+def test_two_workloads_are_told_of_the_probe(refusal: Refusal) -> None:
+    (said,) = refusal(("iterations: 10}", "iterations: 10}\n  request: {requests: 5}"))
+    assert "it has incast and request; latency beside a load is measured by a probe" in said
+    (said,) = refusal(('incast: {block: "${block}", iterations: 10}', "{}"))
+    assert said.endswith("it has none")
+
+
+class TestListsOfWhatIsKnownAreOfThisStudy:
+    """A list of every workload's metrics sends its reader to those that the study lacks."""
+
+    TRANSFER = ('incast: {block: "${block}", iterations: 10}', "transfer: {size: 1 MB}")
+
+    @pytest.mark.parametrize(
+        "part",
+        [
+            "require: [foo < 3]",
+            "agreement: {foo: 3 %}",
+            "compare: {factor: servers, base: 1, on: foo}",
+        ],
+    )
+    def test_metrics(self, refusal: Refusal, part: str) -> None:
+        (said,) = refusal(self.TRANSFER, ("question: ", f"{part}\nquestion: "))
+        assert "known: goodput_mbps, goodput_get_mbps, goodput_put_mbps, transfer_s, " in said
+        assert said.endswith("timeouts_per_run")
+        assert "completion_ms" not in said
+
+    def test_metrics_of_what_is_measured_beside_it(self, refusal: Refusal) -> None:
+        probed = (self.TRANSFER[0], f"{self.TRANSFER[1]}\n  probe: 10 ms")
+        sampled = "instruments: [{tcp: server, every: 100 ms}]"
+        (said,) = refusal(probed, ("question: ", f"require: [foo < 3]\n{sampled}\nquestion: "))
+        assert "probe_idle_us" in said
+        assert said.endswith("srtt_us, min_rtt_us")
+
+    def test_figures(self, refusal: Refusal) -> None:
+        (said,) = refusal(self.TRANSFER, ("question: ", "figures: [foo]\nquestion: "))
+        assert '"foo" is not a figure; known: goodput, ' in said
+        assert "completion" not in said
+
+    def test_samples(self, refusal: Refusal) -> None:
+        (said,) = refusal(
+            self.TRANSFER, ("question: ", "figures: [{kind: ecdf, y: goodput_mbps}]\nquestion: ")
+        )
+        assert "shows the samples of transfer_s and first_byte_ms, not goodput_mbps" in said
+
+    def test_without_a_known_workload_all_are_listed(self, refusal: Refusal) -> None:
+        said = refusal(("incast:", "incst:"), ("question: ", "require: [foo < 3]\nquestion: "))
+        assert any("known: completion_ms" in one for one in said)
+
+
+def test_a_folder_without_a_study_names_the_studies_below(tmp_path: Path) -> None:
+    for name in ("b/deep", "a", "x/y/too-deep"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "study.yaml").touch()
+    with pytest.raises(StudyError) as caught:
+        load(tmp_path)
+    there = f"there are studies in {tmp_path}/a, {tmp_path}/b/deep"
+    assert str(caught.value) == f"{tmp_path}: the folder has no study.yaml; {there}"

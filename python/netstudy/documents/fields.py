@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
@@ -20,6 +20,7 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from netstudy.documents.nearest import did_you_mean
+from netstudy.documents.other_words import other_word
 from netstudy.documents.source import Written
 from netstudy.documents.validation import Writes, describe, fault
 from netstudy.units import (
@@ -301,7 +302,12 @@ class Choice(Scalar):
         if isinstance(value, str) and value in self.options:
             return value
         wrong = value.text if isinstance(value, Written) else str(value)
-        raise ValueError(f"{describe(value)} is not {self.what}{did_you_mean(wrong, self.options)}")
+        hint = did_you_mean(wrong, self.listed())
+        raise ValueError(f"{describe(value)} is not {self.what}{hint}{other_word(wrong)}")
+
+    def listed(self) -> Sequence[str]:
+        """The words that a message lists."""
+        return self.options
 
     def json_schema(self) -> dict[str, Any]:
         """An enumeration."""

@@ -10,6 +10,7 @@ or too deeply nested, or that its aliases make so.
 from __future__ import annotations
 
 import copy
+import re
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 from typing import Any
@@ -155,7 +156,7 @@ def _compose(text: str, name: str) -> Node | None:
     try:
         node: Node | None = YAML(typ="safe", pure=True).compose(text)
     except MarkedYAMLError as error:
-        fail(_syntax_problem(error, name))
+        fail(_bare_reference(error, text, name) or _syntax_problem(error, name))
     except RecursionError:
         fail(Problem(Place(name, 1, 1), "", _TOO_DEEP))
     except ReaderError as error:
@@ -187,6 +188,25 @@ _HINTS = {
     "mapping values": '; a value with ": " in it must be in quotes',
 }
 """What mends an error, by a part of the parser's message."""
+
+
+_REFERENCE = re.compile(r"\$\{[^{}\s]*\}?")
+
+
+def _bare_reference(error: MarkedYAMLError, text: str, name: str) -> Problem | None:
+    """The problem of `${name}` without quotes inside { } or [ ], where YAML takes its braces for
+    those of a map; None for any other error."""
+    mark = error.problem_mark
+    if mark is None or mark.column == 0:
+        return None
+    line = text.splitlines()[mark.line] if mark.line < len(text.splitlines()) else ""
+    found = _REFERENCE.match(line, mark.column - 1)
+    if found is None:
+        return None
+    place = Place(name, mark.line + 1, mark.column)
+    written = found[0] if found[0].endswith("}") else f"{found[0]}}}"
+    message = f'{written} must be in quotes between braces or brackets; write "{written}"'
+    return Problem(place, "", message)
 
 
 def _syntax_problem(error: MarkedYAMLError, name: str) -> Problem:

@@ -23,6 +23,7 @@ from pydantic_core import CoreSchema, ErrorDetails, InitErrorDetails, PydanticCu
 
 from netstudy.described import Described
 from netstudy.documents.nearest import did_you_mean
+from netstudy.documents.other_words import other_word
 from netstudy.documents.problems import Path, Problem, raise_problems
 from netstudy.documents.source import Document, Written
 
@@ -40,8 +41,9 @@ def fault(message: str, *at: str | int) -> PydanticCustomError:
 
 
 def unknown_key(key: str, known: Iterable[str]) -> PydanticCustomError:
-    """An error about a key of the validated part, with the nearest known key."""
-    message = f"unknown key{did_you_mean(key, known)}"
+    """An error about a key of the validated part, with the key that other tools call so, else the
+    nearest known key."""
+    message = f"unknown key{other_word(key) or did_you_mean(key, known)}"
     return PydanticCustomError(_UNKNOWN_KEY, "{message}", {"message": message, "at": (key,)})
 
 

@@ -30,8 +30,8 @@ from netstudy.study.file import StudyFile
 from netstudy.study.model import Study
 from netstudy.study.not_reported import not_reported
 from netstudy.study.selection import variant_only
-from netstudy.study.vocabulary import TESTBEDS
-from netstudy.study.workloads import Workload
+from netstudy.study.vocabulary import TESTBEDS, measuring
+from netstudy.study.workloads import WORDS, Workload
 
 
 def load(
@@ -45,7 +45,7 @@ def load(
     """
     file = path / "study.yaml" if path.is_dir() else path
     if path.is_dir() and not file.exists():
-        fail(Problem(Place(str(path)), "", "the folder has no study.yaml"))
+        fail(Problem(Place(str(path)), "", f"the folder has no study.yaml{_studies_below(path)}"))
     study = _checked(file, read(file), hardware, was_carried_out=was_carried_out)
     if not was_carried_out:
         extras = (*quick_problems(study), *reference_problems(study))
@@ -56,6 +56,17 @@ def load(
         )
         raise_problems([*extras, *ignored, *_form_problems(study, hardware)])
     return study
+
+
+def _studies_below(folder: Path, most: int = 10) -> str:
+    """The end of a message: the studies in the folders below, two levels deep."""
+    found = sorted(
+        {path.parent for depth in ("*", "*/*") for path in folder.glob(f"{depth}/study.yaml")}
+    )
+    if not found:
+        return ""
+    more = f" and {len(found) - most} more" if len(found) > most else ""
+    return f"; there are studies in {', '.join(map(str, found[:most]))}{more}"
 
 
 def apply_overrides(
@@ -211,9 +222,21 @@ def _refuse_second_workload(document: Document, keys: tuple[str, ...], source: s
         )
 
 
+def _kinds(data: Mapping[str, object]) -> list[str] | None:
+    """What measures something in a study that is not checked yet; None if nothing known does."""
+    workload, instruments = data.get("workload"), data.get("instruments")
+    found = [kind for kind in WORDS if isinstance(workload, dict) and kind in workload]
+    samplers = instruments if isinstance(instruments, list) else []
+    if any(isinstance(one, dict) and "tcp" in one for one in samplers):
+        found.append("tcp")
+    return found or None
+
+
 def _checked(
     file: Path, document: Document, hardware: HardwareLibrary | None, *, was_carried_out: bool
 ) -> Study:
-    study = Study(file, document, validate(document, StudyFile), was_carried_out)
+    with measuring(_kinds(document.data)):
+        checked = validate(document, StudyFile)
+    study = Study(file, document, checked, was_carried_out)
     raise_problems(problems_of(study, hardware or HardwareLibrary.default(study.folder)))
     return study

@@ -12,7 +12,6 @@ from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler, model_va
 from pydantic_core import CoreSchema, core_schema
 
 from netstudy.documents.fields import (
-    Choice,
     CountValue,
     NameValue,
     PercentValue,
@@ -31,7 +30,9 @@ from netstudy.study.vocabulary import (
     STANDARD_FIGURES,
     WORKLOADS_OWN,
     Measured,
+    StandardFigure,
     in_unit_of,
+    metrics_in_study,
     split_metric,
 )
 
@@ -151,9 +152,9 @@ Fit = Literal["linear", "amdahl", "usl", "latency + size/bandwidth"]
 class Figure(Model):
     """A figure: a standard one by its name, or axes, series and what is drawn beside them."""
 
-    name: Annotated[str | None, Typed(Choice(tuple(STANDARD_FIGURES), "a figure"), refs=False)] = (
-        None
-    )
+    name: Annotated[
+        str | None, Typed(StandardFigure(tuple(STANDARD_FIGURES), "a figure"), refs=False)
+    ] = None
     """A standard figure, such as completion, drops, retransmissions or goodput."""
     kind: FigureKind = "lines"
     """lines against a factor, bars, a time series of a node or of goodput_mbps of transfers, time
@@ -223,7 +224,7 @@ class Figure(Model):
         ordered = [base for base in drawn if WORKLOADS_OWN[base].samples == "each"]
         known = ordered if self.kind in ("histogram", "samples over time") else drawn
         if metric.base not in known or metric.statistic or metric.limit or metric.scope:
-            message = f"{self.kind} shows the samples of {listed(known)}"
+            message = f"{self.kind} shows the samples of {listed(metrics_in_study(known) or known)}"
             raise fault(f"{message}, not {self.y[0]}", "y")
 
 

@@ -15,15 +15,17 @@ them. Those files and what they import must therefore not import this one.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal, cast, get_args
 
-from netstudy.documents.fields import Scalar, Text, Typed
+from netstudy.documents.fields import Choice, Scalar, Text, Typed
 from netstudy.documents.nearest import did_you_mean
 from netstudy.documents.problems import listed
 from netstudy.study.workloads import WORDS
-from netstudy.study.workloads.base import STATISTICS, WorkloadMetric
+from netstudy.study.workloads.base import STATISTICS, MetricWords, WorkloadMetric
 from netstudy.units import quantity
 from netstudy.wire import PhaseKind
 
@@ -138,6 +140,41 @@ MACHINE_METRICS = {
     "disk_busy_pct": Quantity("share of the time with a request under way"),
     "swap_pages_per_s": Quantity("pages swapped in and out"),
 }
+
+_MEASURING: ContextVar[Collection[str] | None] = ContextVar("measuring", default=None)
+"""What measures something in the study that is being read, as `WORDS` calls it; None: unknown."""
+
+
+@contextmanager
+def measuring(kinds: Collection[str] | None) -> Iterator[None]:
+    """In the block, messages about metrics and figures list those of this study only: names are
+    checked one by one, before the study around them is known."""
+    token = _MEASURING.set(kinds)
+    try:
+        yield
+    finally:
+        _MEASURING.reset(token)
+
+
+def metrics_in_study(names: Iterable[str]) -> list[str]:
+    """Those of some metrics that the study being read can have; all of them if that is unknown."""
+    return _in_study(names, lambda words: words.metrics)
+
+
+def figures_in_study(names: Iterable[str]) -> list[str]:
+    """Those of some standard figures that the study being read can have; all of them if that is
+    unknown."""
+    return _in_study(names, lambda words: words.figures)
+
+
+def _in_study(names: Iterable[str], part: Callable[[MetricWords], Iterable[str]]) -> list[str]:
+    kinds = _MEASURING.get()
+    if kinds is None:
+        return list(names)
+    known = set(names)
+    own = dict.fromkeys(name for kind in kinds for name in part(WORDS[kind]))
+    return [name for name in own if name in known]
+
 
 SWITCH, LINK, MACHINE = "switch", "link", "machine"
 """Scopes that are no host group: the switch, all links, and the machine below all hosts."""
@@ -259,8 +296,9 @@ def _not_a_share(text: str, base: str, limit: Limit | None) -> str:
     form = "such as completion_ms_above_150ms_pct, with a whole number of ns, us, ms or s"
     if limit is None:
         return f'"{text}" is no share of samples above a limit, {form}'
-    hint = did_you_mean(base, SAMPLED)
-    return f'"{text}": "{base}" has no samples to count above a limit{hint}; {listed(SAMPLED)} have'
+    sampled = metrics_in_study(SAMPLED) or SAMPLED
+    hint = did_you_mean(base, sampled)
+    return f'"{text}": "{base}" has no samples to count above a limit{hint}; {listed(sampled)} have'
 
 
 def _parted(name: str, known: Iterable[str]) -> tuple[str | None, str | None]:
@@ -338,6 +376,10 @@ def _known_in(scope: Scope | None) -> Mapping[str, object]:
     return WORKLOAD_METRICS if scope is None else quantities_of(scope.node)
 
 
+_LISTED = 24
+"""Metrics that a message lists: all of a workload."""
+
+
 def _unknown(text: str, scope: Scope | None, name: str) -> str:
     if scope is None and _parted(name, HOST_METRICS)[0]:
         return f'"{text}" is measured at a host; name it, as in server.{name}'
@@ -345,7 +387,8 @@ def _unknown(text: str, scope: Scope | None, name: str) -> str:
         return f'"{text}" is measured at a switch; name its port, as in switch@server.{name}'
     if name in STATISTICS:
         return f'"{text}" is a statistic; a metric ends in it, as in completion_ms_{name}'
-    hint = did_you_mean(name, _known_in(scope))
+    known = metrics_in_study(WORKLOAD_METRICS) if scope is None else list(_known_in(scope))
+    hint = did_you_mean(name, known, limit=_LISTED)
     return f'"{text}" is an unknown metric{hint}'
 
 
@@ -391,6 +434,14 @@ class Metric(Scalar):
     def json_schema(self) -> dict[str, Any]:
         """A string with the shape of a metric."""
         return {"type": "string", "pattern": r"^([A-Za-z][\w.@-]*\.)?\w+( in [a-z-]+)?$"}
+
+
+class StandardFigure(Choice):
+    """The name of a standard figure."""
+
+    def listed(self) -> Sequence[str]:
+        """Those of the study that is being read."""
+        return figures_in_study(self.options)
 
 
 Measured = Annotated[str, Typed(Metric(), refs=False)]

@@ -56,7 +56,11 @@ class Workload(Model):
 
     @classmethod
     def _needs_one(cls, found: Sequence[str]) -> PydanticCustomError:
-        return fault(f"needs exactly one of {listed([*cls.kinds()])}; it has {listed(found)}")
+        also = "; latency beside a load is measured by a probe: write probe: 10 ms beside it"
+        return fault(
+            f"needs exactly one of {listed([*cls.kinds()])}; it has {listed(found)}"
+            f"{also if len(found) > 1 else ''}"
+        )
 
     @classmethod
     def kinds(cls) -> dict[str, type[Spec]]:

@@ -312,6 +312,11 @@ class HardwareLibrary:
         """Names of the profiles of one kind, in alphabetical order."""
         return sorted(name for name, path in self._files.items() if self._kind(path) == kind)
 
+    def profiles(self) -> list[AnyProfile]:
+        """Every profile, by kind and name."""
+        loaded = [self._load(path)[1] for path in self._files.values()]
+        return sorted(loaded, key=lambda one: (tuple(_MODELS).index(one.kind), one.profile))
+
     def switch(self, name: str) -> SwitchProfile:
         """A switch by name. Raises StudyError with the nearest name."""
         profile = self._get("switch", name)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from netstudy.store import Results
+from netstudy.store import Folder, Results
 from tests.cli.conftest import SMALL_STUDY, Netstudy
 
 pytestmark = pytest.mark.usefixtures("engine")
@@ -136,3 +136,51 @@ def test_two_different_studies_are_refused(study: Path, netstudy: Netstudy) -> N
     assert outcome.code == 2
     assert "A alone varies switch, B alone mtu" in outcome.err
     assert outcome.out == ""
+
+
+class TestFoldersThatAreNotWhole:
+    """Cells that both folders have runs of are compared; what is missing is said."""
+
+    def test_one_in_which_a_run_failed(self, both: tuple[Path, Path], netstudy: Netstudy) -> None:
+        """On a real machine such a folder stays unsealed, since its failed run can be repeated."""
+        folder = Folder(both[0])
+        run = next(one for one in folder.plan().runs if one.treatment["servers"] == 3)
+        path = folder.path / "runs" / f"{run.id}.json"
+        record = json.loads(path.read_text())
+        path.write_text(json.dumps({**record, "status": "failed", "error": "a cable broke"}) + "\n")
+        (folder.path / "DONE").unlink()
+        outcome = netstudy("compare", *both)
+        assert outcome.code == 0, outcome.err
+        assert f"{both[0]} is not finished: 1 of 12 runs failed; repeat them with" in outcome.err
+        said = " ".join(outcome.out.split())
+        assert "4 pairs of cells matched by switch and servers." in said
+        assert "1 run of A failed or is invalid, and left out." in said
+        for verb in ("export", "report"):
+            assert netstudy(verb, both[0]).code == 0
+        assert not folder.is_done()  # a new report does not end what can be repeated
+
+    def test_one_that_lacks_runs(self, both: tuple[Path, Path], netstudy: Netstudy) -> None:
+        folder = Folder(both[0])
+        for run in folder.plan().runs:
+            if run.treatment["servers"] == 3:
+                (folder.path / "runs" / f"{run.id}.json").unlink()
+        for name in ("DONE", "records.jsonl"):
+            (folder.path / name).unlink()
+        outcome = netstudy("compare", *both)
+        assert outcome.code == 0, outcome.err
+        assert f"{both[0]} is not finished: 4 of 12 runs are missing; finish it" in outcome.err
+        said = " ".join(outcome.out.split())
+        assert "4 runs of A are missing." in said
+        empty = "switch=arista-7124s, servers=3; switch=nexus-5010, servers=3"
+        assert f"2 cells without a valid run in A: {empty}." in said
+        assert netstudy("compare", *both, "--band", "goodput=1000 %").code == 1  # not measured
+
+    def test_one_without_any_run_is_refused(
+        self, both: tuple[Path, Path], netstudy: Netstudy
+    ) -> None:
+        folder = Folder(both[0])
+        for path in (folder.path / "DONE", *(folder.path / "runs").iterdir()):
+            path.unlink()
+        outcome = netstudy("compare", *both)
+        assert outcome.code == 2
+        assert f"{both[0]} has no run with numbers" in outcome.err

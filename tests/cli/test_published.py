@@ -149,6 +149,33 @@ def test_the_published_data_stand_beside_runs_of_the_simulator(
             assert both["b"]["value"], cell
 
 
+@pytest.mark.usefixtures("engine")
+def test_published_transfers_stand_beside_simulated_ones(netstudy: Netstudy, here: Path) -> None:
+    """Of two folders, each is read by its own metrics: published values are no samples."""
+    reference = (
+        "reference: {file: data.csv, source: me, at: {rate: 1 Gbit/s}, factors: {size: size}, "
+        "columns: {s: {metric: transfer_s}, cpu: {metric: left.cpu_pct}}}\n"
+    )
+    folder = written(here, reference, "size,s,cpu", "1 MB,0.01,3")
+    text = (folder / "study.yaml").read_text().replace(", protocol: ftp", ", repeats: 3")
+    (folder / "study.yaml").write_text(text)
+    assert netstudy("run", folder, "--testbed", "published", "--results", "published").code == 0
+    assert netstudy("run", folder, "--only", "size=1 MB").code == 0
+    folders = {"published": "published/one/latest", "sim": "results/one/latest"}
+    for sides in (("published", "sim"), ("sim", "published")):
+        outcome = netstudy("compare", *(folders[side] for side in sides), "--json")
+        assert outcome.code == 0, outcome.err
+        found = json.loads(outcome.out)
+        (cell,) = found["cells"]
+        seconds = cell["metrics"]["transfer_s"]
+        of = dict(zip(sides, ("a", "b"), strict=True))
+        assert seconds[of["published"]]["value"] == 0.01
+        assert 0.005 < seconds[of["sim"]]["value"] < 0.1
+        assert cell["metrics"]["goodput_mbps"][of["published"]] is None
+        assert [one["rate"] for one in found[f"only_{of['sim']}"]] == ["10 Gbit/s"]
+    assert netstudy("compare", *folders.values(), "--band", "goodput_mbps=5 %").code == 1
+
+
 def test_a_short_form_and_a_choice_of_levels_leave_rows_out(netstudy: Netstudy, here: Path) -> None:
     options = ("--testbed", "published", "--quick", "--only", "switch=nexus-5010", "--only", FIRST)
     assert netstudy("run", INCAST, *options).code == 0

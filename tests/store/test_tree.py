@@ -12,6 +12,7 @@ from netstudy import wire
 from netstudy.errors import StudyError
 from netstudy.store import Folder, Invocation, Results, create
 from tests.store.small import FILES
+from tests.study.conftest import SMALL
 
 INVOCATION = Invocation(study="small", testbed="sim", seed=7)
 
@@ -98,3 +99,39 @@ def test_a_folder_in_use_is_not_removed(tmp_path: Path, small_plan: wire.Plan) -
     with folder.writing(), pytest.raises(StudyError, match="another netstudy"):
         Results(tmp_path).remove(folder.path)
     assert folder.path.is_dir()
+
+
+def test_a_study_is_found_by_the_folder_that_it_was_run_from(
+    tmp_path: Path, small_plan: wire.Plan
+) -> None:
+    """The folder and the study may have different names: `init mine` writes `my-comparison`."""
+    now = datetime(2026, 11, 21, 20, 30, tzinfo=UTC)
+    invocations = {"mine": "mine/study.yaml", "here": ".", "far": str(tmp_path / "far")}
+    for name, study in invocations.items():
+        place = tmp_path / name if name == "here" else tmp_path
+        invocation = INVOCATION.model_copy(update={"study": study})
+        folder = create(place / "results", small_plan, invocation, FILES, 10_000, now)
+        folder.seal(now)
+        assert Results(place / "results").resolve(name, done=True).path == folder.path
+    with pytest.raises(StudyError, match="no results of 'other'"):
+        Results(tmp_path / "results").resolve("other", done=True)
+
+
+def test_results_inside_of_a_study_s_folder_are_found_by_it(
+    tmp_path: Path, small_plan: wire.Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = made(tmp_path / "mine" / "results", small_plan, 30, done=True)
+    (tmp_path / "mine" / "study.yaml").write_text(SMALL)
+    monkeypatch.chdir(tmp_path)
+    for named in ("mine", "mine/", "mine/study.yaml"):
+        found = Results(Path("results")).resolve(named, done=True)
+        assert found.path.resolve() == folder.path
+
+
+def test_a_folder_of_which_all_runs_are_there_can_be_read(
+    tmp_path: Path, small_plan: wire.Plan
+) -> None:
+    """Runs that failed on a real machine can be repeated, so such a folder is not sealed."""
+    folder = made(tmp_path, small_plan, 30, done=False)
+    (folder.path / "records.jsonl").touch()
+    assert Results(tmp_path).resolve("small", done=True).path == folder.path

@@ -27,6 +27,7 @@ from netstudy.documents.problems import listed
 from netstudy.errors import StudyError
 from netstudy.study.agreement import Band, Bands
 from netstudy.study.levels import level_text
+from netstudy.study.vocabulary import PUBLISHED
 from netstudy.wire import Level, Treatment
 
 Outcome = Literal["inside", "outside", "not measured"]
@@ -155,7 +156,6 @@ def comparison(a: CellTable, b: CellTable, bands: Bands) -> FolderComparison:
     Exported metrics are always compared, others only with a band. Raises StudyError for a band on a
     metric that neither folder has, and for folders whose factors differ on both sides.
     """
-    own_b = {metric.name: metric for metric in (*b.further, *b.asked, *b.metrics)}
     names = {metric.name for metric in a.metrics}
     either = (*a.metrics, *(metric for metric in b.metrics if metric.name not in names))
     among = (*either, *a.further, *b.further)
@@ -169,12 +169,16 @@ def comparison(a: CellTable, b: CellTable, bands: Bands) -> FolderComparison:
     of_b = _by_key(b.rows, matched_by, cases)
     of_a = _by_key(a.rows, matched_by, cases)
     _refuse_mixed(of_a, of_b, matched_by, apart)
+    compared = [(m, _own(m, a), _own(m, b), by_metric.get(m, bands.other)) for m in metrics]
     pairs = tuple(
         CellPair(
             _treatment(left, right, shared, matched_by),
             left,
             right,
-            tuple(_difference(m, _own(m, own_b), (left, right), by_metric, bands) for m in metrics),
+            tuple(
+                Difference(m, _value(left, in_a), _value(right, in_b), band, m in by_metric)
+                for m, in_a, in_b, band in compared
+            ),
         )
         for left, right in _matched(of_a, of_b)
     )
@@ -277,22 +281,19 @@ def _treatment(
     }
 
 
-def _own(metric: Metric, of_b: Mapping[str, Metric]) -> Metric:
-    """The second folder's metric of that name. It may read its runs in another way: what was
-    published is no record of samples."""
-    return of_b.get(metric.name, metric)
+def _own(metric: Metric, table: CellTable) -> Metric | None:
+    """A folder's own metric of that name; None if its runs have no such metric.
+
+    Two folders may read one metric in two ways: published values are no samples, and workloads
+    share names."""
+    known = {one.name: one for one in (*table.further, *table.asked, *table.metrics)}
+    if table.workload.kind == PUBLISHED:
+        return known.get(metric.name)
+    return known.get(metric.name) or metric_named(metric.name, table.vocabulary)
 
 
-def _difference(
-    metric: Metric,
-    of_b: Metric,
-    cells: tuple[CellRow, CellRow],
-    named: Mapping[Metric, Band],
-    bands: Bands,
-) -> Difference:
-    a, b = cells
-    band = named.get(metric, bands.other)
-    return Difference(metric, a.estimate(metric), b.estimate(of_b), band, metric in named)
+def _value(cell: CellRow, metric: Metric | None) -> Estimate | None:
+    return None if metric is None else cell.estimate(metric)
 
 
 def _settings(pairs: Sequence[CellPair]) -> Iterator[Setting]:

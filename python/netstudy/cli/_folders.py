@@ -5,22 +5,38 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from netstudy.cli._terminal import say
+from netstudy.cli._terminal import continue_with, say
 
 if TYPE_CHECKING:
     from netstudy.store import Folder, Results
 
 
-def finished_folder(results: Path, named: str | None) -> Folder:
-    """The newest finished folder that a name means. A newer one that is not finished is told of."""
+def finished_folder(results: Path, named: str | None, *, or_part: bool = False) -> Folder:
+    """The newest folder that a name means of which all runs are there. A newer one that lacks runs
+    is told of, and runs that failed.
+
+    With `or_part`, a folder that lacks runs is taken if there is no other."""
     from netstudy.store import Results
 
     tree = Results(results)
-    folder = tree.resolve(named, done=True)
+    folder = tree.resolve(named, done=True, or_part=or_part)
     newest = tree.resolve(named, done=False)
     if not newest.path.samefile(folder.path):
         say(f"{newest.path} is newer and not finished; {folder.path} is taken")
+    if not folder.is_done():
+        say(f"{folder.path} is not finished: {_lacking(folder)}")
     return folder
+
+
+def _lacking(folder: Folder) -> str:
+    """What a folder that is not sealed lacks, and how to have it."""
+    again = continue_with(folder)
+    if missing := len(folder.missing()):
+        return f"{missing} of {len(folder.plan().runs)} runs are missing; finish it with: {again}"
+    failed = sum(record.status == "failed" for record in folder.records())
+    if failed:
+        return f"{failed} of {len(folder.plan().runs)} runs failed; repeat them with: {again}"
+    return f"all runs are there, and their report is not; write it with: {again}"
 
 
 def say_closed(tree: Results) -> None:

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from netstudy.cli import _completion as completion
+
 RESULTS_VARIABLE = "NETSTUDY_RESULTS"
 
 StudyPath = Annotated[
@@ -17,6 +19,7 @@ RunName = Annotated[
     typer.Argument(
         metavar="[RUN]",
         help="A results folder, or a study's name or path for its newest; else the newest of all.",
+        autocompletion=completion.results,
     ),
 ]
 Results = Annotated[
@@ -32,11 +35,25 @@ Seed = Annotated[
 ]
 Only = Annotated[
     list[str] | None,
-    typer.Option("--only", metavar="FACTOR=LEVELS", help="A subset: servers=1..6, or a,b,c."),
+    typer.Option(
+        "--only",
+        metavar="FACTOR=LEVELS",
+        help="A subset: servers=1..6, or a,b,c.",
+        autocompletion=completion.only,
+    ),
 ]
 Set = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="PATH=VALUE", help="Another value, for this run only."),
+]
+Replicates = Annotated[
+    int | None,
+    typer.Option(
+        "--replicates",
+        min=1,
+        metavar="N",
+        help="Independent runs of each treatment. [default: the study's]",
+    ),
 ]
 Quick = Annotated[bool, typer.Option("--quick", help="The study's own short form.")]
 Without = Annotated[
@@ -53,6 +70,7 @@ TestbedName = Annotated[
         "--testbed",
         help="Where to run: sim, netns or netns-kernel; published: the study's reference data "
         "in place of runs. [default: sim]",
+        autocompletion=completion.testbeds,
     ),
 ]
 Variant = Annotated[
@@ -62,6 +80,7 @@ Variant = Annotated[
         "--form",
         metavar="TESTBED",
         help="Carry out the study's variant for this testbed. [default: that of --testbed]",
+        autocompletion=completion.variants,
     ),
 ]
 Scale = Annotated[
@@ -71,6 +90,12 @@ Scale = Annotated[
 Threads = Annotated[
     int | None,
     typer.Option("--threads", min=1, help="CPUs to use; results are the same with any."),
+]
+Quiet = Annotated[
+    bool,
+    typer.Option(
+        "--quiet", "-q", help="No progress; errors and failed runs are told all the same."
+    ),
 ]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
@@ -84,3 +109,8 @@ Static = Annotated[
     ),
 ]
 Png = Annotated[bool, typer.Option("--png", help="Write each figure as PNG beside its SVG.")]
+
+
+def with_replicates(overrides: list[str] | None, replicates: int | None) -> list[str]:
+    """The values of --set, and that of --replicates, which is short for one of them."""
+    return [*(overrides or ()), *([] if replicates is None else [f"replicates={replicates}"])]

@@ -40,10 +40,12 @@ def _newest(asked: Asked, results: Path) -> Folder:
     from netstudy.store import Results
     from netstudy.study import load
 
-    study = load(asked.study)
-    folders = Results(results).folders(study.study)
+    is_name = not asked.study.exists()  # of the study, or of the folder that it was run from
+    study = None if is_name else load(asked.study)
+    name = str(asked.study) if study is None else study.study
+    folders = Results(results).of_study(name)
     if not folders:
-        raise StudyError(f"nothing to resume: there are no results of {study.study} in {results}")
+        raise StudyError(f"nothing to resume: there are no results of {name} in {results}")
     folders.sort(key=lambda folder: folder.is_done())  # unfinished first, else as they were
     differences = [_all_differences(folder, asked, study) for folder in folders]
     agreeing = [folder for folder, found in zip(folders, differences, strict=True) if not found]
@@ -52,8 +54,10 @@ def _newest(asked: Asked, results: Path) -> Folder:
     return agreeing[0]
 
 
-def _all_differences(folder: Folder, asked: Asked, study: Study) -> list[str]:
-    return [*_text_difference(folder, study), *_differences(folder, asked)]
+def _all_differences(folder: Folder, asked: Asked, study: Study | None) -> list[str]:
+    """`study` is the study file as it is now, where the user names it."""
+    of_text = [] if study is None else _text_difference(folder, study)
+    return [*of_text, *_differences(folder, asked)]
 
 
 def _refuse(folder: Folder, differences: list[str]) -> None:

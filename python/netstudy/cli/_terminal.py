@@ -149,8 +149,9 @@ class Shown(Protocol):
 class Meter:
     """Counts completed work and passes it to a display."""
 
-    def __init__(self, shown: Shown, done_before: int) -> None:
-        """`done_before` runs had records when this session started."""
+    def __init__(self, shown: Shown | None, done_before: int) -> None:
+        """`done_before` runs had records when this session started. Without a display only runs
+        that are not ok are told."""
         self._shown = shown
         self._before = done_before
         self._there = done_before
@@ -161,13 +162,15 @@ class Meter:
         """A further round begins, with this many runs to do."""
         self._before = self._there
         self.start_s = time.monotonic()
-        say(f"round {number}: {runs_left(runs, self._there)}")
-        self._shown.begin(self._there, self._there + runs, f"round {number}")
+        if self._shown is not None:
+            say(f"round {number}: {runs_left(runs, self._there)}")
+            self._shown.begin(self._there, self._there + runs, f"round {number}")
 
     def on_progress(self, record: ProgressRecord | RunRecord) -> None:
         """Handle one record of the testbed."""
         if record.kind == "progress":
-            self._shown.show(self._reached(record))
+            if self._shown is not None:
+                self._shown.show(self._reached(record))
             return
         self._there += 1
         if record.status != "ok":
@@ -186,9 +189,11 @@ class Meter:
 
 
 @contextmanager
-def meter(runs: int, done_before: int) -> Iterator[Meter]:
+def meter(runs: int, done_before: int, *, is_quiet: bool = False) -> Iterator[Meter]:
     """Show progress during the block, in the form that fits standard error."""
-    if _is_live():
+    if is_quiet:
+        yield Meter(None, done_before)
+    elif _is_live():
         with _bar() as progress:
             shown = _Bar(progress)
             shown.begin(done_before, runs, "")
@@ -220,9 +225,12 @@ OnPhase = Callable[[str], None]
 
 
 @contextmanager
-def phases() -> Iterator[OnPhase]:
+def phases(*, is_quiet: bool = False) -> Iterator[OnPhase]:
     """Show what is done with the records after the last run: a line that is renewed on a terminal,
     else a line each."""
+    if is_quiet:
+        yield lambda _: None
+        return
     if not _is_live():
         yield lambda phase: say(f"report: {phase}")
         return

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from netstudy.cli import _completion as completion
 from netstudy.cli import _options as options
 from netstudy.cli._folders import finished_folder
 from netstudy.cli._terminal import output, print_json, say, show
@@ -21,7 +22,11 @@ NAME = "compare"
 EPILOG = "Example: netstudy compare results/incast/A results/incast/B --band 'goodput=10 %'"
 
 FolderName = Annotated[
-    str, typer.Argument(help="A results folder, or a study's name or path for its newest.")
+    str,
+    typer.Argument(
+        help="A results folder, or a study's name or path for its newest.",
+        autocompletion=completion.results,
+    ),
 ]
 
 
@@ -43,6 +48,8 @@ def command(
 ) -> None:
     """Compare two results folders of a study, cell by cell: the same metrics, and by how much.
 
+    Cells of which both folders have runs are compared, and the others are listed: a folder need not
+    be finished, and one of them may be --testbed published.
     Bands come from `agreement` in the study of A, else of B, and from --band. Exit codes: 0 done,
     1 a band is broken, 2 bad input.
     """
@@ -50,10 +57,13 @@ def command(
     from netstudy.analysis.comparison import comparison
     from netstudy.report.comparison import as_data, side_of
 
-    folders = [finished_folder(results, name) for name in (run_a, run_b)]
+    folders = [finished_folder(results, name, or_part=True) for name in (run_a, run_b)]
     if folders[0].path.samefile(folders[1].path):
         say(f"both names mean {folders[0].path}: no difference can show")
     tables = [cell_table(folder) for folder in folders]
+    for folder, table in zip(folders, tables, strict=True):
+        if not any(row.runs for row in table.rows):
+            raise StudyError(f"{folder.path} has no run with numbers, so nothing can be compared")
     found = comparison(tables[0], tables[1], _bands(folders, band or ()))
     if not found.pairs:
         raise StudyError(f"{folders[0].path} and {folders[1].path} have no cell in common")

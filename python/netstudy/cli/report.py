@@ -39,6 +39,7 @@ def command(
         bool, typer.Option("--pdf", help="Write report.pdf too (needs the optional package typst).")
     ] = False,
     results: options.Results = options.RESULTS,
+    quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
     """Write the HTML and Markdown report of a finished run anew, from its records alone.
@@ -51,10 +52,11 @@ def command(
     folder = finished_folder(results, run)
     with storage(output or folder.path):
         pages = Pages(static, png, pdf)
-        if output is None:
-            result, files = _write_anew(folder, pages)
-        else:
-            result, files = _write_into(folder, output, pages)
+        with phases(is_quiet=quiet) as on_phase:
+            if output is None:
+                result, files = _write_anew(folder, pages, on_phase)
+            else:
+                result, files = _write_into(folder, output, pages, on_phase)
     if json:
         from netstudy.report.expectation_table import expectations_as_data
         from netstudy.report.export import requirements_as_data
@@ -88,17 +90,19 @@ class Pages:
 PAGES = Pages()
 
 
-def _write_anew(folder: Folder, pages: Pages) -> tuple[StudyResult, ReportFiles]:
-    with folder.writing(), phases() as on_phase:
-        published = publish(folder, on_phase, pages=pages)
+def _write_anew(folder: Folder, pages: Pages, on_phase: OnPhase) -> tuple[StudyResult, ReportFiles]:
+    with folder.writing():
+        published = publish(folder, on_phase, seals=folder.is_done(), pages=pages)
     return published.result, published.report
 
 
-def _write_into(folder: Folder, output: Path, pages: Pages) -> tuple[StudyResult, ReportFiles]:
+def _write_into(
+    folder: Folder, output: Path, pages: Pages, on_phase: OnPhase
+) -> tuple[StudyResult, ReportFiles]:
     from netstudy.report.rendering import drawn_beside
 
     output.mkdir(parents=True, exist_ok=True)
-    with drawn_beside() as draw, phases() as on_phase:
+    with drawn_beside() as draw:
         from netstudy.analysis.study_result import analyse
 
         on_phase("analysing")

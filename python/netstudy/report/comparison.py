@@ -235,18 +235,33 @@ def _levels(levels: Sequence[Any]) -> Name:
 
 
 def _no_numbers(found: FolderComparison) -> Iterator[Sentence]:
-    """Runs that are left out, by side."""
+    """Runs that are left out, by side, and cells of which none is left."""
     for name, rows in (
         ("A", _distinct([pair.a for pair in found.pairs])),
         ("B", _distinct([pair.b for pair in found.pairs])),
     ):
-        bad = sum(len(row.problems) for row in rows)
+        missing = sum(one.kind == "missing" for row in rows for one in row.problems)
+        bad = sum(len(row.problems) for row in rows) - missing
         if bad:
             yield say(
                 "{n} of {side} failed or {verb} invalid, and left out.",
                 n=things(count(bad, f"runs of {name} without numbers"), "run"),
                 side=Name(name),
                 verb=Name("is" if bad == 1 else "are"),
+            )
+        if missing:
+            yield say(
+                "{n} of {side} {verb} missing.",
+                n=things(count(missing, f"missing runs of {name}"), "run"),
+                side=Name(name),
+                verb=Name("is" if missing == 1 else "are"),
+            )
+        if empty := [row for row in rows if not row.runs]:
+            yield say(
+                "{n} without a valid run in {side}: {cells}.",
+                n=things(count(len(empty), f"cells of {name} without a run"), "cell"),
+                side=Name(name),
+                cells=Name("; ".join(treatment_text(row.treatment) for row in empty)),
             )
 
 

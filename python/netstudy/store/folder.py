@@ -263,6 +263,11 @@ class Folder:
         """Whether all runs are complete and the folder was sealed."""
         return (self.path / DONE).exists()
 
+    def is_carried_out(self) -> bool:
+        """Whether every run has its record. A folder with failed runs is not sealed on a real
+        machine, where they can be repeated; its other runs can be read all the same."""
+        return self.is_done() or (self.path / RECORDS).exists()
+
     def is_running(self) -> bool:
         """Whether a process is writing to the folder now."""
         return is_locked(self.path)

@@ -47,39 +47,53 @@ class Results:
         """Folders of studies that this user may not look into."""
         return sorted(path for path in self.root.glob("*") if _is_closed(path))
 
-    def resolve(self, named: str | None, *, done: bool) -> Folder:
+    def resolve(self, named: str | None, *, done: bool, or_part: bool = False) -> Folder:
         """The folder that `named` means: a folder, a study's name or path, None for the newest.
 
         A study, a folder of its results or a whole tree of results, here or elsewhere, means the
-        newest folder in it, None that of this tree; with `done`, the newest that is done. Raises
-        StudyError when there is none, and with `done` when a file of the folder is not what it was
-        when the folder was done.
+        newest folder in it, None that of this tree; with `done`, the newest of which all runs are
+        there. Raises StudyError when there is none, unless `or_part` allows one that lacks runs,
+        and with `done` when a file of the folder is not what it was when the folder was done.
         """
         if named is not None and (folder := Folder.at(Path(named))) is not None:
-            return _checked(folder, done=done)
+            return _checked(folder, done=done, or_part=or_part)
         folders = self._folders_of(named)
         if not folders:
             raise StudyError(self._none_found(named))
-        wanted = [folder for folder in folders if folder.is_done() or not done]
-        return _checked((wanted or folders)[0], done=done)
+        wanted = [folder for folder in folders if folder.is_carried_out() or not done]
+        return _checked((wanted or folders)[0], done=done, or_part=or_part)
 
     def _folders_of(self, named: str | None) -> list[Folder]:
         if named is None:
             return self.folders()
         path = Path(named).resolve()
         elsewhere = Results(path.parent).folders(path.name) or Results(path).folders()
-        return elsewhere or self.folders(self.study_name(named))
+        return elsewhere or self.of_study(named)
 
-    def study_name(self, named: str) -> str:
-        """The study that a name, a folder of results or a study file refers to."""
+    def of_study(self, named: str) -> list[Folder]:
+        """The folders of a study, newest first: by its name, by its path, or by the name of the
+        folder that it was run from. Results inside of that folder are found as well."""
         path = Path(named)
-        if path.is_dir() and path.parent.resolve() == self.root.resolve():
-            return path.name
-        if path.is_file() or (path / STUDY).is_file():
-            from netstudy.study import load
+        if not path.is_file() and not (path / STUDY).is_file():
+            return self.folders(named) or self._run_from(named)
+        from netstudy.study import load
 
-            return load(path).study
-        return named
+        study = load(path).study
+        inside = (path if path.is_dir() else path.parent) / self.root.name
+        return self.folders(study) or Results(inside).folders(study)
+
+    def _run_from(self, folder: str) -> list[Folder]:
+        """The folders of studies that were run from a folder of that name."""
+        return [found for found in self.folders() if self._study_folder(found) == folder]
+
+    def _study_folder(self, folder: Folder) -> str | None:
+        """The name of the folder that a study was run from, if its results went beside it; None if
+        that is not known."""
+        try:
+            study = self.root.resolve().parent / folder.invocation().study
+        except StudyError:
+            return None
+        return (study.parent if study.suffix in (".yaml", ".yml") else study).name
 
     def remove(self, path: Path) -> None:
         """Remove a results folder or a leftover, and point `latest` to the newest remaining folder.
@@ -121,9 +135,9 @@ def _is_closed(path: Path) -> bool:
     return path.is_dir() and not os.access(path, os.R_OK | os.X_OK)
 
 
-def _checked(folder: Folder, *, done: bool) -> Folder:
+def _checked(folder: Folder, *, done: bool, or_part: bool) -> Folder:
     folder.refuse_links()
-    if done and not folder.is_done():
+    if done and not or_part and not folder.is_carried_out():
         runs, rounds = folder.plan().runs, folder.rounds()
         there = f"{len(runs) - len(folder.missing(runs))} of {len(runs)} runs"
         there += f" of {rounds} rounds so far" if rounds > 1 else ""
@@ -131,7 +145,7 @@ def _checked(folder: Folder, *, done: bool) -> Folder:
             f"{folder.path} is not finished: {there} are there. "
             f"Finish it with: netstudy run {folder.path} --resume"
         )
-    if done:
+    if done and folder.is_done():
         folder.refuse_changed()
     return folder
 

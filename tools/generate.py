@@ -39,6 +39,7 @@ from netstudy.study.vocabulary import (
     SWITCH_METRICS,
 )
 from netstudy.wire import Level, Plan, Record, Tcp
+from tools import api_page
 from tools.schema_page import tables
 
 ROOT = Path(__file__).parents[1]
@@ -286,6 +287,7 @@ def _indented(plan: Plan) -> str:
 
 PAGES: dict[str, Callable[[], str]] = {
     "metrics.md": metrics,
+    "python.md": api_page.page,
     "records.md": records,
     "study-file.md": study_file,
     "tcp-profiles.md": tcp_profiles,

@@ -1,6 +1,6 @@
 """netstudy: design, run, analyse and publish network performance studies.
 
-`netstudy.open` reads a results folder as tables (`netstudy.data`).
+`netstudy.run` carries a study out; `netstudy.open` reads its results as tables (`netstudy.data`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from netstudy.errors import NetstudyError
 
 if TYPE_CHECKING:
-    from netstudy.data import Column, MissingPackageError, StudyData, Table, open
+    from netstudy.data import Column, MissingPackageError, StudyData, Table, Verdict, open, run
 
 __version__ = "0.1.0"
 __all__ = [
@@ -19,8 +19,10 @@ __all__ = [
     "NetstudyError",
     "StudyData",
     "Table",
+    "Verdict",
     "__version__",
     "open",
+    "run",
 ]
 
 

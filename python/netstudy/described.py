@@ -42,13 +42,14 @@ def descriptions(model: type[BaseModel]) -> Mapping[str, str]:
     found: dict[str, str] = {}
     for cls in reversed(model.__mro__):
         if issubclass(cls, Described):
-            found |= _docstrings(cls)
+            found |= attribute_docstrings(cls)
     declared = {name: field.description for name, field in model.model_fields.items()}
     return found | {name: text for name, text in declared.items() if text}
 
 
-def _docstrings(cls: type) -> Mapping[str, str]:
-    """The docstrings of the fields that a class declares itself; none if it stands in no file."""
+def attribute_docstrings(cls: type) -> Mapping[str, str]:
+    """Field that a class declares itself -> the docstring below it; none if the class stands in no
+    file."""
     declared = _classes(cls.__module__).get(cls.__qualname__)
     found = {}
     for field, below in pairwise(declared.body if declared else ()):

@@ -150,6 +150,37 @@ def test_two_runs_at_once_do_not_meet(study: Path) -> None:
     assert Folder(first).changed_since_sealed() == Folder(second).changed_since_sealed() == []
 
 
+def test_replicates_are_set_by_their_own_option(study: Path, netstudy: Netstudy) -> None:
+    assert (
+        "2 cells, 4 replicates of each"
+        in netstudy("plan", study, "--only", "servers=1", "--replicates", "4").out
+    )
+    assert netstudy("run", study, *LITTLE, "--replicates", "3").code == 0
+    assert newest().invocation().overrides["replicates"] == "3"  # above those of the short form
+    assert {run.replicate for run in newest().plan().runs} == {1, 2, 3}
+    twice = netstudy("run", study, "--replicates", "3", "--set", "replicates=5")
+    assert twice.code == 2
+    assert "replicates is given twice" in twice.err
+
+
+def test_a_quiet_run_prints_its_folder_alone(study: Path, netstudy: Netstudy) -> None:
+    outcome = netstudy("run", study, *LITTLE, "-q")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out == f"{newest().path}\n"
+    again = netstudy("report", newest().path, "--quiet")
+    assert (again.code, again.err) == (0, "")
+
+
+def test_a_quiet_run_tells_errors_and_failed_runs_all_the_same(
+    study: Path, netstudy: Netstudy, fake_engine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_ENGINE", "failed:1")
+    outcome = netstudy("run", study, "--quick", "-q")
+    assert outcome.code == 3
+    assert "failed: server-3 never answered" in outcome.err
+    assert netstudy("run", "nowhere", "-q").err == "netstudy: nowhere: no such file\n"
+
+
 class TestResume:
     """What is continued, and what is refused so that nobody resumes something else."""
 
@@ -257,6 +288,21 @@ class TestResume:
         path.write_text(json.dumps(json.loads(path.read_text()) | {"scale": kept}))
         outcome = netstudy("run", study, "--resume", "--scale", "1", "--only", "servers=1")
         assert outcome.code == 0, outcome.err
+
+    @pytest.mark.parametrize("named", ["small", "mine"])
+    def test_a_study_is_named_as_everywhere(
+        self, study: Path, netstudy: Netstudy, named: str
+    ) -> None:
+        """By its own name, or by that of the folder that it was run from."""
+        (mine := study.parent / "mine").mkdir()
+        study.rename(mine / "study.yaml")
+        assert netstudy("run", "mine", *LITTLE).code == 0
+        mine.rename(mine.with_name("gone"))
+        outcome = netstudy("run", named, "--resume")
+        assert outcome.code == 0, outcome.err
+        assert "is done: nothing is missing" in outcome.err
+        assert netstudy("status", named).code == 0
+        assert netstudy("export", named).code == 0
 
     def test_nothing_to_resume_is_told(self, study: Path, netstudy: Netstudy) -> None:
         outcome = netstudy("run", study, "--resume")

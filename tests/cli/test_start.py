@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+import netstudy as netstudy_data
 from netstudy import wire
+from netstudy.cli.init import Like
 from netstudy.study.shipped import shipped_studies
 from tests.cli.conftest import INCAST, SMALL_RUNS, Netstudy, start
 
@@ -77,7 +79,7 @@ class TestInit:
         assert told in outcome.err
         assert not list(here.iterdir())
 
-    @pytest.mark.parametrize("like", ["compare", "sweep", "factors", "real"])
+    @pytest.mark.parametrize("like", list(Like))
     def test_each_kind_of_question_has_a_study_with_enough_replicates(
         self, here: Path, netstudy: Netstudy, like: str
     ) -> None:
@@ -85,6 +87,7 @@ class TestInit:
         assert netstudy("validate", "mine").out == "mine: ok\n"
         planned = netstudy("plan", "mine").out
         assert "5 replicates of each" in planned
+        assert "3 replicates of each" in netstudy("plan", "mine", "--quick").out
 
     @pytest.mark.usefixtures("engine")
     @pytest.mark.parametrize(
@@ -103,6 +106,25 @@ class TestInit:
         assert outcome.code == 0
         assert told in " ".join(outcome.out.split())
 
+    @pytest.mark.usefixtures("engine")
+    @pytest.mark.parametrize("like", [like for like in Like if like is not Like.REAL])
+    def test_the_short_form_decides_and_confirms_or_refutes_what_was_expected(
+        self, here: Path, netstudy: Netstudy, like: Like
+    ) -> None:
+        netstudy("init", "mine", "--like", like)
+        outcome = netstudy("run", "mine", "--quick", "--json")
+        assert outcome.code == 0, outcome.err
+        found = json.loads(outcome.out)
+        outcomes = {one["outcome"] for one in found["expectations"]}
+        if like is Like.FACTORS:  # waits for timeouts scatter: what they cost takes more runs
+            assert "confirmed" in outcomes
+        else:
+            assert "undecided" not in outcomes
+        assert found["answer"]
+        decided = {one.outcome for one in netstudy_data.open("mine").verdicts}
+        if like in (Like.COMPARE, Like.TRANSFER, Like.LATENCY, Like.USERS, Like.PLACEMENT):
+            assert "different" in decided
+
     def test_a_misspelt_kind_is_told_which_was_meant(self, here: Path, netstudy: Netstudy) -> None:
         outcome = netstudy("init", "mine", "--like", "sweeep")
         assert outcome.code == 2
@@ -118,12 +140,12 @@ class TestInit:
     def test_on_a_terminal_it_asks_until_there_is_an_answer(
         self, here: Path, netstudy: Netstudy, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        answers = iter(["5", "sweep"])
+        answers = iter(["9", "sweep"])
         monkeypatch.setattr("netstudy.cli.init._is_interactive", lambda: True)
         monkeypatch.setattr("typer.prompt", lambda *_args, **_options: next(answers))
         outcome = netstudy("init", "mine")
         assert "study: my-sweep" in (here / "mine" / "study.yaml").read_text()
-        assert "there is no '5'" in outcome.err
+        assert "there is no '9'" in outcome.err
 
 
 class TestValidate:
@@ -230,3 +252,15 @@ class TestDoctor:
         outcome = netstudy("doctor")
         assert outcome.code == 2
         assert f"{engine} does not run" in outcome.out
+
+
+class TestAStudyInPlaceOfAVerb:
+    @pytest.mark.parametrize("named", ["mine", "mine/study.yaml"])
+    def test_is_told_of_run(self, here: Path, netstudy: Netstudy, named: str) -> None:
+        assert netstudy("init", "mine", "--like", "compare").code == 0
+        outcome = netstudy(named)
+        assert outcome.code == 2
+        assert f"'{named}' is a study, not a verb. To run it: netstudy run {named}" in outcome.err
+
+    def test_any_other_word_is_no_verb(self, here: Path, netstudy: Netstudy) -> None:
+        assert "No such command 'mine'" in netstudy("mine").err

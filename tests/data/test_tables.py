@@ -12,8 +12,11 @@ import pytest
 
 import netstudy
 from netstudy.analysis.cells import cell_table
+from netstudy.analysis.study_result import analyse
+from netstudy.cli import invoke
 from netstudy.data.columns import FactorColumns
 from netstudy.data.samples import TABLES, samples_csv
+from netstudy.data.wanted import Wanted
 from netstudy.report.export import to_csv
 from netstudy.study.levels import level_text
 from tests.data.conftest import finished
@@ -224,3 +227,140 @@ def test_an_unfinished_folder_and_unknown_samples_are_refused(
 
 def test_a_study_opens_by_its_name(incast: netstudy.StudyData) -> None:
     assert netstudy.open("incast", results=incast.path.parents[1]).path == incast.path
+
+
+class TestReplicates:
+    """One row for each run that gives numbers, with the metrics of the cells."""
+
+    def test_each_valid_run_has_a_row(self, incast: netstudy.StudyData) -> None:
+        rows = incast.replicates().to_arrow().to_pylist()
+        valid = [record.run for record in incast.folder.records() if record.status == "ok"]
+        assert [row["run"] for row in rows] == valid
+        assert {row["replicate"] for row in rows} == {1, 2, 3, 4, 5}
+        cells = [one.name for one in incast.cells().columns]
+        columns = [one.name for one in incast.replicates().columns]
+        assert set(columns) == {"run", "replicate", *cells}
+
+    def test_a_mean_of_samples_is_that_of_its_own_samples(self, incast: netstudy.StudyData) -> None:
+        samples = incast.samples("iteration").to_pandas()
+        means = samples.groupby("run")["completion_ns"].mean() / 1e6
+        for row in incast.replicates().to_arrow().to_pylist():
+            assert row["completion_ms_mean"] == pytest.approx(means[row["run"]])
+
+    def test_what_a_run_does_not_measure_is_null(self, tmp_path: Path) -> None:
+        """A percentile needs samples beyond it."""
+        text = study_text(
+            "\nfactors: {servers: [4]}\nreplicates: 2\n", servers='"${servers}"', iterations="9"
+        )
+        found = netstudy.open(finished(from_text(tmp_path, text)).path)
+        rows = found.replicates().to_arrow().to_pylist()
+        assert [row["completion_ms_p99"] for row in rows] == [None, None]
+        assert all(row["completion_ms_mean"] > 0 for row in rows)
+
+
+class TestVerdicts:
+    def test_each_is_that_of_the_report(self, incast: netstudy.StudyData) -> None:
+        result = analyse(incast.folder)
+        tables = [v for case in result.cases for panel in case.panels for v in panel.verdicts]
+        assert len(incast.verdicts) == sum(len(table.rows) for table in tables)
+        first, row = incast.verdicts[0], tables[0].rows[0]
+        assert (first.metric, first.level, first.base) == (
+            tables[0].metric.name,
+            tables[0].level,
+            tables[0].base,
+        )
+        assert (first.outcome, first.winner, first.value) == (row.outcome, row.winner, row.value)
+        assert first.at == {"configuration": "4 MB", "servers": row.x}
+        assert first.noise_pct == 2
+        by_outcome = {one.outcome for one in incast.verdicts}
+        assert "missing" in by_outcome  # all runs with 5 servers are
+        for one in incast.verdicts:
+            assert (one.winner is not None) <= (one.outcome == "different")
+            if one.change_pct is not None and one.interval_pct is not None:
+                assert one.interval_pct[0] <= one.change_pct <= one.interval_pct[1]
+
+    def test_they_are_rows_of_a_data_frame(self, incast: netstudy.StudyData) -> None:
+        frame = pd.DataFrame(list(incast.verdicts))
+        assert list(frame["outcome"]) == [one.outcome for one in incast.verdicts]
+
+    def test_a_study_that_compares_nothing_has_none(self, tmp_path: Path) -> None:
+        text = study_text("\nfactors: {servers: [4]}\n", servers='"${servers}"')
+        folder = finished(from_text(tmp_path, text))
+        assert netstudy.open(folder.path).verdicts == ()
+
+
+class TestPartsOfTheSeries:
+    """A node, a counter, an interval: what a figure of one's own is drawn from."""
+
+    def rows(self, of: netstudy.StudyData, **asked: Any) -> list[dict[str, Any]]:
+        return list(of.samples("series", **asked).to_arrow().to_pylist())
+
+    def test_a_node_a_group_and_a_counter(self, loaded: netstudy.StudyData) -> None:
+        every = self.rows(loaded)
+        node = every[0]["node"]
+        counter = next(row["counter"] for row in every if row["node"] == node)
+        for asked in ({"node": node}, {"counter": counter}, {"node": node, "counter": counter}):
+            kept = [row for row in every if all(row[key] == one for key, one in asked.items())]
+            found = self.rows(loaded, **asked)
+            assert [row["value"] for row in found] == [row["value"] for row in kept]
+            assert found
+        assert len(self.rows(loaded, counter=counter)) < len(every)
+        assert Wanted(node="server").has_node("server-3")
+        assert not Wanted(node="serv").has_node("server")
+        assert not Wanted(node="server-3").has_node("server-31")
+
+    def test_a_span_of_the_measuring_phase(self, loaded: netstudy.StudyData) -> None:
+        found = self.rows(loaded, interval="1s..2s")
+        kept = [row for row in self.rows(loaded) if 1 <= (row["measure_s"] or -1) < 2]
+        assert [row["at_ns"] for row in found] == [row["at_ns"] for row in kept]
+        assert found
+
+    def test_the_last_sample_of_each_interval(self, loaded: netstudy.StudyData) -> None:
+        def key(row: dict[str, Any]) -> tuple[Any, ...]:
+            names = ("run", "instrument", "node", "port", "connection", "counter")
+            return (*(row[name] for name in names), row["measure_s"] // 2)
+
+        last = {key(row): row["at_ns"] for row in self.rows(loaded)}
+        found = self.rows(loaded, interval="2 s")
+        assert {key(row): row["at_ns"] for row in found} == last
+        assert len(found) == len(last)
+
+    @pytest.mark.parametrize(
+        ("asked", "said"),
+        [
+            ({"interval": "2"}, "--interval: "),
+            ({"interval": "0 s"}, "--interval: 0 s is no length"),
+            ({"interval": "3s..2s"}, "--interval: 3s..2s ends before it begins"),
+        ],
+    )
+    def test_no_interval_is_refused(
+        self, loaded: netstudy.StudyData, asked: dict[str, Any], said: str
+    ) -> None:
+        with pytest.raises(netstudy.NetstudyError, match=said):
+            loaded.samples("series", **asked)
+
+    def test_other_tables_have_none_of_it(self, loaded: netstudy.StudyData) -> None:
+        with pytest.raises(netstudy.NetstudyError, match="--node: is of samples of series"):
+            loaded.samples("second", node="server")
+
+    def test_the_verb_takes_the_same(
+        self, loaded: netstudy.StudyData, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        def export(*options: str) -> tuple[int, list[list[str]], str]:
+            code = invoke(["export", str(loaded.path), "--samples", "series", *options])
+            out, err = capfd.readouterr()
+            return code, rows_of_csv(out)[1:], err
+
+        every = self.rows(loaded)
+        node, counter = every[0]["node"], every[0]["counter"]
+        asked = {"node": node, "counter": counter, "interval": "1s"}
+        code, rows, _ = export("--node", node, "--counter", counter, "--interval", "1s")
+        assert code == 0
+        assert len(rows) == len(self.rows(loaded, **asked))
+        code, rows, err = export("--node", "nobody")
+        assert (code, rows) == (2, [])
+        nodes = ", ".join(dict.fromkeys(row["node"] for row in every))
+        assert f"no run has such a series; nodes: {nodes}; counters: " in err
+        assert counter in err
+        assert invoke(["export", str(loaded.path), "--node", node]) == 2
+        assert "--node: is of samples of series, not of cells" in capfd.readouterr().err

@@ -11,15 +11,17 @@ import errno
 import gc
 import io
 import os
+import shlex
 import signal
 import sys
 import traceback
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperOption
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from netstudy import __version__
 from netstudy.cli import (
@@ -31,6 +33,7 @@ from netstudy.cli import (
     init,
     ls,
     plan,
+    profiles,
     report,
     run,
     status,
@@ -39,7 +42,26 @@ from netstudy.cli import (
 from netstudy.cli._terminal import say
 from netstudy.errors import NetstudyError, StudyError, TestbedError
 
+
+class _Verbs(TyperGroup):
+    """The verbs. A study in place of one is what a first attempt often writes."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name = args[0]
+        if self.get_command(ctx, name) is None and _is_study(Path(name)):
+            ctx.fail(
+                f"'{name}' is a study, not a verb. To run it: netstudy run {shlex.quote(name)}"
+            )
+        return super().resolve_command(ctx, args)
+
+
+def _is_study(path: Path) -> bool:
+    """Whether a study is there; nothing is read."""
+    return (path / "study.yaml").is_file() or (path.suffix in (".yaml", ".yml") and path.is_file())
+
+
 app = typer.Typer(
+    cls=_Verbs,
     name="netstudy",
     help="Design, run, analyse and publish network performance studies.",
     epilog="Example: netstudy init mine --like compare, then: netstudy run mine",
@@ -74,6 +96,7 @@ for verb in (
     compare,
     calibrate,
     export,
+    profiles,
     doctor,
     clean,
 ):

@@ -40,11 +40,13 @@ def _newest(asked: Asked, results: Path) -> Folder:
     from netstudy.store import Results
     from netstudy.study import load
 
-    is_name = not asked.study.exists()  # of the study, or of the folder that it was run from
+    tree = Results(results)
+    folders = tree.of_study(str(asked.study))
+    # A name, of the study or of the folder that it was run from, says nothing of a file as it is.
+    is_name = folders and not asked.study.exists()
     study = None if is_name else load(asked.study)
-    name = str(asked.study) if study is None else study.study
-    folders = Results(results).of_study(name)
     if not folders:
+        name = asked.study if study is None else study.study
         raise StudyError(f"nothing to resume: there are no results of {name} in {results}")
     folders.sort(key=lambda folder: folder.is_done())  # unfinished first, else as they were
     differences = [_all_differences(folder, asked, study) for folder in folders]

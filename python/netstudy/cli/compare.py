@@ -50,6 +50,7 @@ def command(
 
     Cells of which both folders have runs are compared, and the others are listed: a folder need not
     be finished, and one of them may be --testbed published.
+
     Bands come from `agreement` in the study of A, else of B, and from --band. Exit codes: 0 done,
     1 a band is broken, 2 bad input.
     """

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from netstudy.characters import visible
+from netstudy.cli import _completion as completion
 from netstudy.cli import _options as options
 from netstudy.cli._folders import finished_folder
 from netstudy.cli._terminal import show
 from netstudy.errors import StudyError
 
 if TYPE_CHECKING:
+    from netstudy.data.wanted import Wanted
     from netstudy.store import Folder
 
 NAME = "export"
@@ -46,6 +48,23 @@ def command(
             help="The samples behind the cells, a row each: iteration, connection, "
             "transfer, second, request (histograms of latencies), series (what was sampled), or a "
             "metric of a node such as app.send_mbps.",
+            autocompletion=completion.samples,
+        ),
+    ] = None,
+    node: Annotated[
+        str | None,
+        typer.Option("--node", help="Of series: one node, or the nodes of a group."),
+    ] = None,
+    counter: Annotated[
+        str | None, typer.Option("--counter", help="Of series: one counter or state.")
+    ] = None,
+    interval: Annotated[
+        str | None,
+        typer.Option(
+            "--interval",
+            metavar="SPAN|LENGTH",
+            help="Of series: a span of the measuring phase, 2s..5s; or one sample, the last, in "
+            "each interval of a length, 1s.",
         ),
     ] = None,
     output: Annotated[
@@ -58,6 +77,7 @@ def command(
 
     With --samples, print the samples from which the metrics were computed.
     """
+    from netstudy.data.wanted import ALL, Wanted
     from netstudy.store import storage, write_atomic
 
     forms = {
@@ -72,9 +92,13 @@ def command(
         raise StudyError(f"one format at a time: --{' or --'.join(chosen)}?")
     if parquet and output is None and sys.stdout.isatty():
         raise StudyError("Parquet is not text; write it to a file with -o FILE", "--parquet")
+    wanted = ALL
+    if (node, counter, interval) != (None, None, None):
+        table = samples or "cells"
+        wanted = Wanted.of(table, node=node, counter=counter, interval=interval)
     folder = finished_folder(results, run)
     write = _parquet if parquet else _text
-    parts = write(folder, samples, chosen[0])
+    parts = write(folder, samples, chosen[0], wanted)
     if output is None and sys.stdout.isatty():
         for part in parts:
             show(part.decode(), end="")
@@ -87,39 +111,46 @@ def command(
             write_atomic(output, parts)
 
 
-def _parquet(folder: Folder, samples: str | None, _form: str) -> Iterator[bytes]:
+def _parquet(folder: Folder, samples: str | None, _form: str, wanted: Wanted) -> Iterator[bytes]:
     from netstudy.data import StudyData
+    from netstudy.data.study_data import sample_table
 
     opened = StudyData(folder)
     if samples is None:
         return opened.cells().parquet()
-    _check_samples(folder, samples)
-    return opened.samples(samples, invalid=True).parquet()
+    _check_samples(folder, samples, wanted)
+    return sample_table(opened, samples, wanted, invalid=True).parquet()
 
 
-def _text(folder: Folder, samples: str | None, form: str) -> Iterator[bytes]:
-    parts = _cells(folder, form) if samples is None else _samples(folder, samples, form)
+def _text(folder: Folder, samples: str | None, form: str, wanted: Wanted) -> Iterator[bytes]:
+    parts = _cells(folder, form) if samples is None else _samples(folder, samples, form, wanted)
     return (part.encode("utf-8", "replace") for part in parts)
 
 
-def _samples(folder: Folder, table: str, form: str) -> Iterator[str]:
+def _samples(folder: Folder, table: str, form: str, wanted: Wanted) -> Iterator[str]:
     from netstudy.data.samples import samples_csv
 
     if form not in ("csv", "csv-raw"):
         raise StudyError(f"samples are written as CSV or Parquet, not as {form}", "--samples")
-    _check_samples(folder, table)
-    return samples_csv(folder, table, raw=form == "csv-raw")
+    _check_samples(folder, table, wanted)
+    return samples_csv(folder, table, wanted, raw=form == "csv-raw")
 
 
-def _check_samples(folder: Folder, table: str) -> None:
+def _check_samples(folder: Folder, table: str, wanted: Wanted) -> None:
     """Raise StudyError for a table of samples that there is not, or that no run has rows of."""
-    from netstudy.data.samples import TABLES, columns_of, has_rows
+    from netstudy.data.samples import TABLES, columns_of, has_rows, sampled
 
     columns_of(table, "--samples")
-    if not has_rows(folder, table):
-        others = [name for name in TABLES if has_rows(folder, name)]
-        have = f"; there are {', '.join(others)}" if others else ""
-        raise StudyError(f"no run has samples of {table}{have}", "--samples")
+    if has_rows(folder, table, wanted):
+        return
+    if has_rows(folder, table):
+        nodes, counters = map(", ".join, sampled(folder))
+        raise StudyError(
+            f"no run has such a series; nodes: {nodes}; counters: {counters}", "--samples series"
+        )
+    others = [name for name in TABLES if has_rows(folder, name)]
+    have = f"; there are {', '.join(others)}" if others else ""
+    raise StudyError(f"no run has samples of {table}{have}", "--samples")
 
 
 def _cells(folder: Folder, form: str) -> Iterable[str]:

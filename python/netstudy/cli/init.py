@@ -13,6 +13,7 @@ from typing import Annotated
 
 import typer
 
+from netstudy.cli import _completion as completion
 from netstudy.cli import _options as options
 from netstudy.cli._terminal import print_json, say, show
 from netstudy.errors import StudyError
@@ -28,6 +29,10 @@ class Like(StrEnum):
     SWEEP = "sweep"
     FACTORS = "factors"
     REAL = "real"
+    TRANSFER = "transfer"
+    LATENCY = "latency"
+    USERS = "users"
+    PLACEMENT = "placement"
 
 
 def _like(text: str) -> Like:
@@ -45,6 +50,10 @@ _QUESTIONS = {
     Like.SWEEP: "how far it goes, until there is no more to gain",
     Like.FACTORS: "which of several settings matters, and what that depends on",
     Like.REAL: "the same with this machine's own kernel, between network namespaces",
+    Like.TRANSFER: "what limits a bulk transfer over one path: window, buffer or delay",
+    Like.LATENCY: "how long small requests wait beside a bulk transfer",
+    Like.USERS: "how many users an application serves while its pages stay fast",
+    Like.PLACEMENT: "whether it matters where two programs sit: in one machine or in two",
 }
 
 
@@ -58,6 +67,7 @@ def command(
             "--like",
             parser=_like,
             metavar=f"<{'|'.join(Like)}>",
+            autocompletion=completion.words(Like),
             help="A small study for a kind of question, which decides in about a minute. Asked for "
             "on a terminal when neither this nor --from is given.",
         ),
@@ -69,6 +79,7 @@ def command(
             metavar="NAME",
             help="A study that comes with netstudy, with its published values: incast, zones, "
             "examples/mtu.",
+            autocompletion=completion.shipped,
         ),
     ] = None,
     json: options.Json = False,
@@ -78,7 +89,9 @@ def command(
 
     compare: which of two is better, and under which load. sweep: how far it goes, until there is
     no more to gain. factors: which of several settings matters. real: this machine's own kernel,
-    between network namespaces.
+    between network namespaces. transfer: what limits one path. latency: requests beside a transfer.
+    users: an application under load. placement: in one machine or in two. Each has a short form:
+    netstudy run DIR --quick.
     """
     from netstudy.store import storage, write_atomic
 

@@ -29,6 +29,7 @@ def command(
     seed: options.Seed = None,
     only: options.Only = None,
     overrides: options.Set = None,
+    replicates: options.Replicates = None,
     quick: options.Quick = False,
     without: options.Without = None,
     threads: options.Threads = None,
@@ -38,9 +39,8 @@ def command(
 
     --json prints the plan itself: the document that the engine reads on its standard input.
     """
-    asked = Asked(
-        study, seed, only or (), overrides or (), quick, testbed, variant, scale, without or ()
-    )
+    changes = options.with_replicates(overrides, replicates)
+    asked = Asked(study, seed, only or (), changes, quick, testbed, variant, scale, without or ())
     show_plan(prepare(asked), threads, json=json)
 
 

@@ -58,6 +58,7 @@ class Manner:
     pages: Pages = PAGES
     no_start: bool = False
     """Whether a study that starts a program is refused."""
+    is_quiet: bool = False
 
 
 def command(
@@ -76,6 +77,7 @@ def command(
     ] = False,
     only: options.Only = None,
     overrides: options.Set = None,
+    replicates: options.Replicates = None,
     results: options.Results = options.RESULTS,
     quick: options.Quick = False,
     without: options.Without = None,
@@ -96,6 +98,7 @@ def command(
     ] = False,
     static: options.Static = False,
     png: options.Png = False,
+    quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
     """Carry out a study and end with its answer, its tables and the path of its report.
@@ -103,14 +106,13 @@ def command(
     An interrupted run keeps its finished runs; --resume does the remainder, with the study as it
     was. In the simulator, failed and invalid runs count as carried out: the same plan gives the
     same outcome. On a real machine, --resume repeats failed runs and runs that the machine
-    disturbed.
+    disturbed. With --quiet the path of the results folder is all that is printed.
     Exit codes: 0 done, 1 a requirement of the study is missed, 2 bad input, 3 the testbed failed,
     or a run failed or is invalid.
     """
-    asked = Asked(
-        study, seed, only or (), overrides or (), quick, testbed, variant, scale, without or ()
-    )
-    manner = Manner(results, threads, json, Pages(static, png), no_start)
+    changes = options.with_replicates(overrides, replicates)
+    asked = Asked(study, seed, only or (), changes, quick, testbed, variant, scale, without or ())
+    manner = Manner(results, threads, json, Pages(static, png), no_start, quiet)
     if dry_run:
         _refuse_pages(manner.pages)
         if resume:
@@ -176,7 +178,7 @@ def _begin(asked: Asked, manner: Manner, max_time: str) -> int:
         raise StudyError(f"{asked.study} is a results folder; continue it with --resume")
     prepared = _affordable(asked, manner, max_time)
     planned, testbed = prepared.planned, named(prepared.invocation.testbed)
-    machine = _preflight(testbed, planned.whole_plan, prepared.invocation)
+    machine = _preflight(testbed, planned.whole_plan, prepared.invocation, manner)
     testbed.check()
     for warning in foreseen_warnings(prepared):
         say(f"warning: {warning}")
@@ -237,14 +239,16 @@ def _new_folder(prepared: Prepared, results: Path) -> Folder:
     return create(results, planned.plan, prepared.invocation, files, needed, utc_now())
 
 
-def _preflight(testbed: Testbed, plan: Plan, invocation: Invocation) -> Mapping[str, str]:
+def _preflight(
+    testbed: Testbed, plan: Plan, invocation: Invocation, manner: Manner
+) -> Mapping[str, str]:
     """Print and return the testbed's measurements of the machine. Raises StudyError for unsupported
     parts of the plan."""
     from netstudy.units import parse_scale
 
     found = testbed.preflight(plan, parse_scale(invocation.scale or 1))
     _refuse_unsupported(found.unsupported)
-    for name, value in found.machine.items():
+    for name, value in found.machine.items() if not manner.is_quiet else ():
         say(f"{name}: {value}")
     return found.machine
 
@@ -266,7 +270,8 @@ def _resume(asked: Asked, manner: Manner) -> int:
     testbed = named(folder.invocation().testbed)
     if folder.is_done() and not folder.changed_since_sealed() and not made_again(folder, testbed):
         folder.clear_lock()
-        say(f"{folder.path} is done: nothing is missing")
+        if not manner.is_quiet:
+            say(f"{folder.path} is done: nothing is missing")
         from netstudy.cli.report import published
 
         return _end(folder, published(folder), manner)
@@ -293,10 +298,10 @@ def _carry_out(
         with interruptible(), folder.writing():
             if is_resumed:
                 _say_damaged(folder.set_damaged_aside())
-                machine = _remainder_preflight(folder, testbed)
+                machine = _remainder_preflight(folder, testbed, manner)
             folder.set_aside(made_again(folder, testbed))
-            _run_missing(folder, testbed, manner.threads, machine)
-            with phases() as on_phase:
+            _run_missing(folder, testbed, manner, machine)
+            with phases(is_quiet=manner.is_quiet) as on_phase:
                 published = finish(
                     folder, on_phase, is_final=is_final(folder, testbed), pages=manner.pages
                 )
@@ -318,7 +323,7 @@ def _say_damaged(runs: Sequence[str]) -> None:
         say(f"{was} damaged, changed or missing, and {again} made again: {', '.join(runs)}")
 
 
-def _remainder_preflight(folder: Folder, testbed: Testbed) -> Mapping[str, str]:
+def _remainder_preflight(folder: Folder, testbed: Testbed, manner: Manner) -> Mapping[str, str]:
     """The preflight of a fresh run, before anything is made: the machine or its load may have
     changed."""
     from netstudy.execute import left_to_do, made_again
@@ -327,22 +332,23 @@ def _remainder_preflight(folder: Folder, testbed: Testbed) -> Mapping[str, str]:
     if not left.runs:
         return {}
     say_programs(_programs_in(folder), folder.invocation().testbed)
-    return _preflight(testbed, left, folder.invocation())
+    return _preflight(testbed, left, folder.invocation(), manner)
 
 
 def _run_missing(
-    folder: Folder, testbed: Testbed, threads: int | None, machine: Mapping[str, str] | None
+    folder: Folder, testbed: Testbed, manner: Manner, machine: Mapping[str, str] | None
 ) -> Counter[str]:
     from netstudy.execute import carry_out
 
     runs, missing = len(folder.plan().runs), len(folder.missing())
     done = runs - missing
-    say(f"{folder.path}: {runs_left(missing, done)}")
-    with meter(runs, done) as shown:
+    if not manner.is_quiet:
+        say(f"{folder.path}: {runs_left(missing, done)}")
+    with meter(runs, done, is_quiet=manner.is_quiet) as shown:
         return carry_out(
             folder,
             testbed,
-            threads=threads,
+            threads=manner.threads,
             on_progress=shown.on_progress,
             on_round=shown.on_round,
             machine=machine,
@@ -363,6 +369,8 @@ def _end(folder: Folder, published: Published, manner: Manner) -> int:
     statuses = Counter[str](record.status for record in folder.records())
     if manner.json:
         print_json(_as_json(folder, published, statuses))
+    elif manner.is_quiet:
+        print(folder.path)
     else:
         from netstudy.report.terminal import print_summary
 

@@ -2,18 +2,22 @@
 
     import netstudy
 
-    r = netstudy.open("results/incast/latest")
+    r = netstudy.run("studies/incast", quick=True)  # or netstudy.open("results/incast/latest")
     r.cells().to_pandas()
+    r.replicates().to_pandas()
     r.samples("iteration").to_arrow()
+    [one for one in r.verdicts if one.outcome == "different"]
 
-`open` and the types that it returns are the public names; they are names of `netstudy` itself as
-well. pyarrow, pandas and polars are imported when a conversion needs them.
+`run`, `open` and the types that they return are the public names; they are names of `netstudy`
+itself as well. pyarrow, pandas and polars are imported when a conversion needs them.
 """
 
 from __future__ import annotations
 
+from netstudy.data.running import run
 from netstudy.data.study_data import StudyData, open
 from netstudy.data.table import Column, Table
+from netstudy.data.verdicts import Verdict
 from netstudy.packages import MissingPackageError
 
-__all__ = ["Column", "MissingPackageError", "StudyData", "Table", "open"]
+__all__ = ["Column", "MissingPackageError", "StudyData", "Table", "Verdict", "open", "run"]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from netstudy.analysis.clocks import window_of
 from netstudy.analysis.nodes import course, node_metric
 from netstudy.analysis.samples import NS_PER_S, RunSample
+from netstudy.data.wanted import ALL, Wanted
 from netstudy.errors import StudyError
 from netstudy.report.spreadsheet import csv_line
 from netstudy.study.levels import columns_of_factors, level_text
@@ -75,28 +76,42 @@ def columns_of(table: str, where: str | None = None) -> tuple[str, ...]:
     return SERIES if table == "series" else (SAMPLE_TABLES | HISTOGRAM_TABLES)[table]
 
 
-def rows_by_run(folder: Folder, table: str) -> Iterator[RunRows]:
-    """The rows of each run that has some, in the order of the plan."""
+def rows_by_run(folder: Folder, table: str, wanted: Wanted = ALL) -> Iterator[RunRows]:
+    """The rows of each run that has some, in the order of the plan. `wanted` is a part of
+    `series`."""
     for run, record in folder.each_record():
-        columns = _columns(folder, run, record, table)
+        columns = _columns(folder, run, record, table, wanted)
         rows = max((len(values) for values in columns if values is not None), default=0)
         if rows:
             known = [values or None for values in columns]
             yield RunRows(run, record.status, rows, known)
 
 
-def has_rows(folder: Folder, table: str) -> bool:
+def has_rows(folder: Folder, table: str, wanted: Wanted = ALL) -> bool:
     """Whether a table of samples has a row."""
-    return next(rows_by_run(folder, table), None) is not None
+    return next(rows_by_run(folder, table, wanted), None) is not None
 
 
-def samples_csv(folder: Folder, table: str, *, raw: bool = False) -> Iterator[str]:
+def sampled(folder: Folder) -> tuple[dict[str, None], dict[str, None]]:
+    """The nodes and the counters that series are of, in the order of the records."""
+    nodes: dict[str, None] = {}
+    counters: dict[str, None] = {}
+    for run, _ in folder.each_record():
+        for series in folder.series(run.id):
+            nodes[series.node] = None
+            counters |= dict.fromkeys(series.values)
+    return nodes, counters
+
+
+def samples_csv(
+    folder: Folder, table: str, wanted: Wanted = ALL, *, raw: bool = False
+) -> Iterator[str]:
     """A header line, then one line for each sample; a value that was not measured is an empty
     field. `raw`: names that a spreadsheet would take for formulas are left as they are."""
     factors = factors_of(folder)
     own = ("replicate", *columns_of(table))
     yield csv_line(("run", *columns_of_factors(factors, ("run", *own)), *own), raw=raw)
-    for found in rows_by_run(folder, table):
+    for found in rows_by_run(folder, table, wanted):
         run = found.run
         levels = [level_text(run.treatment[f]) if f in run.treatment else "" for f in factors]
         head = (run.id, *levels, run.replicate)
@@ -110,12 +125,14 @@ def factors_of(folder: Folder) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for run in folder.plan().runs for name in run.treatment))
 
 
-def _columns(folder: Folder, run: Run, record: RunRecord, table: str) -> Sequence[Values | None]:
+def _columns(
+    folder: Folder, run: Run, record: RunRecord, table: str, wanted: Wanted
+) -> Sequence[Values | None]:
     if "." in table:
         found = course(RunSample(run, record, folder.series), table)
         return () if found is None else [_known(values.tolist()) for values in found]
     if table == "series":
-        return _series(folder, RunSample(run, record))
+        return _series(folder, RunSample(run, record), wanted)
     if table in HISTOGRAM_TABLES:
         return _buckets(getattr(record.samples, table))
     rows = getattr(record.samples, table)
@@ -136,14 +153,20 @@ def _buckets(histograms: Sequence[RequestHistogram]) -> Sequence[Values]:
     return list(zip(*rows, strict=True))
 
 
-def _series(folder: Folder, sample: RunSample) -> Sequence[Values]:
+def _series(folder: Folder, sample: RunSample, wanted: Wanted) -> Sequence[Values]:
     columns: tuple[list[Any], ...] = tuple([] for _ in SERIES)
     for series in folder.series(sample.run):
+        if not wanted.has_node(series.node):
+            continue
         window = window_of(sample, series.node)
         head = (series.instrument, series.node, series.port, series.connection)
-        for index, at_ns in enumerate(series.at_ns):
-            inside = None if window is None else (at_ns - window.start_ns) / NS_PER_S
+        start_ns = None if window is None else window.start_ns
+        for index in wanted.places(series.at_ns, start_ns):
+            at_ns = series.at_ns[index]
+            inside = None if start_ns is None else (at_ns - start_ns) / NS_PER_S
             for counter, values in series.values.items():
+                if not wanted.has_counter(counter):
+                    continue
                 row = (*head, at_ns, inside, counter, values[index])
                 for column, value in zip(columns, row, strict=True):
                     column.append(value)

@@ -25,6 +25,8 @@ from netstudy.data.columns import (
 )
 from netstudy.data.samples import BY_SECOND, TABLES, rows_by_run
 from netstudy.data.table import Constant, Part, Table
+from netstudy.data.verdicts import Verdict, verdicts_of
+from netstudy.data.wanted import Wanted
 from netstudy.report.export import exported
 from netstudy.store import Results
 
@@ -33,11 +35,12 @@ if TYPE_CHECKING:
 
 
 def open(run: str | Path | None = None, *, results: str | Path = "results") -> StudyData:
-    """Open a results folder that is finished.
+    """Open a results folder of which all runs are there.
 
-    `run` is the folder, or the name of a study for its newest folder within `results`; None: the
-    newest folder of all. Raises `netstudy.NetstudyError` if there is none or it is not finished;
-    the message says what would be right.
+    `run` is the folder, or a study for its newest folder within `results`: its name, its path, or
+    the name of the folder that it was run from; None: the newest folder of all. Raises
+    `netstudy.NetstudyError` if there is none or it lacks runs; the message says what would be
+    right.
     """
     return StudyData(Results(Path(results)).resolve(None if run is None else str(run), done=True))
 
@@ -85,9 +88,53 @@ class StudyData:
             ]
             yield Part(len(rows), list(zip(*rows, strict=True)))
 
-        return Table("cells", (*cases, *factors.columns, *values), self._about, parts)
+        return Table("cells", (*cases, *factors.columns, *values), self.about, parts)
 
-    def samples(self, table: str | None = None, *, invalid: bool = False) -> Table:
+    def replicates(self) -> Table:
+        """One row for each run, in the order of the plan: what its cell pools, run by run.
+
+        Columns: `run` (its id), the factors, `replicate`, then the metrics of `cells`, each of this
+        run alone; null where it does not measure one, such as a percentile of too few samples.
+        Failed and invalid runs, which no metric uses, are left out.
+        """
+        metrics = exported(self._cells)
+        values = [one for metric in metrics for one in metric_columns(metric, intervals=False)]
+        taken = [one.name for one in (RUN, REPLICATE, *values)]
+        factors = FactorColumns.of(levels_of(self.folder.plan().runs), taken)
+        runs = {run.run: run for row in self._cells.rows for run in row.runs}
+
+        def parts() -> Iterator[Part]:
+            rows = [
+                [
+                    planned.id,
+                    *factors.levels(planned.treatment),
+                    planned.replicate,
+                    *(metric.reading.of_run(runs[planned.id]) for metric in metrics),
+                ]
+                for planned in self.folder.plan().runs
+                if planned.id in runs
+            ]
+            yield Part(len(rows), list(zip(*rows, strict=True)))
+
+        return Table("replicates", (RUN, *factors.columns, REPLICATE, *values), self.about, parts)
+
+    @cached_property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """What the study's `compare` decides: each of its metrics at each level against the base,
+        in the order of the report. Empty if the study compares nothing."""
+        from netstudy.analysis.study_result import analyse
+
+        return verdicts_of(analyse(self.folder))
+
+    def samples(
+        self,
+        table: str | None = None,
+        *,
+        invalid: bool = False,
+        node: str | None = None,
+        counter: str | None = None,
+        interval: str | None = None,
+    ) -> Table:
         """One row for each sample, as `netstudy export --samples` prints it.
 
         `table` is `iteration`, `connection`, `transfer`, `second`, `request` (the buckets of
@@ -98,25 +145,16 @@ class StudyData:
         and `sample_index` (place within the run, from 0), then those of the table. Times are
         integers in ns. Rows of invalid runs, which no metric uses, are left out unless `invalid`.
 
+        Of `series` alone, `node` keeps a node or the nodes of a group, `counter` one counter, and
+        `interval` a span of the measuring phase, such as "2s..5s", or one sample in each such
+        interval, such as "1s".
+
         Rows are read run by run. Raises `netstudy.NetstudyError` for an unknown table; one that
         the study has no samples of is empty.
         """
         chosen = table or self._counted()
-        own = sample_columns(chosen)
-        taken = [one.name for one in (RUN, REPLICATE, STATUS, SAMPLE_INDEX, *own)]
-        factors = FactorColumns.of(levels_of(self.folder.plan().runs), taken)
-
-        def parts() -> Iterator[Part]:
-            for found in rows_by_run(self.folder, chosen):
-                if found.status == "ok" or invalid:
-                    run = found.run
-                    head = (run.id, *factors.levels(run.treatment), run.replicate, found.status)
-                    of_run = [Constant(None) if one is None else one for one in found.columns]
-                    index = range(found.rows)
-                    yield Part(found.rows, [*map(Constant, head), index, *of_run])
-
-        columns = (RUN, *factors.columns, REPLICATE, STATUS, SAMPLE_INDEX, *own)
-        return Table(chosen, columns, self._about, parts)
+        wanted = Wanted.of(chosen, node=node, counter=counter, interval=interval)
+        return sample_table(self, chosen, wanted, invalid=invalid)
 
     def _counted(self) -> str:
         """The table of what the workload counts; for one that only lasts for a time, of what each
@@ -133,7 +171,8 @@ class StudyData:
         return cell_table(self.folder)
 
     @cached_property
-    def _about(self) -> dict[str, str]:
+    def about(self) -> dict[str, str]:
+        """Study, testbed, seed and version of netstudy."""
         asked = self.folder.invocation()
         return {
             "netstudy.study": self.study,
@@ -141,6 +180,25 @@ class StudyData:
             "netstudy.seed": str(asked.seed),
             "netstudy.version": __version__,
         }
+
+
+def sample_table(study: StudyData, chosen: str, wanted: Wanted, *, invalid: bool) -> Table:
+    """The table of `StudyData.samples`, of a part of the series."""
+    own = sample_columns(chosen)
+    taken = [one.name for one in (RUN, REPLICATE, STATUS, SAMPLE_INDEX, *own)]
+    factors = FactorColumns.of(levels_of(study.folder.plan().runs), taken)
+
+    def parts() -> Iterator[Part]:
+        for found in rows_by_run(study.folder, chosen, wanted):
+            if found.status == "ok" or invalid:
+                run = found.run
+                head = (run.id, *factors.levels(run.treatment), run.replicate, found.status)
+                of_run = [Constant(None) if one is None else one for one in found.columns]
+                index = range(found.rows)
+                yield Part(found.rows, [*map(Constant, head), index, *of_run])
+
+    columns = (RUN, *factors.columns, REPLICATE, STATUS, SAMPLE_INDEX, *own)
+    return Table(chosen, columns, study.about, parts)
 
 
 def _values(row: CellRow, metrics: Sequence[Metric], *, intervals: bool) -> Iterator[Any]:

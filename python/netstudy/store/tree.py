@@ -80,7 +80,7 @@ class Results:
 
         study = load(path).study
         inside = (path if path.is_dir() else path.parent) / self.root.name
-        return self.folders(study) or Results(inside).folders(study)
+        return self.folders(study) or Results(inside).folders(study) or self.folders(named)
 
     def _run_from(self, folder: str) -> list[Folder]:
         """The folders of studies that were run from a folder of that name."""

@@ -88,7 +88,8 @@ class CellTable:
     asked: tuple[Metric, ...]
     """Metrics that the study names beyond `metrics`: of nodes, or other statistics."""
     of_nodes: tuple[Metric, ...]
-    """Metrics of its hosts, switches, links and machine."""
+    """Metrics of its hosts, switches, links and machine that are not among `metrics`: a name means
+    one metric."""
     rows: tuple[CellRow, ...]
 
     @property
@@ -175,6 +176,8 @@ def pool(
     rows.sort(key=lambda row: _position(row.treatment, factors))
     cases = dict.fromkeys(case for run in plan.runs for case in run.cases)
     metrics, further = metrics_of(plan), further_of(plan)
+    named = {metric.name for metric in metrics}
+    of_nodes = node_metrics([runs[0] for runs in groups.values()])
     return CellTable(
         study=plan.study,
         factors=factors,
@@ -183,7 +186,8 @@ def pool(
         metrics=metrics,
         further=further,
         asked=tuple(_asked(asked, metrics, further)),
-        of_nodes=node_metrics([runs[0] for runs in groups.values()]),
+        # A source may publish what else is read from counters, such as machine.cpu_pct.
+        of_nodes=tuple(metric for metric in of_nodes if metric.name not in named),
         rows=tuple(rows),
     )
 

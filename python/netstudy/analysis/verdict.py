@@ -76,7 +76,7 @@ class Comparison:
     """Whether single runs do not give the metric, such as a far percentile of few samples: its
     variation between runs is unknown, however many runs there are."""
     by_rounding: bool
-    """Whether only the rounding of a value is known of its uncertainty."""
+    """Whether of one of the values, or of both, only the rounding is known."""
     difference_interval: Interval | None = None
     """95 % interval of value − base_value, by Welch's degrees of freedom."""
     lacking: Lacking | None = None
@@ -268,13 +268,20 @@ def _outcome(
 
 def _by_rounding(a: Estimate, b: Estimate, margin: float | None) -> Outcome:
     """Different outside the noise band, the same inside, whatever the digits beyond the last given
-    one."""
+    one, and wherever in its interval the one of them that was repeated lies."""
     gap, band = abs(a.value - b.value), (margin or 0.0) * abs(b.value)
-    slack = (a.rounding or 0.0) + (1 + (margin or 0.0)) * (b.rounding or 0.0)
+    slack = _known_within(a) + (1 + (margin or 0.0)) * _known_within(b)
     if gap - slack > band:
         return "different"
     is_same = gap + slack <= band or a.value == b.value == 0
     return "same" if is_same else "undecided"
+
+
+def _known_within(estimate: Estimate) -> float:
+    """How far the value may be from the one that is given."""
+    interval = estimate.interval
+    half = 0.0 if interval is None else (interval.high - interval.low) / 2
+    return max(half, estimate.rounding or 0.0)
 
 
 def _winner(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import math
 
 import pytest
@@ -13,6 +16,8 @@ from netstudy.analysis.metrics import Metric
 from netstudy.analysis.verdict import Comparison, Pair, verdict_table
 from netstudy.plan.planned import digest
 from netstudy.report.cellrefs import cell_number
+from netstudy.report.export import exported, to_csv, to_json
+from netstudy.report.workloads.published import PUBLISHED
 from netstudy.testbed.workloads import record_of
 from netstudy.wire import Network, Plan, Published, PublishedValue, Run, Treatment
 
@@ -155,6 +160,44 @@ def compared(a: tuple[float, float], b: tuple[float, float]) -> Comparison:
         margin_pct=2.0,
     ).rows
     return row
+
+
+def test_a_published_metric_of_a_node_is_one_in_every_export() -> None:
+    """No counters were published: reading them in its place would find nothing."""
+    table = cells(published({"users": 4}, {"machine.cpu_pct": (87.5, 0.1)}, of="transactions"))
+    assert exported(table) == table.metrics
+    (row,) = csv.DictReader(io.StringIO(to_csv(table)))
+    assert row["machine.cpu_pct"] == "87.5"
+    (cell,) = json.loads(to_json(table))["cells"]
+    assert cell["metrics"]["machine.cpu_pct"]["value"] == 87.5
+
+
+def test_a_value_that_was_not_repeated_is_held_against_the_interval_of_one_that_was() -> None:
+    """Five repetitions of 100 with an interval of ± 12.4 do not differ from a single 108."""
+    five = [
+        published({"switch": "a"}, {"completion_ms_mean": (100.0 + off, 0.1)}, n)
+        for n, off in enumerate((-10, -10, 0, 10, 10), start=1)
+    ]
+    table = cells(*five, published({"switch": "b"}, {"completion_ms_mean": (108.0, 0.1)}))
+    (row,) = verdict_table(
+        [Pair(None, table.rows[0], table.rows[1])],
+        metric=named(table, "completion_ms_mean"),
+        factor="switch",
+        level="a",
+        base="b",
+        x=None,
+        margin_pct=2.0,
+    ).rows
+    assert row.outcome == "undecided"
+
+
+def test_only_of_a_value_that_was_not_repeated_is_rounding_said_to_be_all_that_is_known() -> None:
+    run = published({"switch": "a"}, {"completion_ms_mean": (31.0, 0.1)})
+    assert not any("rounding" in str(sentence) for sentence in PUBLISHED.description([run]))
+    assert PUBLISHED.single is not None
+    assert str(PUBLISHED.single(1, 2)).startswith(
+        "1 of 2 cells have one published value: its rounding is known"
+    )
 
 
 def test_the_chain_of_the_workload_holds_as_far_as_the_values_go() -> None:

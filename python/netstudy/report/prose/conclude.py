@@ -224,12 +224,20 @@ def _drops(panel: Panel, table: VerdictTable, chosen: Iterable[Level | None]) ->
 def _undecided(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
     """The undecided rows, and the number of further runs that would probably decide them."""
     rows = table.with_outcome("undecided")
+    rounded = [row for row in rows if row.by_rounding]
+    if rounded:
+        where = at_levels(panel, [row.x for row in rounded])
+        yield say("Too close to call{where}: the published digits do not tell.", where=where)
+    # Rows with repetitions are judged by these, whatever is known of the others.
+    yield from _undecided_by_runs(panel, table, [row for row in rows if not row.by_rounding])
+
+
+def _undecided_by_runs(
+    panel: Panel, table: VerdictTable, rows: Sequence[Comparison]
+) -> Iterator[Sentence]:
     if not rows:
         return
     where = at_levels(panel, [row.x for row in rows])
-    if any(row.by_rounding for row in rows):
-        yield say("Too close to call{where}: the published digits do not tell.", where=where)
-        return
     if any(row.too_few_samples for row in rows):
         yield say("Too close to call{where}: {why}.", where=where, why=why_no_verdict(table))
         return

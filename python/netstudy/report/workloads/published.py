@@ -35,10 +35,7 @@ def _description(runs: Sequence[Run]) -> list[Sentence]:
             given=things(given, "value"),
             sources=_listed(sources),
         ),
-        say(
-            "Nothing was carried out here: how the runs were made is told by the source alone. "
-            "What is known of the error of a value is its rounding."
-        ),
+        say("Nothing was carried out here: how the runs were made is told by the source alone."),
     ]
 
 
@@ -48,7 +45,8 @@ def _methods(result: StudyResult) -> list[Sentence]:
         say(
             "Every value is taken from the source as it is printed. Where a cell has several "
             "repetitions, its value is their mean and its interval Student’s at {level}, with at "
-            "least the variance of rounding; a value that was not repeated has no interval.",
+            "least the variance of rounding. Of the error of a value that was not repeated only "
+            "its rounding is known: it has no interval.",
             level=plain(100 * CONFIDENCE, 0, "%", "confidence of all intervals"),
         ),
         say(
@@ -78,8 +76,8 @@ def _provenance(result: StudyResult) -> Sentence:
 
 def _single(cells: int, total: int) -> Sentence:
     return say(
-        "{n} of {total} cells have one published value: how far another run would differ is "
-        "not known.",
+        "{n} of {total} cells have one published value: its rounding is known, and how far another "
+        "run would differ is not.",
         n=count(cells, "cells with one published value"),
         total=count(total, "cells"),
     )

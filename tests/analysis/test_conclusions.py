@@ -13,6 +13,7 @@ from netstudy.documents.shapes import ByKey
 from netstudy.report.conclusion_tables import conclusion_tables
 from netstudy.report.prose.answer import answer
 from netstudy.report.prose.concluded import concluded_points
+from netstudy.report.prose.warn import warnings
 from netstudy.report.prose.words import held_in_each
 from netstudy.report.refs import Sentence
 from netstudy.study.outcome import AnyConclusion, Conclusion
@@ -229,6 +230,44 @@ def test_first_repetitions_that_stand_out_are_named(tmp_path: Path) -> None:
         for name in ("arista-7124s", "nexus-5010")
     ]
     assert scatter.startswith("Later repetitions scatter by 0.0")
+
+
+def alike(run: Run) -> RunRecord:
+    """A deterministic study: every repetition gives the same."""
+    n = run.count("measure")
+    return from_samples(run, [10.0 * server_count(run)] * n, [2] * n, [0] * n, [0] * n)
+
+
+def test_repetitions_that_are_all_alike_conclude_nothing_of_the_first(tmp_path: Path) -> None:
+    assert told(tmp_path, "first repetition", maker=alike) == [
+        "All repetitions of 8 settings gave the same completion time: repetition shows nothing "
+        "there."
+    ]
+
+
+def test_settings_that_vary_are_judged_beside_those_that_do_not(tmp_path: Path) -> None:
+    def mixed(run: Run) -> RunRecord:
+        return alike(run) if server_count(run) < 4 else slow_at_first(run)
+
+    nothing, first, *_ = told(tmp_path, "first repetition", maker=mixed)
+    assert nothing.startswith("All repetitions of 4 settings gave the same completion time")
+    assert first == "The first repetition stands out in 2 of 4 settings."
+
+
+def test_a_report_says_where_repetition_shows_nothing(tmp_path: Path) -> None:
+    def mixed(run: Run) -> RunRecord:
+        return alike(run) if server_count(run) < 4 else outcome(run)
+
+    every, some = (
+        [_text(one) for one in warnings(concluding(tmp_path / name, "plateau", maker=maker))]
+        for name, maker in (("every", alike), ("some", mixed))
+    )
+    told_of = "All runs gave the same completion time in every cell: repetition shows nothing here."
+    assert told_of in every
+    assert (
+        "All runs gave the same completion time in switch=arista-7124s, servers=1 and 2 and in "
+        "switch=nexus-5010, servers=1 and 2: repetition shows nothing here."
+    ) in some
 
 
 def test_without_the_first_repetition_none_is_held_against_the_later_ones(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from netstudy.errors import StudyError
 from netstudy.report.asked_tables import asked_tables
 from netstudy.report.document import document
 from netstudy.report.markdown import pipe_table
+from netstudy.report.numbers import MARGIN
 from netstudy.report.pages import render_html, render_markdown
 from netstudy.report.plaintext import text_table
 from netstudy.report.prose.concluded import concluded_points
@@ -200,8 +201,10 @@ def test_digits_are_the_studys(tmp_path: Path) -> None:
       decimals: {completion_ms_mean: 4}, significant: {goodput_mbps: 2}}"""
     (table,) = tables(tmp_path, asked)
     for row in cells(table):
-        assert len(row[2].partition(".")[2]) == 4
-        assert len(row[3].replace(",", "").rstrip("0").replace(".", "").lstrip("0")) <= 2
+        time, margin = row[2].split(MARGIN)
+        assert len(time.partition(".")[2]) == len(margin.partition(".")[2]) == 4
+        goodput = row[3].split(MARGIN)[0]
+        assert len(goodput.replace(",", "").rstrip("0").replace(".", "").lstrip("0")) <= 2
 
 
 HOLED = DESIGN + ("holes: [{switch: arista-7124s, servers: 4, because: the switch was gone}]\n")

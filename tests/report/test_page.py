@@ -171,6 +171,16 @@ def test_markdown_shows_signs_in_a_lead_as_they_are(incast: Folder, found: Study
     assert "**Knee (link &lt;z>)** " in markdown
 
 
+def test_tables_of_both_pages_have_the_margins_that_the_terminal_shows(
+    page: str, page_path: Path
+) -> None:
+    """Each value with half of its interval, and what the sign means."""
+    markdown = (page_path.parent / "report.md").read_text()
+    for text in (page, markdown):
+        assert len(re.findall(r"\d ± \d", text)) > 8
+        assert "±: half of the" in text
+
+
 def test_all_caveats_stand_in_the_summary(tmp_path: Path) -> None:
     folder = small_incast(tmp_path, lambda p: failed(p) if p.replicate == 2 else record(p))
     html = write_report(folder, analyse(folder)).html.read_text()

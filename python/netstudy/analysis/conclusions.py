@@ -23,6 +23,7 @@ from netstudy.analysis.intervals import Interval, student_quantile
 from netstudy.analysis.line_rates import carrying_bps
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.ratio import fieller
+from netstudy.analysis.repetition import shows_nothing
 from netstudy.analysis.verdict import ALPHA
 from netstudy.analysis.verdict import Comparison as Verdict
 from netstudy.study.outcome import (
@@ -212,12 +213,14 @@ class Repetitions:
 
     metric: Metric
     cells: int
-    """Cells with at least LEAST_REPETITIONS."""
+    """Cells with at least LEAST_REPETITIONS that are not all alike."""
     apart: tuple[tuple[CellRow, float], ...]
     """Cells whose first repetition lies outside what the later ones let expect, with the ratio of
     the first to the mean of the later ones; the largest difference first."""
     spread_pct: float | None
     """Standard deviation of a later repetition, pooled over the cells, in percent."""
+    alike: int = 0
+    """Cells whose repetitions are all alike, of which nothing is concluded."""
 
 
 Drawn = (
@@ -490,8 +493,12 @@ def _first_repetition(
     if metric is None:
         return
     valued = [(row, _by_repetition(row, metric)) for row in cells.rows]
-    found = [(row, values) for row, values in valued if len(values) >= LEAST_REPETITIONS]
+    valued = [(row, values) for row, values in valued if len(values) >= LEAST_REPETITIONS]
+    found = [(row, values) for row, values in valued if not shows_nothing(row, metric)]
+    alike = len(valued) - len(found)
     if not found:
+        if alike:
+            yield Repetitions(metric, 0, (), None, alike)
         return
     squares = sum(sum((v - fmean(late)) ** 2 for v in late) for _, (_, *late) in found)
     df = sum(len(late) - 1 for _, (_, *late) in found)
@@ -503,7 +510,8 @@ def _first_repetition(
         if abs(first - fmean(late)) > level * spread * math.sqrt(1 + 1 / len(late))
     ]
     apart.sort(key=lambda one: -abs(math.log(one[1])))
-    yield Repetitions(metric, len(found), tuple(apart), 100 * spread if spread else None)
+    spread_pct = 100 * spread if spread else None
+    yield Repetitions(metric, len(found), tuple(apart), spread_pct, alike)
 
 
 def _bypasses(asked: Conclusion, cells: Cells) -> Iterator[Drawn]:  # noqa: ARG001  # as every kind

@@ -17,7 +17,16 @@ from netstudy.analysis.metrics import Metric
 from netstudy.analysis.named import metric_named
 from netstudy.analysis.study_result import CaseResult, StudyResult
 from netstudy.report.cellrefs import cell_number, column_decimals, treatment_text, with_margin
-from netstudy.report.numbers import headed_level, level_text, number_text, significant_text
+from netstudy.report.numbers import (
+    Quantity,
+    Scale,
+    headed_level,
+    level_text,
+    measured,
+    number_text,
+    scale_of,
+    significant_text,
+)
 from netstudy.report.prose.words import held_levels
 from netstudy.report.refs import Name, Number, say
 from netstudy.report.tables import Group, Table, Value, numeric_level
@@ -36,15 +45,11 @@ def _mark(index: int) -> str:
     return str(index + 1).translate(_RAISED)
 
 
-def asked_tables(
-    result: StudyResult, case: CaseResult, key: str, *, with_margins: bool = False
-) -> list[Table]:
-    """The study's tables for a test case, in order; empty if it asks for none.
-
-    `with_margins`: each mean with the half width of its 95 % interval.
-    """
+def asked_tables(result: StudyResult, case: CaseResult, key: str) -> list[Table]:
+    """The study's tables for a test case, in order, each mean with the half width of its 95 %
+    interval; empty if it asks for none."""
     wanted = [table for table in result.tables if _shows(table, case)]
-    layouts = [layout for table in wanted for layout in _layouts(table, case, result, with_margins)]
+    layouts = [layout for table in wanted for layout in _layouts(table, case, result)]
     many = len(layouts) > 1
     return [
         layout.table(f"{key}-table-{number}" if many else f"{key}-table")
@@ -56,9 +61,7 @@ def _shows(table: outcome.Table, case: CaseResult) -> bool:
     return table.case in (None, case.name) and set(table.rows) <= set(case.layout.factors)
 
 
-def _layouts(
-    table: outcome.Table, case: CaseResult, result: StudyResult, with_margins: bool
-) -> Iterator[_Layout]:
+def _layouts(table: outcome.Table, case: CaseResult, result: StudyResult) -> Iterator[_Layout]:
     factors = case.layout.factors
     across = tuple(name for name in table.columns if name in factors) if table.cell else ()
     rows = _rows(table, case, result)
@@ -69,7 +72,7 @@ def _layouts(
         held = tuple((f, row.treatment[f]) for f in factors if f in row.treatment.keys() - placed)
         groups.setdefault(held, []).append(row)
     for held, members in groups.items():
-        yield _Layout(table, case, result, dict(held), across, members, with_margins)
+        yield _Layout(table, case, result, dict(held), across, members)
 
 
 def _grown(table: outcome.Table, case: CaseResult) -> set[str]:
@@ -96,7 +99,6 @@ class _Layout:
     across: tuple[str, ...]
     """Factors whose levels make columns."""
     cells: Sequence[CellRow]
-    with_margins: bool
     reasons: list[str] = field(default_factory=list)
     """Reasons of empty cells, in the order of their marks."""
 
@@ -221,10 +223,35 @@ class _Layout:
         if metric is None:
             return Group(self._title(name), columns=subs)
         meaning = self._base_text(name, metric) if name in self.asked.normalise else ""
-        return Group(self._title(name), self._unit(name), metric.better, subs, meaning)
+        return Group(
+            self._title(name),
+            self._unit(name),
+            metric.better,
+            subs,
+            meaning,
+            keeps_unit=self._has_digits(name),
+        )
+
+    def _has_digits(self, name: str) -> bool:
+        """Whether the study asks for digits of a column."""
+        return name in self.asked.significant or name in self.asked.decimals
+
+    @cached_property
+    def _below_heads(self) -> set[str]:
+        return {name for names in self.asked.heads.values() for name in names}
+
+    def _scale(self, name: str) -> Scale:
+        """The unit of a column: below a shared heading its own; else its group is put into one."""
+        metric, unit = self._metrics.get(name), self._unit(name)
+        is_plain = name not in self._below_heads or name in self.asked.normalise
+        if metric is None or is_plain or self._has_digits(name):
+            return Scale(unit)
+        values = (cell.value(metric) for cell in self.cells)
+        return scale_of(unit, [value for value in values if value is not None])
 
     def _sub(self, name: str) -> str:
-        unit = self._unit(name)
+        """The heading of a column below a shared one, with its own unit."""
+        unit = self._scale(name).unit
         return f"{self._title(name)} ({unit})" if unit else self._title(name)
 
     def _title(self, name: str) -> str:
@@ -278,7 +305,7 @@ class _Layout:
             return self._dash(self._reason(name, place))
         if name in self.asked.normalise:
             return self._normalised(value, name, metric, place)
-        return value
+        return value.scaled(self._scale(name).power)
 
     def _level(self, name: str, place: Place) -> Value:
         """The level of a factor that stands in the row. A hole has none of a growing factor: it is
@@ -299,33 +326,34 @@ class _Layout:
         if cell is None:
             return None
         if replicate is None:
-            found = cell_number(cell, metric)
+            found = cell_number(cell, metric, decimals=self._digits[metric])
             if found is None:
                 return None
             shown = self._formatted(name, found, cell, metric)
-            if not self.with_margins or name in self.asked.normalise:
-                return shown
-            has_digits = name in self.asked.significant or name in self.asked.decimals
-            return with_margin(shown, cell, metric, may_refine=not has_digits)
+            return shown if name in self.asked.normalise else with_margin(shown, cell, metric)
         run = next((run for run in cell.runs if run.replicate == replicate), None)
         value = None if run is None else metric.reading.of_run(run)
         if value is None:
             return None
         source = f"{metric.name}, {treatment_text(cell.treatment)}, replicate {replicate}"
-        text = number_text(value, metric.decimals)
-        return self._formatted(name, Number(value, text, source), cell, metric)
+        digits, whole = self._digits[metric], cell.estimate(metric)
+        if whole is not None and whole.rounding is not None:  # published: as its source has it
+            shown = Quantity((value,), min(digits, decimals_of(whole.rounding)))
+        else:
+            shown = measured(value, digits)
+        return self._formatted(name, Number.of(value, shown, source), cell, metric)
 
     def _formatted(self, name: str, found: Number, cell: CellRow, metric: Metric) -> Number:
         """The number with the digits that the study asks for; a published value has no more."""
         if name in self.asked.significant:
             text = significant_text(found.value, self.asked.significant[name])
-        else:
-            digits = self.asked.decimals.get(name, self._digits[metric])
-            estimate = cell.estimate(metric)
-            if estimate is not None and estimate.rounding is not None:
-                digits = min(digits, decimals_of(estimate.rounding))
-            text = number_text(found.value, digits)
-        return Number(found.value, text, found.source)
+            return Number(found.value, text, found.source)
+        if name not in self.asked.decimals:
+            return found
+        digits, estimate = self.asked.decimals[name], cell.estimate(metric)
+        if estimate is not None and estimate.rounding is not None:
+            digits = min(digits, decimals_of(estimate.rounding))
+        return Number(found.value, number_text(found.value, digits), found.source)
 
     def _normalised(self, found: Number, name: str, metric: Metric, place: Place) -> Value:
         """The value in percent of the base row of the same column; a dash if there is no such

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
+from dataclasses import replace
 
 from netstudy.analysis.cells import CellRow
-from netstudy.analysis.intervals import Estimate, Interval, decimals_of
+from netstudy.analysis.intervals import ROUNDING, Estimate, Interval, decimals_of
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.verdict import Comparison, VerdictTable
 from netstudy.report.numbers import (
     MARGIN,
-    SMALLEST,
+    Quantity,
     counted,
+    interval_of,
     level_text,
-    number_text,
+    margin_text,
+    measured,
     p_text,
     small_decimals,
     telling_decimals,
-    with_unit,
 )
 from netstudy.report.refs import Name, Number
 from netstudy.wire import Level, Treatment
@@ -38,36 +39,48 @@ def cell_number(
     cell: CellRow | None, metric: Metric, *, unit: bool = False, decimals: int | None = None
 ) -> Number | None:
     """The value of a metric in a cell; None when it was not measured. `decimals` are those of its
-    column (`column_decimals`), if not the metric's own."""
+    column (`column_decimals`), if not the metric's own; its uncertainty may leave fewer."""
     estimate = cell.estimate(metric) if cell else None
     if cell is None or estimate is None:
         return None
-    text = number_text(estimate.value, _decimals(estimate, metric, decimals))
+    shown = _shown(estimate, _decimals(estimate, metric, decimals))
+    text = shown.in_unit(metric.unit) if unit else str(shown)
     source = f"{metric.name}, {treatment_text(cell.treatment)}; {_basis(cell, estimate, metric)}"
-    return Number(estimate.value, with_unit(text, metric.unit) if unit else text, source)
+    return Number(estimate.value, text, source, shown)
 
 
-def with_margin(found: Number, cell: CellRow, metric: Metric, *, may_refine: bool = True) -> Number:
+def _shown(estimate: Estimate, decimals: int) -> Quantity:
+    """A value with its digits; a single published one has those of its source."""
+    if estimate.unit == "rounding":
+        return Quantity((estimate.value,), decimals)
+    return measured(estimate.value, decimals, _half(estimate), refines=True)
+
+
+def _half(estimate: Estimate | None) -> float:
+    """Half the width of an interval; of one with two different sides, the longer one. 0 where
+    nothing is known of it, or where all runs gave the same."""
+    interval = estimate.interval if estimate else None
+    if estimate is None or interval is None:
+        return 0.0
+    half = max(interval.high - estimate.value, estimate.value - interval.low)
+    return half if half > ROUNDING * abs(estimate.value) else 0.0
+
+
+def with_margin(found: Number, cell: CellRow, metric: Metric) -> Number:
     """A cell's value with the half width of its 95 % interval: 25.5 ± 1.2; of an interval with two
     different sides, the longer one.
 
-    The value alone where nothing is known of its uncertainty, or where all runs gave the same.
-    `may_refine`: both get more decimals where the margin would be rounded to zero.
+    The value alone where nothing is known of its uncertainty, or where all runs gave the same. A
+    number without `shown` has the decimals that the study asks for, and so has its margin.
     """
-    estimate = cell.estimate(metric)
-    interval = estimate.interval if estimate else None
-    value = found.value
-    half = max(interval.high - value, value - interval.low) if interval else 0.0
+    half = _half(cell.estimate(metric))
     if not half:
         return found
+    if found.shown is not None:
+        return Number.of(found.value, replace(found.shown, half=half), found.source)
     decimals = len(found.text.partition(".")[2])
-    needed = -math.floor(math.log10(half))
-    text = found.text
-    if may_refine and decimals < needed <= SMALLEST:
-        decimals = needed
-        text = number_text(found.value, decimals)
-    margin = f"{half:,.{decimals}f}"
-    return Number(found.value, f"{text}{MARGIN}{margin}", found.source)
+    text = f"{found.text}{MARGIN}{margin_text(half, decimals)}"
+    return Number(found.value, text, found.source)
 
 
 def column_decimals(cells: Iterable[CellRow | None], metric: Metric) -> int:
@@ -98,8 +111,11 @@ def _basis(cell: CellRow, estimate: Estimate, metric: Metric) -> str:
     basis = f"{_things(len(cell.runs), 'run')}, {_things(samples, cell.counted.noun)}"
     if estimate.interval is None:
         return basis
-    bounds = interval_text(estimate.interval, _decimals(estimate, metric, None))
-    return f"{basis}; 95 % interval {_kind(estimate)} {bounds}"
+    bounds = interval_quantity(estimate.interval, _decimals(estimate, metric, None))
+    if bounds is not None:
+        unit = f" {metric.unit}" if metric.unit else ""
+        return f"{basis}; 95 % interval {_kind(estimate)} {bounds}{unit}"
+    return basis if _half(estimate) else f"{basis}, all of the same value"
 
 
 def _kind(estimate: Estimate) -> str:
@@ -113,22 +129,44 @@ def _things(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def interval_text(interval: Interval, decimals: int) -> str:
-    """Both ends: low to high."""
-    return f"{number_text(interval.low, decimals)} to {number_text(interval.high, decimals)}"
+def interval_quantity(interval: Interval | None, decimals: int, mark: str = "") -> Quantity | None:
+    """Both ends: low to high; None without an interval, or for one that shows no width."""
+    return None if interval is None else interval_of(interval.low, interval.high, decimals, mark)
+
+
+def interval_number(
+    interval: Interval | None, decimals: int, unit: str, source: str
+) -> Number | None:
+    """Both ends with their unit; the value is their middle. None as for `interval_quantity`."""
+    found = interval_quantity(interval, decimals)
+    if found is None:
+        return None
+    return Number(sum(found.values) / 2, found.in_unit(unit), source, found)
+
+
+def half_width(interval: Interval | None) -> float:
+    """Half the width of an interval; 0 without one."""
+    return 0.0 if interval is None else (interval.high - interval.low) / 2
 
 
 def metric_number(value: float, metric: Metric, what: str, *, is_published: bool = False) -> Number:
     """A value of a metric that belongs to no single cell, with its unit; `what` describes it. A
-    published one has no more decimals than its metric."""
-    decimals = metric.decimals if is_published else small_decimals([value], metric.decimals)
-    text = with_unit(number_text(value, decimals), metric.unit)
-    return Number(value, text, f"{metric.name}, {what}")
+    published one has the digits of its source."""
+    shown = (
+        Quantity((value,), metric.decimals)
+        if is_published
+        else measured(value, small_decimals([value], metric.decimals))
+    )
+    return Number(value, shown.in_unit(metric.unit), f"{metric.name}, {what}", shown)
 
 
-def plain(value: float, decimals: int, unit: str, source: str) -> Number:
-    """Any computed value with its unit."""
-    return Number(value, with_unit(number_text(value, decimals), unit), source)
+def plain(
+    value: float, decimals: int, unit: str, source: str, interval: Interval | None = None
+) -> Number:
+    """Any computed value with its unit, and the digits that its interval leaves, where it has
+    one."""
+    shown = measured(value, decimals, half_width(interval))
+    return Number(value, shown.in_unit(unit), source, shown)
 
 
 def count(value: int, source: str) -> Number:
@@ -150,7 +188,8 @@ def ratio_number(row: Comparison, table: VerdictTable) -> Number | None:
     """The ratio of two cells; None without one."""
     if row.ratio is None:
         return None
-    return Number(row.ratio, number_text(row.ratio, RATIO_DECIMALS), ratio_source(row, table))
+    source = ratio_source(row, table)
+    return plain(row.ratio, RATIO_DECIMALS, "", source, row.interval)
 
 
 def ratio_source(row: Comparison, table: VerdictTable) -> str:

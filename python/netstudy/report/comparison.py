@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from netstudy.analysis.comparison import CellPair, Difference, Setting
 from netstudy.documents.problems import listed
 from netstudy.report.appendix import UNSET, setting_text
-from netstudy.report.cellrefs import count, treatment_text
-from netstudy.report.numbers import SMALLEST, level_text
+from netstudy.report.cellrefs import count, metric_number, treatment_text
+from netstudy.report.numbers import SMALLEST, level_text, scale_of
 from netstudy.report.prose.words import things
-from netstudy.report.refs import Name, Sentence, join, say
+from netstudy.report.refs import Name, Number, Sentence, join, say
 from netstudy.report.tables import (
     Group,
     Table,
@@ -116,8 +116,7 @@ def bands_table(found: FolderComparison) -> Table:
     rows = tuple(
         (
             *(numeric_level(pair.treatment.get(factor), factor) for factor in factors),
-            Name(_title(one.metric)),
-            *_values(pair, one, _shown(one.metric, [(pair, one)])),
+            *_with_unit(one.metric, _values(pair, one, _shown(one.metric, [(pair, one)]))),
             *_judged(one),
         )
         for pair, one in judged
@@ -126,8 +125,13 @@ def bands_table(found: FolderComparison) -> Table:
     return Table("bands", say("Values that have a band"), groups, rows, stub=len(factors) + 1)
 
 
-def _title(metric: Metric) -> str:
-    return f"{metric.title} ({metric.unit})" if metric.unit else metric.title
+def _with_unit(metric: Metric, values: Sequence[Value]) -> tuple[Value, ...]:
+    """A row's metric with the unit in which its values are read most easily, and the values."""
+    shown = [one for one in values if isinstance(one, Number)]
+    scale = scale_of(metric.unit, [end for one in shown if one.shown for end in one.shown.values])
+    title = f"{metric.title} ({scale.unit})" if scale.unit else metric.title
+    scaled = (one.scaled(scale.power) if isinstance(one, Number) else one for one in values)
+    return Name(title), *scaled
 
 
 def _of(pair: CellPair, metric: Metric) -> Iterator[Difference]:
@@ -140,8 +144,8 @@ def _metric_table(metric: Metric, pairs: Sequence[tuple[CellPair, Difference]]) 
     shown = _shown(metric, pairs)
     groups = (
         *(Group(factor) for factor in factors),
-        Group(metric.unit or "value", columns=("A", "B")),
-        Group("B − A", columns=("value", "95 % interval", "% of A")),
+        Group("Value", metric.unit, columns=("A", "B")),
+        Group("B − A", metric.unit, columns=("value", "95 % interval", "% of A")),
         *((Group("Band", columns=("declared", "B lies")),) if banded else ()),
     )
     rows = tuple(
@@ -334,7 +338,7 @@ def _broken_text(pair: CellPair, one: Difference) -> Sentence:
         "{metric} at {where}: {difference}{pct}, allowed {band}.",
         metric=Name(one.metric.name),
         where=where,
-        difference=bare(one.value, one.metric, "B − A") or Name("0"),
+        difference=metric_number(one.value, one.metric, "B − A"),
         pct=say(" ({pct} %)", pct=bare_percent(one.pct, "(B − A) ÷ A")) if one.pct else say(""),
         band=Name(str(one.band)),
     )

@@ -16,7 +16,7 @@ from netstudy.analysis.extrapolation import Extrapolated
 from netstudy.analysis.study_result import StudyResult
 from netstudy.analysis.verdict import Comparison
 from netstudy.report.cellrefs import RATIO_DECIMALS, cell_number, plain, treatment_text
-from netstudy.report.numbers import headed_level, level_text, number_text
+from netstudy.report.numbers import headed_level, level_text
 from netstudy.report.prose.bottleneck import limits_table
 from netstudy.report.prose.bypass import crossings_table
 from netstudy.report.prose.extrapolate import extrapolation_table
@@ -28,6 +28,7 @@ from netstudy.report.tables import (
     Value,
     bare,
     bare_interval,
+    bare_percent,
     compared_decimals,
     numeric_level,
 )
@@ -117,7 +118,7 @@ def _of_the_link(cell: CellRow, one: Loss, where: str) -> Number | None:
 
 
 def _percent(value: float, source: str) -> Number:
-    return Number(value, number_text(value, 1), source)
+    return bare_percent(value, source)
 
 
 # ---- levels against each other
@@ -168,7 +169,7 @@ def _ratio_row(
     return (
         bare(row.value, pair.metric, f"{level_text(pair.level)}, {where}", digits),
         bare(row.base_value, pair.metric, f"{level_text(pair.base)}, {where}", digits),
-        None if value is None else plain(value, RATIO_DECIMALS, "", source),
+        None if value is None else plain(value, RATIO_DECIMALS, "", source, interval),
         bare_interval(interval, RATIO_DECIMALS, f"95 % interval, {source}"),
         Name(row.outcome),
     )
@@ -177,4 +178,4 @@ def _ratio_row(
 def _pooled(pair: PairEffect, formula: str) -> tuple[Value, Value]:
     source = f"{formula} over {len(pair.contexts)} settings, {pair.metric.name}"
     interval = bare_interval(pair.interval, RATIO_DECIMALS, f"95 % interval, {source}")
-    return plain(pair.change, RATIO_DECIMALS, "", source), interval
+    return plain(pair.change, RATIO_DECIMALS, "", source, pair.interval), interval

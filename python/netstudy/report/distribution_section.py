@@ -20,7 +20,13 @@ from netstudy.analysis.panel_distributions import (
     spread_of,
 )
 from netstudy.analysis.study_result import CaseResult, DistributionFigure, PanelResult
-from netstudy.report.cellrefs import count, interval_text, plain, treatment_text
+from netstudy.report.cellrefs import (
+    count,
+    interval_number,
+    interval_quantity,
+    plain,
+    treatment_text,
+)
 from netstudy.report.charts.distributions import (
     Plot,
     box_chart,
@@ -28,10 +34,10 @@ from netstudy.report.charts.distributions import (
     ecdf_chart,
     histogram_chart,
 )
-from netstudy.report.numbers import counted, level_text, number_text
+from netstudy.report.numbers import counted, level_text, measured
 from netstudy.report.prose.words import at_level, in_panel, on_level, things
 from netstudy.report.refs import Name, Number, Sentence, join, say
-from netstudy.report.tables import Group, Table, Value, numeric_level
+from netstudy.report.tables import Group, Table, Value, bare_interval, numeric_level
 from netstudy.study.outcome import DistributionKind
 
 _CHARTS = {
@@ -123,8 +129,8 @@ def _usual(found: PanelDistribution) -> Iterator[DistributionKind]:
 
 def _alt(found: PanelDistribution, cells: Sequence[CellSamples], plot: Plot) -> str:
     medians = [
-        f"{_where(found, one)}: median {number_text(one.found.quantile(0.5), found.mean.decimals)}"
-        f" {found.mean.unit}"
+        f"{_where(found, one)}: median "
+        f"{measured(one.found.quantile(0.5), found.mean.decimals).in_unit(found.mean.unit)}"
         for one in cells
     ]
     return f"{plot.title}: {plot.subtitle}. {'; '.join(medians)}."
@@ -168,7 +174,13 @@ def _humps(found: PanelDistribution, one: CellSamples) -> Sentence:
         nouns=Name(nouns.capitalize()),
         on=on_level(found.panel, one.level),
         at=at_level(found.panel, one.x),
-        share=plain(humps.share.value, 1, "%", f"share of {nouns} with a timeout, {place}"),
+        share=plain(
+            humps.share.value,
+            1,
+            "%",
+            f"share of {nouns} with a timeout, {place}",
+            humps.share.interval,
+        ),
         ci=_ci(humps.share, 1, "%", place),
         waited=_median(found, humps.waited, place),
         other=_median(found, humps.other, place),
@@ -176,12 +188,9 @@ def _humps(found: PanelDistribution, one: CellSamples) -> Sentence:
 
 
 def _ci(found: Estimate, decimals: int, unit: str, place: str) -> Sentence:
-    interval = found.interval
-    if interval is None:
+    number = interval_number(found.interval, decimals, unit, f"95 % interval, {place}")
+    if number is None:
         return Sentence(())
-    text = f"{interval_text(interval, decimals)} {unit}"
-    middle = (interval.low + interval.high) / 2
-    number = Number(middle, text, f"95 % interval, {place}")
     return say(" ({level} CI {interval})", level=Name("95 %"), interval=number)
 
 
@@ -191,7 +200,13 @@ def _median(found: PanelDistribution, hump: Hump | None, place: str) -> Sentence
     if hump.median is None:
         n = count(hump.samples.count, f"samples, {place}")
         return say("{n}, too few for a median", n=n)
-    value = plain(hump.median.value, found.mean.decimals, found.mean.unit, f"median, {place}")
+    value = plain(
+        hump.median.value,
+        found.mean.decimals,
+        found.mean.unit,
+        f"median, {place}",
+        hump.median.interval,
+    )
     return say("median {value}", value=value)
 
 
@@ -246,15 +261,12 @@ def _percentile(found: PanelDistribution, one: CellSamples, q: float) -> tuple[V
     if isinstance(estimate, Lacking):
         return Name("too few"), None
     source = f"{NAMES[q]} percentile, {treatment_text(one.cell.treatment)}"
-    value = plain(estimate.value, decimals, "", source)
-    interval = estimate.interval
-    if interval is None:
+    kind, mark = ("of all samples", "") if estimate.from_samples else ("over the runs", _FROM_RUNS)
+    shown = interval_quantity(estimate.interval, decimals, f" {mark}" if mark else "")
+    value = plain(estimate.value, decimals, "", source, estimate.interval)
+    if shown is None:
         return value, None
-    text = interval_text(interval, decimals)
-    if estimate.from_samples:
-        return value, Number((interval.low + interval.high) / 2, text, f"{source}; of all samples")
-    text = f"{text} {_FROM_RUNS}"
-    return value, Number((interval.low + interval.high) / 2, text, f"{source}; over the runs")
+    return value, Number.of(sum(shown.values) / 2, shown, f"{source}; {kind}")
 
 
 def _notes(found: PanelDistribution) -> Iterator[Sentence]:
@@ -313,8 +325,8 @@ def _hump_row(found: PanelDistribution, one: CellSamples) -> tuple[Value, ...]:
     share = one.humps.share
     return (
         *_stub(found, one),
-        plain(share.value, 1, "", f"share with a timeout, {place}"),
-        _bare_interval(share, 1, place),
+        plain(share.value, 1, "", f"share with a timeout, {place}", share.interval),
+        bare_interval(share.interval, 1, f"95 % interval, {place}"),
         *_hump_values(found, one.humps.waited, f"with a timeout, {place}"),
         *_hump_values(found, one.humps.other, f"without a timeout, {place}"),
     )
@@ -327,13 +339,6 @@ def _hump_values(found: PanelDistribution, hump: Hump | None, place: str) -> tup
     if hump.median is None:
         return n, Name("too few"), None
     decimals = found.mean.decimals
-    value = plain(hump.median.value, decimals, "", f"median, {place}")
-    return n, value, _bare_interval(hump.median, decimals, f"median, {place}")
-
-
-def _bare_interval(found: Estimate, decimals: int, source: str) -> Number | None:
-    interval = found.interval
-    if interval is None:
-        return None
-    middle = (interval.low + interval.high) / 2
-    return Number(middle, interval_text(interval, decimals), f"95 % interval, {source}")
+    value = plain(hump.median.value, decimals, "", f"median, {place}", hump.median.interval)
+    source = f"95 % interval, median, {place}"
+    return n, value, bare_interval(hump.median.interval, decimals, source)

@@ -6,12 +6,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from netstudy.analysis.effects import Effects, Interaction, PairEffect
+from netstudy.analysis.intervals import Interval
 from netstudy.analysis.study_result import CaseResult
 from netstudy.analysis.verdict import Comparison
 from netstudy.documents.problems import listed
-from netstudy.report.cellrefs import count, level_name, p_number
+from netstudy.report.cellrefs import count, level_name, p_number, plain
 from netstudy.report.charts import Grid, GridCell
-from netstudy.report.numbers import level_text, number_text, significant_text
+from netstudy.report.numbers import (
+    interval_of,
+    level_text,
+    scale_of,
+    significant,
+    significant_text,
+)
 from netstudy.report.refs import Name, Number, say
 from netstudy.report.tables import Group, Table, Value
 from netstudy.wire import Level, Treatment
@@ -81,8 +88,10 @@ def _effect_row(pair: PairEffect) -> tuple[Value, ...]:
         Name(pair.factor),
         level_name(pair.level),
         level_name(pair.base),
-        Number(pair.change, _text(pair, pair.change), source),
-        None if pair.interval is None else Name(_span(pair, pair.interval.low, pair.interval.high)),
+        _number(pair, source, pair.interval),
+        None
+        if pair.interval is None
+        else _span(pair, pair.interval.low, pair.interval.high, source),
         None if pair.p is None else p_number(pair.p, f"p of no effect, {source}"),
         Name("–" if pair.winner is None else level_text(pair.winner)),
         *(
@@ -92,12 +101,22 @@ def _effect_row(pair: PairEffect) -> tuple[Value, ...]:
     )
 
 
-def _text(effect: PairEffect | Interaction, value: float) -> str:
-    return significant_text(value, 3) if effect.scale == "ratio" else number_text(value, 2)
+def _number(effect: PairEffect | Interaction, source: str, interval: Interval | None) -> Number:
+    value = effect.change
+    least = significant(value, _DIGITS).decimals if effect.scale == "ratio" else _DECIMALS
+    return plain(value, least, "", source, interval)
 
 
-def _span(effect: PairEffect | Interaction, low: float, high: float) -> str:
-    return f"{_text(effect, low)} to {_text(effect, high)}"
+def _span(effect: PairEffect | Interaction, low: float, high: float, source: str) -> Number | None:
+    """The interval of an effect; None where it shows no width."""
+    least = significant(min(low, high), _DIGITS).decimals if effect.scale == "ratio" else _DECIMALS
+    shown = interval_of(low, high, least)
+    middle = (low + high) / 2
+    return None if shown is None else Number.of(middle, shown, f"95 % interval, {source}")
+
+
+_DIGITS, _DECIMALS = 3, 2
+"""Significant digits of a ratio, and decimals of a difference."""
 
 
 def interactions_table(whole: Effects, table_id: str) -> Table:
@@ -125,8 +144,8 @@ def _interaction_row(one: Interaction) -> tuple[Value, ...]:
         Name(f"{one.factor} {level_text(one.level)} against {level_text(one.base)}"),
         Name(f"{one.by} {level_text(one.at)}"),
         Name(f"{one.by} {level_text(one.against)}"),
-        Number(one.change, _text(one, one.change), source),
-        None if interval is None else Name(_span(one, low, high)),
+        _number(one, source, None if interval is None else Interval(low, high)),
+        None if interval is None else _span(one, low, high, source),
         None if one.p is None else p_number(one.p, f"p of no dependence, {source}"),
         Name("yes" if one.is_shown else "not shown"),
     )
@@ -149,13 +168,15 @@ def _heat(case: CaseResult, whole: Effects, by: tuple[str, str]) -> Grid:
     columns, rows = by
     held = [name for name in whole.pairs if name not in by]
     metric = whole.metric
+    values = [one.value(metric) for found in case.panels for one in found.panel.cells.values()]
+    scale = scale_of(metric.unit, [value for value in values if value is not None])
     cells = tuple(
         GridCell(
             x=level_text(cell.treatment[columns]),
             y=level_text(cell.treatment[rows]),
             facet=", ".join(f"{name} {level_text(cell.treatment[name])}" for name in held),
             value=value,
-            text=significant_text(value, 3),
+            text=significant_text(value / 10**scale.power, 3),
         )
         for found in case.panels
         for cell in found.panel.cells.values()
@@ -163,7 +184,7 @@ def _heat(case: CaseResult, whole: Effects, by: tuple[str, str]) -> Grid:
     )
     return Grid(
         title=f"{metric.title} by {listed([*held, rows, columns])}",
-        subtitle="; ".join(text for text in (f"{metric.unit}{metric.per}", metric.better) if text),
+        subtitle="; ".join(text for text in (f"{scale.unit}{metric.per}", metric.better) if text),
         x=columns,
         y=rows,
         x_levels=tuple(map(level_text, case.layout.factors[columns])),

@@ -13,9 +13,9 @@ from typing import Any
 from netstudy.analysis.cells import CellRow, CellTable
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.requirements import CheckedCell, CheckedRequirement
-from netstudy.report.cellrefs import cell_number
+from netstudy.report.cellrefs import cell_number, with_margin
 from netstudy.report.markdown import pipe_table
-from netstudy.report.refs import Name, say
+from netstudy.report.refs import Name, Number, say
 from netstudy.report.spreadsheet import csv_line
 from netstudy.report.tables import Group, Table, numeric_level
 from netstudy.study.levels import columns_of_factors, level_text
@@ -131,9 +131,15 @@ def _metric(row: CellRow, metric: Metric) -> dict[str, Any] | None:
     }
 
 
+def _rounded(row: CellRow, metric: Metric) -> Number | None:
+    found = cell_number(row, metric)
+    return found and with_margin(found, row, metric)
+
+
 def to_markdown(table: CellTable) -> str:
-    """The same rows as a pipe table, rounded for reading, without node metrics that the study does
-    not name."""
+    """The same rows as a pipe table, rounded for reading, each value with the half width of its
+    interval, without node metrics that the study does not name. Columns bear the names of metrics,
+    and so their units."""
     metrics = _named(table)
     values = [metric.name for metric in metrics]
     cases = _cases(table)
@@ -142,7 +148,7 @@ def to_markdown(table: CellTable) -> str:
         (
             *(Name(_cases_of(row)) for _ in cases),
             *(numeric_level(row.treatment.get(factor), factor) for factor in table.factors),
-            *(cell_number(row, metric) for metric in metrics),
+            *(_rounded(row, metric) for metric in metrics),
         )
         for row in table.rows
     )

@@ -1,12 +1,20 @@
-"""Numbers and names as text: decimals, units, powers of ten, lists of levels."""
+"""Numbers and names as text: the one place where digits and units are chosen for people.
+
+A measured quantity is written in the unit in which it is read most easily (46 ms, not 46,000 µs),
+with the digits that its uncertainty leaves: one beyond the first digit of its margin of error, and
+never more than five. Counts and published values keep their digits. All outputs for people go
+through here; exports for programs have every digit in the metric's own unit.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
 
 from netstudy.study import levels
-from netstudy.units import format_duration
+from netstudy.units import format_duration, format_number
 from netstudy.wire import Level
 
 NO_BREAK = "\u00a0"
@@ -24,14 +32,163 @@ _ROUNDING = 1e-12
 
 
 def number_text(value: float, decimals: int) -> str:
-    """A value with fixed decimals; a small value other than zero never looks like zero."""
-    text = f"{value:,.{decimals}f}"
+    """A value with fixed decimals; a small value other than zero never looks like zero. Decimals
+    below zero leave out digits before the point: 5,250 with −1."""
+    text = f"{round(value, decimals):,.0f}" if decimals < 0 else f"{value:,.{decimals}f}"
     if abs(value) < _ROUNDING:
         return "0"
     if float(text.replace(",", "")) == 0:
         is_cut = abs(value) < 10**-SMALLEST
-        text = f"{abs(value):.{SMALLEST}f}" if is_cut else f"{value:.1g}"
+        text = f"{abs(value):.{SMALLEST}f}" if is_cut else significant_text(value, 1)
     return text.replace("-", "−")
+
+
+SIGNIFICANT = 5
+"""Most significant digits of a measured quantity."""
+
+
+def fitting_decimals(
+    value: float, decimals: int, half: float = 0.0, *, refines: bool = False
+) -> int:
+    """The decimals of a measured value: those asked for, as far as its uncertainty leaves them.
+
+    `half` is the half width of its interval, 0 where none is known: at most one digit beyond its
+    first shows; `refines`: and at least that first one. At most five significant digits in any
+    case.
+    """
+    if half > 0 and math.isfinite(half):
+        first = -_exponent(half)
+        decimals = min(max(decimals, first) if refines else decimals, first + 1)
+    if value and math.isfinite(value):
+        decimals = min(decimals, SIGNIFICANT - 1 - _exponent(value))
+    return decimals
+
+
+def _exponent(value: float) -> int:
+    """The power of ten of the first digit, of a value rounded to the most digits that it has."""
+    return math.floor(math.log10(abs(float(f"{value:.{SIGNIFICANT - 1}e}"))))
+
+
+def margin_text(half: float, decimals: int) -> str:
+    """The half width of an interval: one unit of the last digit at least, as less would look like
+    none at all."""
+    return number_text(max(half, 10.0**-decimals), decimals)
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A number for people before it is text, so that it can be written in another unit."""
+
+    values: tuple[float, ...]
+    """One value, or both ends of an interval."""
+    decimals: int
+    half: float = 0.0
+    """Half width of its interval, shown as its margin; 0: none is shown."""
+    mark: str = ""
+    """Of a note, behind the number."""
+    is_count: bool = False
+    """Whether it is exact: then zeros behind the point tell nothing."""
+
+    def __str__(self) -> str:
+        """25.5, 25.5 ± 1.2, or 24.3 to 26.7."""
+        text = " to ".join(number_text(value, self.decimals) for value in self.values)
+        if self.is_count and "." in text:
+            text = text.rstrip("0").rstrip(".")
+        margin = f"{MARGIN}{margin_text(self.half, self.decimals)}" if self.half else ""
+        return f"{text}{margin}{self.mark}"
+
+    def scaled(self, power: int) -> Quantity:
+        """The same in a unit that is this power of ten of its own."""
+        if not power:
+            return self
+        factor = 10.0**-power
+        values = tuple(value * factor for value in self.values)
+        return replace(self, values=values, half=self.half * factor, decimals=self.decimals + power)
+
+    def in_unit(self, unit: str) -> str:
+        """The text with its unit, in the one of its kind that people read most easily."""
+        scale = scale_of(unit, self.values)
+        return with_unit(str(self.scaled(scale.power)), scale.unit)
+
+
+def measured(value: float, decimals: int, half: float = 0.0, *, refines: bool = False) -> Quantity:
+    """A measured value with the digits that its uncertainty leaves, without its margin; `refines`:
+    with more than those asked for where the margin would be zero with these. A whole
+    number of which no uncertainty is known and no decimals are asked for is a count: it keeps its
+    digits."""
+    is_count = not decimals and not half and float(value).is_integer()
+    fitting = decimals if is_count else fitting_decimals(value, decimals, half, refines=refines)
+    return Quantity((value,), fitting, is_count=is_count)
+
+
+def interval_of(low: float, high: float, decimals: int, mark: str = "") -> Quantity | None:
+    """An interval; None where it has no width, or none that these decimals show."""
+    half = (high - low) / 2
+    if half <= _ROUNDING * max(abs(low), abs(high)):
+        return None
+    fitting = fitting_decimals(max(abs(low), abs(high)), decimals, half)
+    found = Quantity((low, high), fitting, mark=mark)
+    first, last = (number_text(end, fitting) for end in (low, high))
+    return None if first == last else found
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A unit for people, as a power of ten of the one in which values are."""
+
+    unit: str
+    power: int = 0
+
+
+@dataclass(frozen=True)
+class _Units:
+    """Units of a quantity, each a thousand of the one before."""
+
+    names: tuple[str, ...]
+    most: float
+    """Values of so much or more go to a larger unit."""
+
+
+_TIMES = _Units(("ns", "µs", "ms", "s"), 1e3)
+_KINDS = (
+    _TIMES,
+    _Units(("bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"), 1e4),
+    _Units(("B", "kB", "MB", "GB", "TB"), 1e4),  # packets are in bytes: 1,460 B
+)
+_LEAST = 0.1
+"""Values below it go to a smaller unit."""
+_LEAST_BESIDE, _MOST_BESIDE = 0.01, 1e5
+"""Beside large values, small ones stay above the first as long as the large ones stay below the
+second."""
+
+
+def scale_of(unit: str, values: Iterable[float]) -> Scale:
+    """The unit in which people read these values, all in `unit`, most easily; a unit that is none
+    of times, rates and sizes stays."""
+    kind = next((one for one in _KINDS if unit in one.names), None)
+    sizes = [abs(value) for value in values if value and math.isfinite(value)]
+    if kind is None or not sizes:
+        return Scale(unit)
+    smallest, largest = min(sizes), max(sizes)
+    if _LEAST <= largest < kind.most:
+        return Scale(unit)
+    here = kind.names.index(unit)
+    steps = math.floor(_exponent(largest) / 3)
+    steps = max(-here, min(steps, len(kind.names) - 1 - here))
+    while (
+        steps > 0
+        and smallest / 1000**steps < _LEAST_BESIDE
+        and largest / 1000 ** (steps - 1) < _MOST_BESIDE
+    ):
+        steps -= 1
+    return Scale(kind.names[here + steps], 3 * steps)
+
+
+def exact_text(value: float, unit: str) -> str:
+    """A declared value with all its digits, in the unit in which it is read most easily."""
+    scale = scale_of(unit, [value])
+    exact = Decimal(repr(float(value))).scaleb(-scale.power)
+    return with_unit(format_number(float(exact), ","), scale.unit)
 
 
 MOST = 6
@@ -75,6 +232,12 @@ def small_decimals(values: Iterable[float], least: int) -> int:
 
 _LARGE = 10.0
 """A value with which a column needs no more than two decimals."""
+
+
+def significant(value: float, digits: int) -> Quantity:
+    """A value with this many significant digits."""
+    first = math.floor(math.log10(abs(float(f"{value:.{digits - 1}e}")))) if value else 0
+    return Quantity((value,), digits - 1 - first)
 
 
 def significant_text(value: float, digits: int) -> str:

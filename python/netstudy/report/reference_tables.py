@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from netstudy.analysis.agreement import Agreement, Beside, RatioAgreement
+from netstudy.analysis.intervals import Interval
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.reference import PanelReference
@@ -96,8 +97,10 @@ def _beside_cells(
     place = f"{where(panel.series, one.level)}{where(panel.x, row.x)}"
     interval = f"95 % interval of {one.metric.name}{place}"
     return (
-        bare(row.published, one.metric, f"published{place}", decimals),
-        bare(row.own, one.metric, f"{here}{place}", decimals),
+        bare(row.published, one.metric, f"published{place}", decimals, is_published=True),
+        None
+        if row.own is None
+        else plain(row.own, decimals, "", f"{one.metric.name}, {here}{place}", row.interval),
         bare_interval(row.interval, decimals, interval),
         None
         if row.error_pct is None
@@ -159,14 +162,14 @@ def _ratio_row(one: RatioAgreement, here: Here) -> tuple[Value, ...]:
         Name(f"{level_text(one.level)} ÷ {level_text(one.base)}"),
         numeric_level(one.x, None),
         _ratio(one.published, f"{what}, published"),
-        _ratio(one.own, f"{what}, {here}"),
+        _ratio(one.own, f"{what}, {here}", one.interval),
         bare_interval(one.interval, DECIMALS, f"95 % Fieller interval, {what}"),
         None if error is None else bare_percent(error, f"error in % of the published {what}"),
     )
 
 
-def _ratio(value: float | None, source: str) -> Number | None:
-    return None if value is None else plain(value, DECIMALS, "", source)
+def _ratio(value: float | None, source: str, interval: Interval | None = None) -> Number | None:
+    return None if value is None else plain(value, DECIMALS, "", source, interval)
 
 
 def implied_sizes_table(found: Sequence[ImpliedSize], here: Here) -> Table:

@@ -10,9 +10,11 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from markupsafe import Markup, escape
+
+from netstudy.report.numbers import Quantity
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,21 @@ class Number:
     value: float
     text: str
     source: str
+    shown: Quantity | None = field(default=None, repr=False)
+    """What its text was made of, where its column may be in another unit."""
+
+    @classmethod
+    def of(cls, value: float, shown: Quantity, source: str) -> Number:
+        """A quantity in a column that bears its unit."""
+        return cls(value, str(shown), source, shown)
+
+    def scaled(self, power: int) -> Number:
+        """The same in a unit that is this power of ten of its column's; a count stays."""
+        return (
+            self
+            if self.shown is None
+            else Number.of(self.value, self.shown.scaled(power), self.source)
+        )
 
     def __str__(self) -> str:
         """The printed value."""
@@ -120,12 +137,12 @@ def say(template: str, **references: Number | Name | Sentence) -> Sentence:
     `{a:takes}` is not the reference but the verb, agreeing with the name `a`: "takes" or "take".
     """
     parts: list[Part] = []
-    for words, field, verb, _ in string.Formatter().parse(template):
+    for words, name, verb, _ in string.Formatter().parse(template):
         assert not any(sign.isdigit() for sign in words), f"a number is typed into: {words!r}"
         if words:
             parts.append(words)
-        if field is not None:
-            reference = references[field]
+        if name is not None:
+            reference = references[name]
             if verb:
                 assert isinstance(reference, Name), f"only a name has a verb: {template!r}"
                 parts.append(reference.agreeing(verb))

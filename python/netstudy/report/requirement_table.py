@@ -7,13 +7,17 @@ from collections.abc import Mapping, Sequence
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.requirements import CheckedRequirement
 from netstudy.documents.problems import listed
-from netstudy.report.cellrefs import cell_number, metric_number, treatment_text
-from netstudy.report.numbers import counted, level_text, with_unit
+from netstudy.report.cellrefs import (
+    cell_number,
+    interval_number,
+    metric_number,
+    treatment_text,
+)
+from netstudy.report.numbers import counted, exact_text, level_text
 from netstudy.report.prose.change import told_apart
 from netstudy.report.refs import Name, Number, say
-from netstudy.report.tables import Group, Table, Value, bare_interval, lacking_text
+from netstudy.report.tables import Group, Table, Value, lacking_text
 from netstudy.study.outcome import Bound
-from netstudy.units import format_number
 from netstudy.wire import Level
 
 
@@ -37,7 +41,8 @@ def _row(one: CheckedRequirement) -> tuple[Value, ...]:
         value = worst_number(one)
         assert worst.estimate is not None, "the worst cell is one that was measured"
         about = f"95 % interval of {one.metric.name}"
-        interval = bare_interval(worst.estimate.interval, one.metric.decimals, about)
+        bounds = worst.estimate.interval
+        interval = interval_number(bounds, one.metric.decimals, one.metric.unit, about)
         where = Name(treatment_text(worst.cell.treatment))
     return (
         Name(condition_text(one)),
@@ -75,7 +80,7 @@ def condition_text(one: CheckedRequirement) -> str:
 
 def bound_text(bound: Bound, metric: Metric | None) -> str:
     """A bound with the unit of its metric."""
-    number = with_unit(format_number(bound.value, ","), metric.unit if metric else "")
+    number = exact_text(bound.value, metric.unit if metric else "")
     return f"{bound.metric} {bound.sign} {number}"
 
 

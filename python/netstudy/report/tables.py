@@ -5,14 +5,14 @@ The same table is rendered to HTML, Markdown and the terminal.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
 
 from netstudy.analysis.causes import Causes, Link, Scope
 from netstudy.analysis.cells import CellRow
-from netstudy.analysis.intervals import Interval
+from netstudy.analysis.intervals import CONFIDENCE, Interval
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.order_statistics import Lacking
@@ -22,7 +22,7 @@ from netstudy.report import cellrefs
 from netstudy.report.cellrefs import (
     RATIO_DECIMALS,
     cell_number,
-    interval_text,
+    interval_quantity,
     level_name,
     p_number,
     plain,
@@ -31,11 +31,15 @@ from netstudy.report.cellrefs import (
     where,
 )
 from netstudy.report.numbers import (
+    MARGIN,
     NO_BREAK,
+    Quantity,
+    Scale,
     full_level,
     headed_level,
     level_text,
-    number_text,
+    measured,
+    scale_of,
     small_decimals,
     telling_decimals,
 )
@@ -68,6 +72,8 @@ class Group:
     columns: tuple[str, ...] = ()
     meaning: str = ""
     """What the values are: their base of 100 %, or what is divided by what."""
+    keeps_unit: bool = False
+    """Whether the study chose the digits, which are those of the metric's own unit."""
 
     @property
     def note(self) -> str:
@@ -93,11 +99,45 @@ class Table:
     notes: tuple[str | Sentence, ...] = ()
     """Sentences under the table: each with the mark of its cells, or of the whole table."""
 
+    def __post_init__(self) -> None:
+        """Puts each group of quantities into the unit in which its values are read most easily."""
+        for group, first in zip(self.groups, sorted(self.starts), strict=False):  # of none, one
+            scale = scale_of(group.unit, self._magnitudes(group, first))
+            if scale.power:
+                self._scale(group, first, scale)
+
+    def _magnitudes(self, group: Group, first: int) -> Iterator[float]:
+        for row in () if group.keeps_unit else self.rows:
+            for value in row[first : first + group.width]:
+                if isinstance(value, Number) and value.shown is not None:
+                    yield from value.shown.values
+
+    def _scale(self, group: Group, first: int, scale: Scale) -> None:
+        columns = range(first, first + group.width)
+        rows = tuple(
+            tuple(
+                value.scaled(scale.power) if at in columns and isinstance(value, Number) else value
+                for at, value in enumerate(row)
+            )
+            for row in self.rows
+        )
+        groups = tuple(
+            replace(one, unit=scale.unit) if one is group else one for one in self.groups
+        )
+        object.__setattr__(self, "rows", rows)
+        object.__setattr__(self, "groups", groups)
+
     @property
     def footnotes(self) -> tuple[str | Sentence, ...]:
         """All that stands under the table where headings have no room for a note."""
         meanings = (f"{one.heading}: {one.meaning}." for one in self.groups if one.meaning)
-        return (*meanings, *self.notes)
+        return (*meanings, *self.notes_below)
+
+    @property
+    def notes_below(self) -> tuple[str | Sentence, ...]:
+        """Its notes, and what ± means where it stands in it."""
+        has_margins = any(MARGIN in str(value) for row in self.rows for value in row)
+        return (*self.notes, _MARGIN_NOTE) if has_margins else self.notes
 
     @cached_property
     def starts(self) -> frozenset[int]:
@@ -108,6 +148,12 @@ class Table:
     def two_levels(self) -> bool:
         """Whether some heading has sub-headings."""
         return any(group.columns for group in self.groups)
+
+
+_MARGIN_NOTE = say(
+    "±: half of the {level} confidence interval; of an uneven one, its longer side.",
+    level=plain(100 * CONFIDENCE, 0, "%", "confidence of all intervals"),
+)
 
 
 def unrepeated(tables: Iterable[Table]) -> tuple[Table, ...]:
@@ -138,13 +184,9 @@ def results_table(
     metrics: Sequence[Metric],
     table_id: str,
     caption: Sentence,
-    *,
-    with_margins: bool = False,
 ) -> Table:
-    """The published layout: x, then each metric with one column for each level of the series.
-
-    `with_margins`: each value with the half width of its 95 % interval.
-    """
+    """The published layout: x, then each metric with one column for each level of the series; each
+    value with the half width of its 95 % interval."""
     levels = panel.series_levels
     subs = _series_heads(panel)
     head = Group(panel.x or panel.series or "")
@@ -154,7 +196,7 @@ def results_table(
         (
             numeric_level(x, panel.x),
             *(
-                _cell_value(panel.cell(x, level), metric, digits[metric], with_margin=with_margins)
+                _cell_value(panel.cell(x, level), metric, digits[metric])
                 for metric in metrics
                 for level in levels
             ),
@@ -173,12 +215,10 @@ def _series_heads(panel: Panel) -> tuple[str, ...]:
     return tuple(headed_level(panel.series, level) for level in panel.series_levels)
 
 
-def _cell_value(
-    cell: CellRow | None, metric: Metric, decimals: int, *, with_margin: bool
-) -> Number | None:
+def _cell_value(cell: CellRow | None, metric: Metric, decimals: int) -> Number | None:
     found = cell_number(cell, metric, decimals=decimals)
-    if found is None or cell is None or not with_margin:
-        return found
+    if found is None or cell is None:
+        return None
     return cellrefs.with_margin(found, cell, metric)
 
 
@@ -227,10 +267,19 @@ def _apart_decimals(row: Comparison, metric: Metric) -> int:
 def _verdict_row(row: Comparison, table: VerdictTable, decimals: int) -> tuple[Value, ...]:
     head = () if table.x is None else (numeric_level(row.x, table.x),)
     source = ratio_source(row, table)
+    sides = (
+        bare(
+            value,
+            table.metric,
+            f"{table.factor}={level_text(level)}",
+            decimals,
+            is_published=row.by_rounding,
+        )
+        for value, level in ((row.value, table.level), (row.base_value, table.base))
+    )
     return (
         *head,
-        bare(row.value, table.metric, f"{table.factor}={level_text(table.level)}", decimals),
-        bare(row.base_value, table.metric, f"{table.factor}={level_text(table.base)}", decimals),
+        *sides,
         *(_in_points(row, table) if table.metric.unit == "%" else _in_percent(row, table)),
         None if row.p_different is None else p_number(row.p_different, f"p of equality, {source}"),
         None if row.p_same is None else p_number(row.p_same, f"p beyond the noise band, {source}"),
@@ -253,7 +302,7 @@ def _in_points(row: Comparison, table: VerdictTable) -> tuple[Value, ...]:
     source = ratio_source(row, table).replace(" ÷ ", " − ")
     value = row.difference
     return (
-        None if value is None else Number(value, number_text(value, decimals), source),
+        None if value is None else plain(value, decimals, "", source, row.difference_interval),
         bare_interval(row.difference_interval, decimals, f"95 % Welch interval, {source}"),
     )
 
@@ -286,27 +335,32 @@ def lacking_text(found: Lacking) -> str:
 
 
 def bare(
-    value: float | None, metric: Metric, what: str, decimals: int | None = None
+    value: float | None,
+    metric: Metric,
+    what: str,
+    decimals: int | None = None,
+    *,
+    is_published: bool = False,
 ) -> Number | None:
     """A value under a heading that has its unit; None for a missing one. `decimals`: of its column,
-    if not the metric's own."""
+    if not the metric's own. A published value keeps its digits."""
     if value is None:
         return None
     digits = metric.decimals if decimals is None else decimals
-    return Number(value, number_text(value, digits), f"{metric.name}, {what}")
+    shown = Quantity((value,), digits) if is_published else measured(value, digits)
+    return Number.of(value, shown, f"{metric.name}, {what}")
 
 
 def bare_percent(value: float, source: str) -> Number:
     """A percentage under a heading that has the sign."""
-    return Number(value, number_text(value, 1), source)
+    return Number(value, str(measured(value, 1)), source)
 
 
 def bare_interval(interval: Interval | None, decimals: int, source: str) -> Number | None:
-    """An interval in one cell, without a unit; it sorts by its middle."""
-    if interval is None:
-        return None
-    middle = (interval.low + interval.high) / 2
-    return Number(middle, interval_text(interval, decimals), source)
+    """An interval in one cell, without a unit; it sorts by its middle. None where it shows no
+    width."""
+    found = interval_quantity(interval, decimals)
+    return None if found is None else Number.of(sum(found.values) / 2, found, source)
 
 
 def causes_table(panel: Panel, found: Causes, table_id: str, caption: Sentence) -> Table:

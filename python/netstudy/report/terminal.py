@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from netstudy.characters import visible
 from netstudy.report.asked_tables import asked_tables
 from netstudy.report.expectation_table import expectation_text
-from netstudy.report.numbers import MARGIN, NO_BREAK, full_level, headed_level, level_text
+from netstudy.report.numbers import NO_BREAK, full_level, headed_level, level_text
 from netstudy.report.plaintext import Spelling, table_lines
 from netstudy.report.prose.summary import summary
 from netstudy.report.prose.warn import warnings
@@ -42,7 +42,6 @@ WIDTH = 100
 """Maximum width, so that output fits a usual terminal and a mail."""
 NARROWEST = 40
 """Minimum width that the output is laid out for."""
-_MARGIN_NOTE = "±: half of the 95 % confidence interval; of an uneven one, its longer side."
 BARS = "▁▂▃▄▅▆▇█"
 TREND_MIN_ROWS = 3
 TREND_WIDTH = 10
@@ -119,7 +118,7 @@ def _print_expectations(console: Console, found: Sequence[CheckedExpectation]) -
 
 def _print_case(console: Console, result: StudyResult, case: CaseResult) -> None:
     metric = result.deciding
-    own = asked_tables(result, case, "results", with_margins=True)
+    own = asked_tables(result, case, "results")
     only = case.panels[0] if len(case.panels) == 1 else None
     for table in own:
         _print_results(console, _with_verdicts(table, only, metric))
@@ -132,16 +131,14 @@ def _print_case(console: Console, result: StudyResult, case: CaseResult) -> None
 
 
 def _print_results(console: Console, table: Table) -> None:
-    """A table of results with its trends, and what ± means in it."""
-    has_margins = any(MARGIN in str(value) for row in table.rows for value in row)
-    notes = (*table.notes, _MARGIN_NOTE) if has_margins else table.notes
-    print_table(console, _with_trends(console, replace(table, notes=notes)))
+    """A table of results with its trends."""
+    print_table(console, _with_trends(console, table))
 
 
 def _panel_table(result: StudyResult, case: CaseResult, found: PanelResult) -> Table:
     title = f"Test case {case.name}" if len(result.cases) > 1 else "Results"
     caption = say("{title}{held}", title=Name(title), held=in_panel(found.panel))
-    return results_table(found.panel, result.headline, "results", caption, with_margins=True)
+    return results_table(found.panel, result.headline, "results", caption)
 
 
 def _with_verdicts(table: Table, found: PanelResult | None, metric: Metric) -> Table:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from netstudy.analysis.bypass import Crossing, Crossings, Verdict
 from netstudy.documents.problems import listed
 from netstudy.report.cellrefs import treatment_text
-from netstudy.report.numbers import full_level, level_text, number_text, significant_text
+from netstudy.report.numbers import full_level, level_text, measured, significant_text
 from netstudy.report.refs import Name, Number, Sentence, say
 from netstudy.report.tables import Group, Table, Value, numeric_level
 from netstudy.wire import Level
@@ -182,7 +182,7 @@ def _row(one: Crossing) -> tuple[Value, ...]:
 
 
 def _mbps(value: float, source: str) -> Number:
-    return Number(value, number_text(value, 1), source)
+    return Number.of(value, measured(value, 1), source)
 
 
 def _at_least(alike: Sequence[Crossing]) -> Number:

@@ -10,7 +10,14 @@ from netstudy.analysis.intervals import Interval
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.verdict import Comparison
 from netstudy.report.cellrefs import plain
-from netstudy.report.numbers import number_text, significant_text, with_unit
+from netstudy.report.numbers import (
+    SIGNIFICANT,
+    interval_of,
+    measured,
+    number_text,
+    significant,
+    significant_text,
+)
 from netstudy.report.prose.words import NOTHING
 from netstudy.report.refs import Name, Number, Sentence, aside, say
 
@@ -64,7 +71,7 @@ def size_of(row: Comparison, metric: Metric) -> float:
 
 def told_apart(a: Number, b: Number, metric: Metric) -> tuple[Number, Number]:
     """Two values with as many digits as tell them apart, where they are not the same."""
-    for digits in range(2, 7):
+    for digits in range(2, SIGNIFICANT + 1):
         if a.text != b.text or a.value == b.value:
             break
         a, b = (_with_digits(one, digits, metric) for one in (a, b))
@@ -72,8 +79,8 @@ def told_apart(a: Number, b: Number, metric: Metric) -> tuple[Number, Number]:
 
 
 def _with_digits(one: Number, digits: int, metric: Metric) -> Number:
-    text = with_unit(significant_text(one.value, digits), metric.unit)
-    return Number(one.value, text, one.source)
+    shown = significant(one.value, digits)
+    return Number(one.value, shown.in_unit(metric.unit), one.source, shown)
 
 
 def is_time(metric: Metric) -> bool:
@@ -218,7 +225,7 @@ def _is_endless(change: Change) -> bool:
 
 def _points(metric: Metric, change: Change) -> Number:
     value = change.difference or 0.0
-    text = number_text(abs(value), max(1, metric.decimals))
+    text = measured(abs(value), max(1, metric.decimals))
     return Number(abs(value), f"{text} percentage points", change.source.replace("÷", "−"))
 
 
@@ -228,12 +235,14 @@ def _points_interval(metric: Metric, change: Change) -> Sentence:
         return NOTHING
     value, decimals = change.difference or 0.0, max(1, metric.decimals)
     low, high = (found.low, found.high) if value > 0 else (-found.high, -found.low)
-    text = f"{number_text(low, decimals)} to {number_text(high, decimals)}"
+    text = interval_of(low, high, decimals)
+    if text is None:
+        return NOTHING
     source = f"95 % interval of the difference, {change.source}"
     return aside(
         " ({level} CI {interval})",
         level=Name("95 %"),
-        interval=Number((low + high) / 2, text, source),
+        interval=Number((low + high) / 2, str(text), source),
     )
 
 
@@ -268,9 +277,14 @@ def _interval(metric: Metric, change: Change) -> Sentence:
         return NOTHING
     low, high = told.interval.low, told.interval.high
     if is_times:
-        text = f"{_times(low)} to {_times(high)}"
+        ends = [_times(low), _times(high)]
+        text = " to ".join(ends)
     else:
-        text = _percent_interval(low, high, _decimals(change.ratio))
+        decimals = _decimals(change.ratio)
+        ends = [number_text(100 * (end - 1), decimals) for end in (low, high)]
+        text = _percent_interval(low, high, decimals)
+    if len(set(ends)) == 1:  # no width that the digits show
+        return NOTHING
     return aside(
         " ({level} CI {interval})",
         level=Name("95 %"),

@@ -21,14 +21,22 @@ from netstudy.analysis.conclusions import (
 )
 from netstudy.analysis.effects import PairEffect
 from netstudy.analysis.extrapolation import Extrapolated
+from netstudy.analysis.intervals import Interval
 from netstudy.analysis.study_result import StudyResult
 from netstudy.documents.problems import listed
-from netstudy.report.cellrefs import at, cell_number, count, percent, plain, treatment_text
+from netstudy.report.cellrefs import (
+    at,
+    cell_number,
+    count,
+    interval_number,
+    percent,
+    plain,
+    treatment_text,
+)
 from netstudy.report.numbers import (
     are_several,
     counted,
     level_text,
-    number_text,
     significant_text,
 )
 from netstudy.report.prose.bottleneck import limit_sentences
@@ -239,9 +247,9 @@ def _stands(pair: PairEffect) -> Sentence:
         ratio = plain(pair.change, 2, "", f"geometric mean of ratios, {source}")
         return say("{ratio} times the {metric}", ratio=ratio, metric=Name(pair.metric.label))
     unit = "percentage points" if pair.metric.is_share else pair.metric.unit
-    text = f"{number_text(abs(pair.change), max(1, pair.metric.decimals))}\u00a0{unit}"
     more = Name("more" if pair.change >= 0 else "less")
-    difference = Number(abs(pair.change), text, f"mean difference, {source}")
+    decimals = max(1, pair.metric.decimals)
+    difference = plain(abs(pair.change), decimals, unit, f"mean difference, {source}")
     return say(
         "{difference} {more} {metric}",
         difference=difference,
@@ -289,7 +297,7 @@ def _loss(group: Sequence[Loss], every: Sequence[Loss]) -> Sentence:
         "{ci}{grown}{is_open}.",
         metric=Name(one.metric.title),
         last=at(one.factor, last),
-        share=value_range([percent(abs(each.last.share_pct), source) for each in group]),
+        share=value_range([_share(each, source) for each in group]),
         first=at(one.factor, first),
         held=_held_in(group, every),
         ci=_interval(one, source) if len(group) == 1 else NOTHING,
@@ -298,17 +306,17 @@ def _loss(group: Sequence[Loss], every: Sequence[Loss]) -> Sentence:
     )
 
 
+def _share(one: Loss, source: str) -> Number:
+    return plain(abs(one.last.share_pct), 1, "%", source, one.last.interval)
+
+
 def _interval(one: Loss, source: str) -> Sentence:
     """Of the loss at the last level."""
     if one.last.interval is None:
         return NOTHING
     low, high = sorted((one.last.interval.low, one.last.interval.high))
-    text = f"{number_text(low, 1)} to {number_text(high, 1)} %"
-    return aside(
-        " ({level} CI {ci})",
-        level=Name("95 %"),
-        ci=Number((low + high) / 2, text, f"95 % interval, {source}"),
-    )
+    ci = interval_number(Interval(low, high), 1, "%", f"95 % interval, {source}")
+    return NOTHING if ci is None else aside(" ({level} CI {ci})", level=Name("95 %"), ci=ci)
 
 
 def _grown_levels(one: Loss) -> Sentence:
@@ -375,6 +383,14 @@ _TOLD = 3
 
 def _repetitions(one: Repetitions) -> Iterator[Sentence]:
     cells = things(count(one.cells, "cells with three repetitions or more"), "setting")
+    if one.alike:
+        yield say(
+            "All repetitions of {n} gave the same {metric}: repetition shows nothing there.",
+            n=things(count(one.alike, "cells whose repetitions are all alike"), "setting"),
+            metric=Name(one.metric.label),
+        )
+    if not one.cells:
+        return
     if one.apart:
         yield say(
             "The first repetition stands out in {n} of {cells}.",

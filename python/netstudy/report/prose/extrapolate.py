@@ -9,6 +9,7 @@ from netstudy.analysis.conclusions import Concluded
 from netstudy.analysis.extrapolation import Extrapolated, Share
 from netstudy.analysis.intervals import Interval
 from netstudy.report.cellrefs import count, plain, treatment_text
+from netstudy.report.numbers import number_text
 from netstudy.report.prose.words import NOTHING, held_levels, things
 from netstudy.report.refs import Name, Number, Sentence, say
 from netstudy.report.tables import Group, Table, Value, bare_interval, numeric_level
@@ -45,7 +46,7 @@ def extrapolated(one: Extrapolated) -> Iterator[Sentence]:
 def _exact(clients: float) -> Number:
     """With so many decimals that rounding it to them does not make it the next whole number."""
     decimals = next(n for n in range(2, 17) if round(clients, n) < math.floor(clients) + 1)
-    return plain(clients, decimals, "", "capacity ÷ rate a client")
+    return Number(clients, number_text(clients, decimals), "capacity ÷ rate a client")
 
 
 def _each(share: Share, one: Extrapolated) -> Number:
@@ -133,9 +134,9 @@ def _row(share: Share, one: Extrapolated) -> tuple[Value, ...]:
     )
     return (
         count(share.clients, f"clients, {where}"),
-        Number(rate.value, rate.text.removesuffix(f"\u00a0{_UNIT}"), rate.source),
+        plain(rate.value, _DECIMALS, "", rate.source, interval),
         bare_interval(interval, _DECIMALS, f"95 % interval of the rate a client, {where}"),
         plain(capacity, 0, "", f"line rate × {one.capacity.counted}"),
-        plain(share.fit_into(capacity), 2, "", f"capacity ÷ rate a client, {where}"),
+        plain(share.fit_into(capacity), 2, "", f"capacity ÷ rate a client, {where}", fits),
         bare_interval(fits, 2, f"95 % interval of the clients per link, {where}"),
     )

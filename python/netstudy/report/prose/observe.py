@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from netstudy.analysis.cells import CellRow
 from netstudy.analysis.layout import Panel
@@ -11,9 +12,15 @@ from netstudy.analysis.order_breaks import order_breaks
 from netstudy.analysis.study_result import PanelResult, StudyResult
 from netstudy.analysis.workloads.probe import IDLE_P50, LOADED_P50, LOADED_P99
 from netstudy.report.cellrefs import cell_number, percent, plain, treatment_text
-from netstudy.report.numbers import NO_BREAK, counted, level_text
+from netstudy.report.numbers import counted, level_text
 from netstudy.report.prose.change import told_apart
-from netstudy.report.prose.words import NOTHING, at_level, on_level, sentence_case
+from netstudy.report.prose.words import (
+    NOTHING,
+    at_level,
+    on_level,
+    sentence_case,
+    without_unit_of,
+)
 from netstudy.report.refs import Name, Number, Sentence, join, say
 from netstudy.report.workloads import page_of
 from netstudy.wire import Level
@@ -101,10 +108,9 @@ def _span(
         return say("{value}{at}{on}", value=low_ref, at=place, on=on)
     if low_ref.text == high_ref.text:
         return say("{value}{on} throughout", value=high_ref, on=on)
-    bare = cell_number(low, metric)
     return say(
         "{low}{at_low} to {high}{at_high}{on}",
-        low=bare or low_ref,
+        low=replace(low_ref, text=without_unit_of(low_ref, high_ref)),
         at_low=at_level(panel, low_x) if at_ends else NOTHING,
         high=high_ref,
         at_high=at_level(panel, high_x) if at_ends else NOTHING,
@@ -189,7 +195,8 @@ def _goodput(found: PanelResult) -> Iterator[Sentence]:
 
 
 def _decimals_of(number: Number) -> int:
-    return len(number.text.partition(NO_BREAK)[0].partition(".")[2])
+    """Decimals of a cell's value in its metric's own unit."""
+    return 0 if number.shown is None else max(0, number.shown.decimals)
 
 
 def _tail(found: PanelResult) -> Iterator[Sentence]:

@@ -8,11 +8,17 @@ from netstudy.analysis.conclusions import Replaced
 from netstudy.analysis.effects import PairEffect
 from netstudy.analysis.verdict import Comparison
 from netstudy.documents.problems import listed
-from netstudy.report.cellrefs import count, metric_number, plain, treatment_text
-from netstudy.report.numbers import level_text, number_text
+from netstudy.report.cellrefs import (
+    count,
+    interval_number,
+    metric_number,
+    plain,
+    treatment_text,
+)
+from netstudy.report.numbers import level_text
 from netstudy.report.prose.change import Change, ahead_of, change_of, is_time, lead
 from netstudy.report.prose.words import NOTHING, held_levels, named, not_compared, things
-from netstudy.report.refs import Name, Number, Sentence, aside, join, say
+from netstudy.report.refs import Name, Sentence, aside, join, say
 from netstudy.wire import Level, Treatment
 
 _SEVERAL = 2
@@ -49,14 +55,13 @@ def pooled_sentence(pair: PairEffect) -> Iterator[Sentence]:
         return
     source = f"geometric mean over {len(pair.contexts)} settings, {pair.metric.name}"
     interval = NOTHING
-    if pair.interval is not None:
-        low, high = (number_text(end, 2) for end in (pair.interval.low, pair.interval.high))
-        ci = Number(pair.change, f"{low} to {high}", f"95 % interval, {source}")
+    ci = interval_number(pair.interval, 2, "", f"95 % interval, {source}")
+    if ci is not None:
         interval = aside(" ({level} CI {ci})", level=Name("95 %"), ci=ci)
     yield say(
         "{a} ÷ {b}, {metric}: {ratio}{ci} over {n} (geometric mean).",
         metric=Name(pair.metric.label),
-        ratio=plain(pair.change, 2, "", source),
+        ratio=plain(pair.change, 2, "", source, pair.interval),
         ci=interval,
         n=things(count(len(pair.contexts), "settings compared"), "setting"),
         **_both(pair),

@@ -14,7 +14,7 @@ from netstudy.analysis.study_result import PanelResult, StudyResult
 from netstudy.analysis.testbed import Here
 from netstudy.report.cellrefs import (
     count,
-    interval_text,
+    interval_number,
     level_name,
     metric_number,
     percent,
@@ -259,17 +259,16 @@ def _ratio(panel: Panel, ratio: RatioAgreement, here: Here) -> Iterator[Sentence
         level=level_name(ratio.level),
         base=level_name(ratio.base),
         published=plain(ratio.published, 2, "", f"{what}, published"),
-        simulated=plain(ratio.own, 2, "", f"{what}, {here}"),
+        simulated=plain(ratio.own, 2, "", f"{what}, {here}", ratio.interval),
         interval=_interval(ratio.interval, 2, f"Fieller, {what}"),
     )
 
 
 def _interval(interval: Interval | None, decimals: int, source: str) -> Sentence:
     """The ends of the interval in brackets; empty without an interval."""
-    if interval is None:
+    ends = interval_number(interval, decimals, "", f"95 % interval, {source}")
+    if ends is None:
         return NOTHING
-    middle = (interval.low + interval.high) / 2
-    ends = Number(middle, interval_text(interval, decimals), f"95 % interval, {source}")
     return aside(" (interval {ends})", ends=ends)
 
 

@@ -11,6 +11,7 @@ from netstudy.analysis.cells import CellRow, CellTable, ProblemKind
 from netstudy.analysis.demand import OffDemand
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.not_given import TooFew
+from netstudy.analysis.repetition import repeated_for_nothing
 from netstudy.analysis.size_law import LAW, OffLaw
 from netstudy.analysis.study_result import StudyResult
 from netstudy.analysis.truncated import Truncated
@@ -60,6 +61,7 @@ def warnings(result: StudyResult) -> list[Sentence]:
         *_set_aside(result),
         *_empty(found.empty_cells, result.cells),
         *_few(found.few_runs, result),
+        *_alike(result),
         *_warm_up(result),
         *_waits(result),
         *map(_off_law, found.off_law),
@@ -266,6 +268,21 @@ def _few(cells: Sequence[CellRow], result: StudyResult) -> Iterator[Sentence]:
         runs=Number(high, str(high) if low == high else f"{low} to {high}", "runs of such a cell"),
         why=why,
     )
+
+
+def _alike(result: StudyResult) -> Iterator[Sentence]:
+    """Cells whose repetitions are all alike."""
+    alike = repeated_for_nothing(result.cells.rows, result.deciding)
+    if alike:
+        total = len(result.cells.rows)
+        where = "in every cell" if total > 1 else "in the only cell"
+        yield say(
+            "All runs gave the same {metric}{where}: repetition shows nothing here.",
+            metric=Name(result.deciding.label),
+            where=say(" {where}", where=Name(where))
+            if len(alike) == total
+            else say(" in {cells}", cells=_named(alike, result.cells)),
+        )
 
 
 def _who_has(some: int, total: int) -> Sentence:

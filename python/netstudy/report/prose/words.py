@@ -152,8 +152,15 @@ def value_range(values: Sequence[Number]) -> Number:
     low, high = (most(values, key=lambda one: one.value) for most in (min, max))
     if low.text == high.text:
         return high
-    text = f"{low.text.partition(NO_BREAK)[0]} to {high.text}"
+    text = f"{without_unit_of(low, high)} to {high.text}"
     return Number(high.value, text, f"{low.source}; {high.source}")
+
+
+def without_unit_of(number: Number, other: Number) -> str:
+    """A number that stands before another one, without its unit where that is the other's too:
+    "98.6 to 98.7 %", but "46 ms to 1.2 s"."""
+    text, _, unit = number.text.partition(NO_BREAK)
+    return text if unit == other.text.partition(NO_BREAK)[2] else number.text
 
 
 def within(title: str) -> str:

@@ -16,7 +16,7 @@ from netstudy.analysis.workloads.transactions import (
 )
 from netstudy.documents.problems import listed
 from netstudy.report.cellrefs import plain, treatment_text
-from netstudy.report.numbers import number_text
+from netstudy.report.numbers import measured as quantity_of
 from netstudy.report.prose.words import NOTHING, number_range, things
 from netstudy.report.refs import Name, Number, Sentence, say
 from netstudy.report.svg import FAINT, Drawing
@@ -327,7 +327,7 @@ def _whole(value: float | None, source: str) -> Number | None:
 
 
 def _number(value: float | None, decimals: int, source: str) -> Number | None:
-    return None if value is None else Number(value, number_text(value, decimals), source)
+    return None if value is None else Number.of(value, quantity_of(value, decimals), source)
 
 
 def _bytes(value: float | None, source: str) -> Number | None:

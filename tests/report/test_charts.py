@@ -84,7 +84,7 @@ def test_a_missing_cell_leaves_a_gap() -> None:
 
 def test_goodput_has_the_line_rate_in_it() -> None:
     text = svg(metric_chart(panel_of(incast_plan([1, 2], iterations=80)), GOODPUT, INCAST), WIDE)
-    assert "line rate 10,000, at most 9,900 after headers" in text
+    assert "line rate 10\u00a0Gbit/s, at most 9.9\u00a0Gbit/s after headers" in text
     assert "higher is better" in text
 
 

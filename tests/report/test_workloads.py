@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 from netstudy.analysis.study_result import analyse
+from netstudy.analysis.workloads.probe import IDLE_P50, LOADED_P50
 from netstudy.data.samples import TABLES, samples_csv
 from netstudy.plan import make_plan
 from netstudy.report import charts
@@ -134,6 +135,18 @@ def test_a_probe_is_told_idle_and_loaded(loaded: Folder) -> None:
         "Median loaded probe latency",
         "99th percentile of the loaded probe latency",
     ]
+
+
+def test_a_figure_of_a_probe_under_load_has_the_idle_level(loaded: Folder) -> None:
+    (found,) = analyse(loaded).cases[0].panels
+    idle = [cell.value(IDLE_P50) for cell in found.panel.cells.values()]
+    drawn = charts.metric_chart(found.panel, LOADED_P50, found.workload)
+    (rule,) = drawn.rules
+    assert min(filter(None, idle)) <= rule["y"] <= max(filter(None, idle))
+    assert rule["text"].startswith("while idle 5")
+    assert rule["text"].endswith("µs")
+    assert "dashed: while idle" in drawn.subtitle
+    assert not charts.metric_chart(found.panel, IDLE_P50, found.workload).rules
 
 
 def test_curves_are_drawn_where_there_are_samples(dumbbell: Folder, loaded: Folder) -> None:

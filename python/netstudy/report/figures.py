@@ -18,11 +18,12 @@ from netstudy.analysis.metrics import Metric
 from netstudy.analysis.study_result import CaseResult, PanelResult, ShownFigure, StudyResult
 from netstudy.documents.problems import listed
 from netstudy.report import charts, rendering
+from netstudy.report.cellrefs import cell_number
 from netstudy.report.charts import live, multiples
 from netstudy.report.charts.asked import Asked
 from netstudy.report.effects_tables import EffectsSection
 from netstudy.report.fits import fits_tables
-from netstudy.report.numbers import level_text
+from netstudy.report.numbers import NO_BREAK, level_text
 from netstudy.report.refs import Name, Sentence, say
 from netstudy.report.svg import Drawing
 from netstudy.report.tables import Table
@@ -162,12 +163,13 @@ def _metric_figure(
     parts = [_metric_chart(found, shown) for found in measured]
     name = _file(key, metric.figure)
     if len(parts) == 1:
-        return Figure(name, _alt(measured[0].panel, metric), None, parts[0])
+        return Figure(name, _alt(measured[0].panel, metric), None, parts[0].readable)
     x = measured[0].panel.x
     title = shown.title or (f"{metric.title} against {x}" if x else metric.title)
     subtitle = max((part.subtitle for part in parts), key=len)
     pairs = [(one.panel.fixed, part) for one, part in zip(measured, parts, strict=True)]
     drawn, left = multiples.multiples(pairs, title, subtitle, margin_pct)
+    drawn = drawn.readable
     return Figure(name, _many_alt(title, subtitle, drawn), _left_out(left), drawn)
 
 
@@ -201,6 +203,7 @@ def _asked_figures(asked: Asked, prefix: str, place: int) -> Iterator[_AskedFigu
             drawn, left = multiples.multiples(pairs, asked.title, drawn.subtitle, None)
         told += multiples.told(left, _TABLES) if left else []
         caption = say("{text}", text=Name(" ".join(told))) if told else None
+        drawn = drawn.readable
         lines = ", ".join(drawn.series) or "one line"
         alt = f"{drawn.title}, {drawn.subtitle}: {drawn.y} against {drawn.x}; {lines}."
         yield _AskedFigure(Figure(name, alt, caption, drawn), tables)
@@ -242,6 +245,7 @@ def _curve_figures(case: CaseResult, key: str, told: Collection[str]) -> Iterato
             pairs = [(panel.fixed, part) for panel, part in parts]
             drawn, left = multiples.multiples(pairs, title, drawn.subtitle, None)
             drawn = multiples.without_others(drawn)
+        drawn = drawn.readable
         lines = ", ".join(drawn.series) or "one line"
         alt = f"{drawn.title}, {drawn.subtitle}: {drawn.y} against {drawn.x}; {lines}."
         yield Figure(_file(key, kind), alt, _left_out(left) if left else None, drawn)
@@ -254,16 +258,15 @@ def _alt(panel: Panel, metric: Metric) -> str:
         for level in panel.series_levels
     ]
     against = f" against {panel.x}" if panel.x else ""
-    unit = f" in {metric.unit}" if metric.unit else ""
     better = f", {metric.better}" if metric.better else ""
-    return f"{metric.title}{unit}{against}{better}. {'; '.join(lines)}."
+    return f"{metric.title}{against}{better}. {'; '.join(lines)}."
 
 
 def _ends(cells: Sequence[CellRow], metric: Metric) -> str:
-    values = [value for cell in cells if (value := cell.value(metric)) is not None]
+    values = [one for cell in cells if (one := cell_number(cell, metric, unit=True)) is not None]
     if not values:
         return "not measured"
-    return f"from {values[0]:.{metric.decimals}f} to {values[-1]:.{metric.decimals}f}"
+    return f"from {values[0]} to {values[-1]}".replace(NO_BREAK, " ")
 
 
 def _many_alt(title: str, subtitle: str, drawn: charts.Drawn) -> str:
@@ -299,4 +302,4 @@ def reference_figures(case: CaseResult, key: str) -> Iterator[Figure]:
             drawn, left = multiples.multiples(pairs, drawn.title, drawn.subtitle, None)
         alt = f"{drawn.title}; the table has all values."
         name = _file(key, f"published-{metric.figure}")
-        yield Figure(name, alt, _left_out(left) if left else None, drawn)
+        yield Figure(name, alt, _left_out(left) if left else None, drawn.readable)

@@ -222,6 +222,15 @@ FURTHER = (
 """Other statistics of the same samples, for a study that names them."""
 
 
+def idle_of(metric: Metric) -> Metric | None:
+    """The same statistic of a probe's latency while nothing else is under way; None for what is no
+    latency under load."""
+    if not metric.name.startswith("probe_loaded_us_"):
+        return None
+    name = metric.name.replace("loaded", "idle")
+    return next((one for one in (*PROBE_METRICS, *FURTHER) if one.name == name), None)
+
+
 def shown_beside(plan: Plan) -> tuple[Metric, ...]:
     """Those that the main table shows as well: latency goes with throughput."""
     return (IDLE_P50, LOADED_P50, LOADED_P99) if _is_probed(plan) else ()

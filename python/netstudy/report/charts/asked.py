@@ -24,20 +24,20 @@ from netstudy.analysis.samples import Floats, RunSample
 from netstudy.analysis.study_result import CaseResult
 from netstudy.analysis.workloads import WorkloadAnalysis
 from netstudy.documents.problems import listed
-from netstudy.report.charts.curves import Lines, thinned
+from netstudy.report.charts.curves import TIME, Lines, thinned
+from netstudy.report.charts.idle import idle_lines, idle_rules
+from netstudy.report.charts.measure import measure_of
+from netstudy.report.charts.places import is_wide, places
 from netstudy.report.charts.plot import Drawn
 from netstudy.report.charts.style import Row, Style
 from netstudy.report.charts.words import axis, held, subtitle
 from netstudy.report.fits import SeriesFit
-from netstudy.report.numbers import full_level, level_text, number_text
+from netstudy.report.numbers import full_level, level_text
 from netstudy.study import outcome
 from netstudy.study.levels import is_numeric
 from netstudy.study.vocabulary import is_line_rate, split_metric
-from netstudy.units import format_rate, quantity
+from netstudy.units import format_rate
 from netstudy.wire import Level, Treatment
-
-_LOG_SPAN = 50
-"""Sizes that span more stand on a logarithmic axis."""
 
 
 @dataclass(frozen=True)
@@ -190,24 +190,14 @@ class Asked:
         or stand below bars."""
         assert self.figure.x is not None, "a study file says so"
         levels = self.case.layout.factors.get(self.figure.x, ())
-        if self.figure.kind == "bars" or not levels:
-            return {}
-        if is_numeric(levels):
-            return {level: float(level) for level in levels}
-        found = {level: quantity(str(level)) for level in levels}
-        kinds = {None if one is None else one[0] for one in found.values()}
-        if len(kinds) != 1 or None in kinds:
-            return {}
-        return {level: float(one[1]) for level, one in found.items() if one is not None}
+        return {} if self.figure.kind == "bars" else places(levels)
 
     @property
     def _is_log(self) -> bool:
         values = list(self._x_values.values())
-        quantities = not is_numeric(self._x_values)
         if not values or min(values) <= 0:
             return False
-        is_wide = max(values) > _LOG_SPAN * min(values)
-        return self.figure.kind == "size law" or (quantities and is_wide)
+        return self.figure.kind == "size law" or is_wide(self._x_values)
 
     def _point(self, cell: CellRow, metric: Metric, series: str) -> dict[str, Any]:
         assert self.figure.x is not None, "a study file says so"
@@ -224,11 +214,6 @@ class Asked:
             "high": interval.high if interval else None,
             **({"level": level_text(level)} if numeric and not is_numeric([level]) else {}),
             **({"n": estimate.n} if estimate and estimate.unit == "run" else {}),
-            **(
-                {"text": number_text(value, metric.decimals)}
-                if value is not None and self.figure.kind == "bars"
-                else {}
-            ),
         }
 
     def _against(
@@ -245,7 +230,6 @@ class Asked:
                 own.append(cell)
                 point = self._point(cell, metric, name)
                 points.append(point if metric in metrics else {**point, "right": True})
-                point["unit"] = axis(metric)
         for name, (metric, own) in of_series.items():
             series[name] = self._style(self._combos.index(self._combo(own[0])), metric, metrics)
         told: list[str] = []
@@ -261,6 +245,10 @@ class Asked:
         told_of += ["dotted: ideal"] if self.figure.ideal and self._x_values else []
         rules = self._line_rate(first, cells, told)
         told_of += ["dashed: line rate"] if rules else []
+        idle = idle_rules(cells, first) if len(metrics) == 1 else []
+        told_of += ["dashed: while idle"] if idle else []
+        idle_along = list(idle_lines(cells, first, self._placed)) if len(metrics) == 1 else []
+        told_of += ["dotted: while idle"] if idle_along else []
         return AskedPart(
             levels,
             Drawn(
@@ -268,22 +256,25 @@ class Asked:
                 subtitle=subtitle(first, "; ".join(told_of)),
                 x=self.figure.x or "",
                 x_numeric=bool(self._x_values),
-                y=axis(first),
+                axis=measure_of(metrics),
                 series=series,
                 points=sorted(points, key=lambda p: p["x"]) if self._x_values else points,
-                rules=rules,
+                rules=[*rules, *idle],
                 fits=fits,
                 ideals=[
-                    row
-                    for name, (metric, own) in of_series.items()
-                    if metric in metrics
-                    for row in self._ideal(name, metric, own)
+                    *idle_along,
+                    *(
+                        row
+                        for name, (metric, own) in of_series.items()
+                        if metric in metrics
+                        for row in self._ideal(name, metric, own)
+                    ),
                 ],
                 mark="bars" if self.figure.kind == "bars" else "lines",
                 joins=not fits,
                 x_log=self._is_log,
                 y_log=self.figure.kind == "size law" and all(map(_is_above_zero, points)),
-                y2=None if self._right is None else f"{self._right.title}, {axis(self._right)}",
+                right=None if self._right is None else measure_of([self._right]),
                 decimals=max(metric.decimals for metric in metrics),
             ),
             tuple(told),
@@ -298,6 +289,11 @@ class Asked:
 
     def _combo(self, cell: CellRow) -> tuple[Level | None, ...]:
         return tuple(cell.treatment.get(name) for name in self.figure.series)
+
+    def _placed(self, cell: CellRow) -> tuple[float, str] | None:
+        """The x and the series of a cell in a figure of one metric."""
+        x = self._x_values.get(cell.treatment[self.figure.x or ""])
+        return None if x is None else (x, self._series(cell, self._metrics[0], ()))
 
     # ---- laws, ideals, bounds
 
@@ -395,8 +391,7 @@ class Asked:
                     continue
                 name = self._series(cell, metric, (*metrics, *right))
                 series[name] = self._style(self._combos.index(self._combo(cell)), metric, metrics)
-                unit = {"unit": axis(metric)}
-                points += ({**row, **side, **unit} for row in thinned(*found, name))
+                points += ({**row, **side} for row in thinned(*found, name))
         if not any(row for row in points if not row.get("right")):
             return None
         told: list[str] = []
@@ -405,13 +400,13 @@ class Asked:
             told.append(f"Not drawn, as nothing was sampled of it: {self._right.label}.")
         drawn = Lines(
             title=held(self.title, levels),
-            subtitle=f"{axis(metrics[0])}; mean over the runs of each cell",
-            x="s from the start of the measuring phase",
-            y=axis(metrics[0]),
+            subtitle="mean over the runs of each cell",
+            along=TIME,
+            axis=measure_of(metrics),
             series=series,
             points=points,
             logarithmic=False,
-            y2=f"{self._right.title}, {axis(self._right)}" if self._right and has_right else None,
+            right=measure_of([self._right]) if self._right and has_right else None,
             rules=self._line_rate(metrics[0], cells, told),
         )
         return AskedPart(levels, drawn, tuple(told))

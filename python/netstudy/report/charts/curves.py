@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from netstudy.analysis.curves import Curves
 from netstudy.analysis.layout import Panel
 from netstudy.report.charts.facets import Facets, faceted
+from netstudy.report.charts.measure import Measure, scaled_rows
 from netstudy.report.charts.style import (
     FAINT,
     NUMBERS,
@@ -29,12 +30,19 @@ from netstudy.report.charts.style import (
 from netstudy.report.charts.words import held
 from netstudy.report.numbers import counted, level_text
 
+TIME = Measure("s from the start of the measuring phase")
 _CURVES = {
-    "over-time": ("Goodput over time", "s from the start of the measuring phase", "Mbit/s"),
-    "latency": ("Latencies", "latency, µs", "% of requests that take longer"),
-    "srtt": ("Round-trip time over time", "s from the start of the measuring phase", "srtt, µs"),
+    "over-time": ("Goodput over time", TIME, Measure("Goodput", "Mbit/s")),
+    "latency": (
+        "Latencies",
+        Measure("Latency", "µs"),
+        Measure("% of requests that take longer"),
+    ),
+    "srtt": ("Round-trip time over time", TIME, Measure("Smoothed round-trip time", "µs")),
 }
 """Title, x and y."""
+_ABOVE = 1.08
+"""The upper end of an axis by its highest point."""
 POINTS_A_LINE = 1_000
 """Lines with more points are thinned out."""
 
@@ -45,8 +53,10 @@ class Lines:
 
     title: str
     subtitle: str
-    x: str
-    y: str
+    along: Measure
+    """What x is, in the unit of the rows."""
+    axis: Measure
+    """What y is."""
     series: Mapping[str, Style]
     points: Sequence[Row]
     logarithmic: bool
@@ -54,14 +64,70 @@ class Lines:
     rules: Sequence[Row] = ()
     """Values of y with a name, such as the line rate."""
     facets: Facets | None = None
-    y2: str | None = None
-    """The title of the right axis, for points whose `right` is true; None: there is none."""
+    right: Measure | None = None
+    """What the right axis shows, for points whose `right` is true; None: there is none."""
+
+    @property
+    def x(self) -> str:
+        """The title of the axis along x."""
+        return self.along.title
+
+    @property
+    def y(self) -> str:
+        """The title of the axis: the quantity and its unit."""
+        return self.axis.title
+
+    @property
+    def y2(self) -> str | None:
+        """The title of the right axis."""
+        return None if self.right is None else self.right.title
+
+    @property
+    def readable(self) -> Lines:
+        """The same on axes in the units that people read most easily."""
+        left = [row["y"] for row in (*self.points, *self.rules) if not row.get("right")]
+        along = self.along.scale(row["x"] for row in self.points)
+        scale = self.axis.scale(left)
+        other = scale
+        if self.right is not None:
+            other = self.right.scale(row["y"] for row in self.points if row.get("right"))
+        factor = 10.0**-along.power
+        points = tuple(
+            {**row, "x": row["x"] * factor}
+            for one in self.points
+            for row in scaled_rows([one], other.power if one.get("right") else scale.power)
+        )
+        return replace(
+            self,
+            points=points,
+            rules=scaled_rows(self.rules, scale.power),
+            along=self.along.scaled(along),
+            axis=self.axis.scaled(scale),
+            right=self.right and self.right.scaled(other),
+        )
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Every row, with the kind of its layer."""
         for row in self.points:
-            yield {"kind": "right" if row.get("right") else "point", **row}
+            if row.get("right"):
+                yield {"kind": "right", **row, "unit": self.y2}
+            else:
+                yield {"kind": "point", **row}
         yield from ({"kind": "rule", **row} for row in self.rules)
+        yield from self._room_above()
+
+    def _room_above(self) -> Iterator[dict[str, Any]]:
+        """An unseen point above all others, so that none touches the upper end. Axes of panels are
+        shared, and points that are not shown at first may be higher."""
+        tops: dict[str, tuple[float, Row]] = {}
+        for row in (*self.points, *self.rules) if not self.logarithmic else ():
+            kind = "head right" if row.get("right") else "head"
+            value = row["y"] or 0.0
+            if value > tops.get(kind, (0.0, row))[0] and row.get("shown", True):
+                tops[kind] = value, row
+        for kind, (value, row) in tops.items():
+            panel = {key: row[key] for key in row if key not in ("x", "y", "series", "unit")}
+            yield {**panel, "kind": kind, "y": value * _ABOVE}
 
     @property
     def is_empty(self) -> bool:
@@ -91,10 +157,11 @@ class Lines:
         is_right = of == "right"
         kind: Spec = {"type": "log"} if self.logarithmic else {"domainMin": 0}
         x_scale = kind | zoomed("x", live=live)
+        kind = kind if self.logarithmic else {**kind, "nice": False}
         y_scale = kind if self.y2 is not None else kind | zoomed("y", live=live)
         axis: Spec = {"format": NUMBERS, "tickCount": 6}
         side = {"orient": "right", "grid": False} if is_right else {}
-        title = self.y2 if is_right else self.y
+        title = axis_title(self.y2 if is_right and self.y2 else self.y, size, size.height)
         encoding = {
             "x": {
                 **{"field": "x", "type": "quantitative", "title": axis_title(self.x, size)},
@@ -111,6 +178,11 @@ class Lines:
         step = "step-after" if self.logarithmic else "linear"
         mark = {"type": "line", "strokeWidth": 1.8, "interpolate": step, "clip": True}
         lines: list[Spec] = [{"transform": only(of), "mark": mark, "encoding": encoding}]
+        if not self.logarithmic:
+            unseen = {"type": "point", "opacity": 0, "size": 0}
+            kind_above = "head right" if is_right else "head"
+            place = {"y": encoding["y"]}
+            lines.append({"transform": only(kind_above), "mark": unseen, "encoding": place})
         if live:
             near = {"type": "point", "size": 120, "opacity": 0, "tooltip": {"content": "data"}}
             place = {"x": encoding["x"], "y": encoding["y"]}
@@ -156,8 +228,8 @@ def curves_chart(panel: Panel, found: Curves) -> Lines:
     return Lines(
         title=f"{held(title, panel.fixed)}{where}",
         subtitle=of,
-        x=x,
-        y=y,
+        along=x,
+        axis=y,
         series=series,
         points=points,
         logarithmic=found.kind == "latency",

@@ -17,6 +17,7 @@ from netstudy.analysis.distribution import Distribution, Values
 from netstudy.analysis.order_statistics import carries
 from netstudy.analysis.panel_distributions import CellSamples, PanelDistribution
 from netstudy.analysis.samples import Floats
+from netstudy.report.charts.measure import Measure
 from netstudy.report.charts.style import (
     COLOURS,
     DASHES,
@@ -44,6 +45,10 @@ LARGEST_KEPT = 20
 POINTS_DRAWN = 300
 """Samples over time in one chart, all panels together; of more, every n-th of a run is drawn."""
 BINS = 40
+_PADDING = 6
+"""Pixels between the outermost samples and the ends of an axis."""
+_LOG_ROOM = 0.04
+"""The same on a logarithmic axis, as a share of what lies between them."""
 BOX = (0.25, 0.5, 0.75)
 WHISKERS = (0.05, 0.95)
 TAIL = 0.99
@@ -141,10 +146,16 @@ CHOSEN = "panel_chosen"
 
 def ecdf_chart(found: PanelDistribution, title: str | None = None) -> Plot:
     """The share of samples up to a value, one line for each level of the series."""
-    panel, unit = found.panel, found.mean.unit
+    panel, (along, factor) = found.panel, _measure(found)
     names = _series(found)
     rows: list[dict[str, Any]] = [
-        {"kind": "step", "panel": _place(found, one.x), "series": names[one.level], "x": x, "y": y}
+        {
+            "kind": "step",
+            "panel": _place(found, one.x),
+            "series": names[one.level],
+            "x": _short(x * factor),
+            "y": y,
+        }
         for one in found.cells
         for x, y in _steps(one.found)
     ]
@@ -154,7 +165,7 @@ def ecdf_chart(found: PanelDistribution, title: str | None = None) -> Plot:
         "transform": only("step"),
         "mark": {"type": "line", "interpolate": "step-after", "strokeWidth": 1.8},
         "encoding": {
-            "x": _quantitative("x", f"{found.mean.label}, {unit}", scale),
+            "x": _quantitative("x", along.title, scale),
             "y": {
                 **_quantitative("y", f"% of {nouns}", {"domain": [0, 100]}),
                 "axis": {"values": [0, 25, 50, 75, 100], "format": NUMBERS},
@@ -169,7 +180,7 @@ def ecdf_chart(found: PanelDistribution, title: str | None = None) -> Plot:
         rows=rows,
         panels=_panels(found),
         layers=(line,),
-        x=f"{found.mean.label}, {unit}",
+        x=along.title,
         y=f"% of {nouns}",
         decimals=1,
         series=_styles(names.values()),
@@ -201,11 +212,11 @@ def _short(value: float) -> float:
 def box_chart(found: PanelDistribution, title: str | None = None) -> Plot:
     """Boxes at every level of x: quartiles, and percentiles beyond them."""
     panel, mean = found.panel, found.mean
-    names = _series(found)
+    (measure, factor), names = _measure(found), _series(found)
     rows: list[dict[str, Any]] = [
         {"kind": "box", "panel": "", "x": _x_name(found, x, level), "series": names[level], **box}
         for x, level, samples in found.all_cells()
-        for box in (_box(samples),)
+        for box in (_box(samples, factor),)
     ]
     scale = _scale([row[end] for row in rows for end in ("low", "high", "tail") if row[end]])
     order = list(dict.fromkeys(row["x"] for row in rows))
@@ -218,7 +229,7 @@ def box_chart(found: PanelDistribution, title: str | None = None) -> Plot:
         "axis": {"labelAngle": 0, "labelOverlap": True},
     }
     place = {"x": x} if beside is None else {"x": x, "xOffset": beside}
-    y = f"{mean.label}, {mean.unit}"
+    y = measure.title
     stroke = _colour(names.values())
 
     def layer(mark: Spec, low: str, high: str | None, fill: bool = False) -> Spec:
@@ -258,10 +269,10 @@ def box_chart(found: PanelDistribution, title: str | None = None) -> Plot:
     )
 
 
-def _box(samples: Distribution) -> dict[str, float | None]:
-    first, median, third = (_short(samples.quantile(q)) for q in BOX)
-    low, high = (_short(samples.quantile(q)) for q in WHISKERS)
-    tail = _short(samples.quantile(TAIL)) if carries(TAIL, samples.count) else None
+def _box(samples: Distribution, factor: float) -> dict[str, float | None]:
+    first, median, third = (_short(factor * samples.quantile(q)) for q in BOX)
+    low, high = (_short(factor * samples.quantile(q)) for q in WHISKERS)
+    tail = _short(factor * samples.quantile(TAIL)) if carries(TAIL, samples.count) else None
     return {
         "low": low,
         "first": first,
@@ -276,14 +287,15 @@ def histogram_chart(found: PanelDistribution, title: str | None = None) -> Plot:
     """Histograms, a panel a cell: of the samples with a timeout and of those without, stacked, in
     the cells that have any; without such cells of all."""
     cells = [one for one in found.cells if one.waits] or found.cells
+    along, factor = _measure(found)
     edges = _edges([value for one in cells for value in _ends(one.found)])
-    rows = [row for one in cells for row in _bars(found, one, edges)]
+    rows = [row for one in cells for row in _bars(found, one, edges, factor)]
     nouns = f"{found.quantity.noun}s"
     bar = {
         "transform": [*only("bar"), _STACKED],
         "mark": {"type": "bar", "strokeWidth": 0.4, "stroke": INK, "binSpacing": 0},
         "encoding": {
-            "x": _quantitative("x", f"{found.mean.label}, {found.mean.unit}", _scale(edges)),
+            "x": _quantitative("x", along.title, _scale([edge * factor for edge in edges])),
             "x2": {"field": "x2"},
             "y": _quantitative("y", f"% of {nouns}", {"domainMin": 0}),
             "y2": {"field": "y2"},
@@ -299,7 +311,7 @@ def histogram_chart(found: PanelDistribution, title: str | None = None) -> Plot:
         rows=rows,
         panels=tuple(dict.fromkeys(row["panel"] for row in rows)),
         layers=(bar,),
-        x=f"{found.mean.label}, {found.mean.unit}",
+        x=along.title,
         y=f"% of {nouns}",
         decimals=1,
         series=_HUMPS if _is_marked(rows) else {},
@@ -333,7 +345,7 @@ def _edges(values: Sequence[float]) -> list[float]:
 
 
 def _bars(
-    found: PanelDistribution, one: CellSamples, edges: Sequence[float]
+    found: PanelDistribution, one: CellSamples, edges: Sequence[float], factor: float
 ) -> Iterator[dict[str, Any]]:
     for order, (name, samples) in enumerate(_parts(one)):
         counts, _ = np.histogram(samples.ascending, bins=edges)
@@ -343,8 +355,8 @@ def _bars(
                 "panel": _cell_name(found, one),
                 "series": name,
                 "order": order,
-                "x": edges[k],
-                "x2": edges[k + 1],
+                "x": _short(factor * edges[k]),
+                "x2": _short(factor * edges[k + 1]),
                 "share": round(100 * float(counts[k]) / one.found.count, 4),
             }
 
@@ -366,12 +378,13 @@ def course_chart(found: PanelDistribution, title: str | None = None) -> Plot:
     noun = found.quantity.noun
     sizes = [_values(found, one).size for one in cells]
     step = max(1, math.ceil(sum(sizes) / POINTS_DRAWN))
-    rows = [row for one in cells for row in _course(found, one, step)]
+    measure, factor = _measure(found)
+    rows = [row for one in cells for row in _course(found, one, step, factor)]
     warm = max((int(row["x2"]) for row in rows if row["kind"] == "warm-up"), default=0)
     scale = _scale([row["y"] for row in rows if row["kind"] == "sample"])
     thinned = f"every {_nth_number(step)} {noun}" if step > 1 else f"every {noun}"
     x = _quantitative("x", f"{noun} of the run", {"domainMin": 0})
-    y = _quantitative("y", f"{found.mean.label}, {found.mean.unit}", scale)
+    y = _quantitative("y", measure.title, scale)
     shade = {
         "transform": only("warm-up"),
         "mark": {"type": "rect", "color": FAINT, "opacity": 0.25},
@@ -398,7 +411,7 @@ def course_chart(found: PanelDistribution, title: str | None = None) -> Plot:
         panels=tuple(dict.fromkeys(row["panel"] for row in rows)),
         layers=(shade, points) if warm else (points,),
         x=f"{noun} of the run",
-        y=f"{found.mean.label}, {found.mean.unit}",
+        y=measure.title,
         decimals=found.mean.decimals,
         series=_HUMPS if _is_marked(rows) else {},
         axes=("x", "y"),
@@ -425,7 +438,9 @@ def _values(found: PanelDistribution, one: CellSamples) -> Floats:
     return np.empty(0) if values is None else values
 
 
-def _course(found: PanelDistribution, one: CellSamples, step: int) -> Iterator[dict[str, Any]]:
+def _course(
+    found: PanelDistribution, one: CellSamples, step: int, factor: float
+) -> Iterator[dict[str, Any]]:
     run = one.cell.runs[0]
     values = _values(found, one)
     marks = found.quantity.timeouts(run) if found.quantity.timeouts else None
@@ -438,9 +453,16 @@ def _course(found: PanelDistribution, one: CellSamples, step: int) -> Iterator[d
             "kind": "sample",
             "panel": panel,
             "x": warm + k + 1,
-            "y": _short(float(values[k])),
+            "y": _short(factor * float(values[k])),
             "series": WAITED if waited else OTHER,
         }
+
+
+def _measure(found: PanelDistribution) -> tuple[Measure, float]:
+    """What is sampled, in the unit that people read most easily, and the factor to it."""
+    measure = Measure(found.mean.label, found.mean.unit)
+    scale = measure.scale(value for one in found.cells for value in _ends(one.found))
+    return measure.scaled(scale), 10.0**-scale.power
 
 
 def _panels(found: PanelDistribution) -> tuple[str, ...]:
@@ -484,8 +506,10 @@ def _is_wide(values: Sequence[float]) -> bool:
 def _scale(values: Sequence[float]) -> Spec:
     """A logarithmic axis where the range asks for it."""
     if values and _is_wide(values):
-        return {"type": "log", "domain": [min(values) * 0.95, max(values) * 1.05], "nice": False}
-    return {"zero": False}
+        room = (max(values) / min(values)) ** _LOG_ROOM
+        domain = [min(values) / room, max(values) * room]
+        return {"type": "log", "domain": domain, "nice": False}
+    return {"zero": False, "padding": _PADDING}
 
 
 def _quantitative(field: str, title: str, scale: Spec) -> Spec:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from netstudy.analysis.cells import CellRow
@@ -12,10 +12,14 @@ from netstudy.analysis.metrics import Metric
 from netstudy.analysis.reference import PanelReference
 from netstudy.analysis.verdict import VerdictTable
 from netstudy.analysis.workloads import WorkloadAnalysis
+from netstudy.report.charts.idle import idle_lines, idle_rules
+from netstudy.report.charts.measure import measure_of, quantity_texts
+from netstudy.report.charts.places import is_wide, places
 from netstudy.report.charts.plot import Drawn
 from netstudy.report.charts.style import Row, Style
-from netstudy.report.charts.words import against, axis, held, series_name, subtitle
-from netstudy.report.numbers import full_level, level_text, number_text
+from netstudy.report.charts.words import against, held, series_name, subtitle
+from netstudy.report.numbers import full_level, level_text
+from netstudy.study.levels import is_numeric
 from netstudy.wire import Level
 
 POINTS_SHOWN = 120
@@ -33,13 +37,19 @@ def metric_chart(
 ) -> Drawn:
     """A metric against x, one line for each level of the series; `title` is the study's own, and
     `verdicts` those on this metric: where the lead changes is marked, and the margin shaded."""
-    points = [point for level in panel.series_levels for point in _points(panel, level, metric)]
+    at = places(panel.x_levels) if panel.x else {}
+    cells = [*panel.cells.values()]
+    points = [point for level in panel.series_levels for point in _points(panel, level, metric, at)]
     told = ["bars: 95 % interval"] if any(point["low"] is not None for point in points) else []
-    rules = rate_rules([*panel.cells.values()], metric, workload)
+    rules = rate_rules(cells, metric, workload)
     if rules and max(point["y"] or 0 for point in points) < rules[0]["y"] * _SEEN:
-        told.append(f"line rate {number_text(rules[0]['y'], 0)} is far above")
+        (far,) = quantity_texts([rules[0]["y"]], "Mbit/s")
+        told.append(f"line rate {far} is far above")
         rules = []
-    band = _band(panel, metric, verdicts[0]) if verdicts and panel.x_numeric else []
+    idle = idle_rules(cells, metric)
+    idle_along = list(idle_lines(cells, metric, _placed(panel, at))) if at else []
+    told += ["dashed: while idle"] if idle else ["dotted: while idle"] if idle_along else []
+    band = _band(panel, metric, verdicts[0], at) if verdicts and at else []
     if band:
         base = full_level(verdicts[0].factor, verdicts[0].base)
         told.append(f"shaded: {base} ± {verdicts[0].margin_pct:g}\u00a0%")
@@ -47,14 +57,16 @@ def metric_chart(
         title=held(title, panel.fixed) if title else against(metric.title, panel),
         subtitle=subtitle(metric, "; ".join(told)),
         x=panel.x or panel.series or "",
-        x_numeric=panel.x_numeric,
-        y=axis(metric),
+        x_numeric=bool(at),
+        x_log=is_wide(at),
+        axis=measure_of([metric]),
         series={
             series_name(panel.series, v): Style(i, i, i) for i, v in enumerate(panel.series_levels)
         },
         points=points,
-        runs=_run_points(panel, metric),
-        rules=rules,
+        runs=_run_points(panel, metric, at),
+        rules=[*rules, *idle],
+        ideals=idle_along,
         marks=[mark for table in verdicts for mark in _crossings(table)] if panel.x_numeric else (),
         band=band,
         decimals=metric.decimals,
@@ -66,20 +78,35 @@ def _crossings(table: VerdictTable) -> Iterator[dict[str, Any]]:
         yield {"x": one.before, "text": f"{full_level(table.factor, one.to_level)} overtakes"}
 
 
-def _band(panel: Panel, metric: Metric, table: VerdictTable) -> list[dict[str, Any]]:
+def _placed(
+    panel: Panel, at: Mapping[Level, float]
+) -> Callable[[CellRow], tuple[float, str] | None]:
+    """The x and the series of a cell of a panel."""
+    known = {
+        id(cell): (at[x], series_name(panel.series, level))
+        for (x, level), cell in panel.cells.items()
+        if x is not None
+    }
+    return lambda cell: known.get(id(cell))
+
+
+def _band(
+    panel: Panel, metric: Metric, table: VerdictTable, at: Mapping[Level, float]
+) -> list[dict[str, Any]]:
     """Values that differ from the base level by the margin."""
     margin = (table.margin_pct or 0.0) / 100
     cells = [(x, panel.cell(x, table.base)) for x in panel.x_levels]
     values = [(x, cell.value(metric) if cell else None) for x, cell in cells]
     return [
-        {"x": x, "low": value * (1 - margin), "high": value * (1 + margin)}
+        {"x": at[x], "low": value * (1 - margin), "high": value * (1 + margin)}
         for x, value in values
-        if value is not None and margin
+        if x is not None and value is not None and margin
     ]
 
 
 def overlay_chart(panel: Panel, metric: Metric, reference: PanelReference) -> Drawn:
     """Published values as points beside the line of the study's own, a pair for each level."""
+    at = places(panel.x_levels) if panel.x else {}
     series: dict[str, Style] = {}
     points: list[Row] = []
     for index, one in enumerate(reference.of(metric)):
@@ -90,52 +117,61 @@ def overlay_chart(panel: Panel, metric: Metric, reference: PanelReference) -> Dr
             label = f"{level_text(one.level)} {kind}".strip()
             series[label] = style
             points += [
-                estimate_point(row.x, label, row.estimate, panel)
+                _estimate_point(row.x, label, row.estimate, at)
                 if kind != "published"
-                else _point(row.x, label, row.published, panel.x_numeric)
+                else _point(row.x, label, row.published, at)
                 for row in one.rows
             ]
     return Drawn(
         title=f"{metric.title}: published and {reference.here}",
         subtitle=subtitle(metric),
         x=panel.x or "",
-        x_numeric=panel.x_numeric,
-        y=axis(metric),
+        x_numeric=bool(at),
+        x_log=is_wide(at),
+        axis=measure_of([metric]),
         series=series,
         points=points,
         decimals=metric.decimals,
     )
 
 
-def _points(panel: Panel, level: Any, metric: Metric) -> list[Row]:
+def _points(panel: Panel, level: Any, metric: Metric, at: Mapping[Level, float]) -> list[Row]:
     found: list[Row] = []
     for x in panel.x_levels:
         cell = panel.cell(x, level)
         estimate = cell.estimate(metric) if cell else None
         name = series_name(panel.series, level)
-        found.append(estimate_point(x if panel.x else level, name, estimate, panel))
+        found.append(_estimate_point(x if panel.x else level, name, estimate, at))
     return found
 
 
-def estimate_point(
-    x: Level | None, series: str, estimate: Estimate | None, panel: Panel
+def _estimate_point(
+    x: Level | None, series: str, estimate: Estimate | None, at: Mapping[Level, float]
 ) -> dict[str, Any]:
     """A value with the ends of its interval and its runs, if it has them."""
     interval = estimate.interval if estimate else None
     return {
-        **_point(x, series, estimate.value if estimate else None, panel.x_numeric),
+        **_point(x, series, estimate.value if estimate else None, at),
         "low": interval.low if interval else None,
         "high": interval.high if interval else None,
         **({"n": estimate.n} if estimate and estimate.unit == "run" else {}),
     }
 
 
-def _point(x: Level | None, series: str, y: float | None, numeric: bool) -> dict[str, Any]:
-    at = x if numeric else level_text(x)
-    return {"x": at, "series": series, "y": y, "low": None, "high": None}
+def _point(
+    x: Level | None, series: str, y: float | None, at: Mapping[Level, float]
+) -> dict[str, Any]:
+    return {**_place(x, at), "series": series, "y": y, "low": None, "high": None}
 
 
-def _run_points(panel: Panel, metric: Metric) -> list[Row]:
+def _place(x: Level | None, at: Mapping[Level, float]) -> dict[str, Any]:
+    """Where a level stands along x, with its text where it is a quantity."""
+    if not at or x is None:
+        return {"x": level_text(x)}
+    return {"x": at[x], **({} if is_numeric([x]) else {"level": level_text(x)})}
+
+
+def _run_points(panel: Panel, metric: Metric, at: Mapping[Level, float]) -> list[Row]:
     """One point for each run, if they are few enough to be seen."""
     cells = panel.cells.values()
     runs = sum(len(cell.runs) for cell in cells)
@@ -143,12 +179,11 @@ def _run_points(panel: Panel, metric: Metric) -> list[Row]:
         return []
     return [
         {
-            "x": at if panel.x_numeric else level_text(at),
+            "x": _place(x if panel.x else level, at)["x"],
             "series": series_name(panel.series, level),
             "y": value,
         }
         for (x, level), cell in panel.cells.items()
-        for at in ((x if panel.x else level),)
         for run in cell.runs
         if (value := metric.reading.of_run(run)) is not None
     ]
@@ -166,5 +201,6 @@ def rate_rules(
         return []
     line = next(rate for rate in rates if rate is not None) / 1e6
     best = max(bound.goodput_mbps for bound in bounds if bound is not None)
-    text = f"line rate {number_text(line, 0)}, at most {number_text(best, 0)} after headers"
+    rate, most = quantity_texts([line, best], "Mbit/s")
+    text = f"line rate {rate}, at most {most} after headers"
     return [{"y": line, "text": text}, {"y": best, "text": ""}]

@@ -9,17 +9,22 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain
+from statistics import fmean
 from typing import Any, Literal
 
+from netstudy.report.charts import coincident
 from netstudy.report.charts.facets import Facets, faceted
+from netstudy.report.charts.measure import Measure, scaled_rows, value_text
 from netstudy.report.charts.style import (
     FAINT,
     INK,
     LAW_DASHES,
+    NARROW,
     NUMBERS,
     PAPER,
     Row,
@@ -28,7 +33,6 @@ from netstudy.report.charts.style import (
     Style,
     axis_title,
     by_series,
-    dashes_by_series,
     legend_of,
     only,
     titles,
@@ -48,7 +52,8 @@ class Drawn:
     subtitle: str
     x: str
     x_numeric: bool
-    y: str
+    axis: Measure
+    """What y is, in the unit of the rows."""
     series: Mapping[str, Style]
     points: Sequence[Row]
     """x, series, y, the ends of its interval (low, high) and its runs (n); on the right axis where
@@ -69,11 +74,53 @@ class Drawn:
     """Whether a line joins the points; a fitted law does without."""
     x_log: bool = False
     y_log: bool = False
-    y2: str | None = None
-    """The unit of the right axis; None: there is none."""
+    right: Measure | None = None
+    """What the right axis shows; None: there is none."""
     decimals: int = 1
     """Of values in tooltips."""
     facets: Facets | None = None
+
+    @property
+    def y(self) -> str:
+        """The title of the axis: the quantity and its unit."""
+        return self.axis.title
+
+    @property
+    def y2(self) -> str | None:
+        """The title of the right axis."""
+        return None if self.right is None else self.right.title
+
+    @cached_property
+    def readable(self) -> Drawn:
+        """The same on axes in the units that people read most easily."""
+        left = [row for row in self.points if not row.get("right")]
+        scale = self.axis.scale(_ends(left, self.rules))
+        beside = [row for row in self.points if row.get("right")]
+        other = None if self.right is None else self.right.scale(_ends(beside))
+        points = tuple(
+            row
+            for one in self.points
+            for row in scaled_rows(
+                [one], scale.power if not one.get("right") else other.power if other else 0
+            )
+        )
+        decimals = max(0, self.decimals + scale.power)
+        if self.mark == "bars":
+            points = tuple(_with_text(row, decimals) for row in points)
+        parts: dict[str, Any] = {
+            name: scaled_rows(getattr(self, name), scale.power) for name in _ON_THE_LEFT
+        }
+        return replace(
+            self,
+            points=points,
+            axis=self.axis.scaled(scale),
+            right=None if self.right is None or other is None else self.right.scaled(other),
+            decimals=decimals,
+            subtitle="; ".join(
+                part for part in (self.subtitle, coincident.told(self._together)) if part
+            ),
+            **parts,
+        )
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Every row, with the kind of its layer."""
@@ -84,10 +131,14 @@ class Drawn:
             "fit": self.fits,
             "ideal": self.ideals,
             "run": self.runs,
-            "label": self._end_labels(),
+            "label": self._end_labels,
+            "head": self._room_above(),
         }
         for row in self.points:
-            yield {"kind": "right" if row.get("right") else "point", **row}
+            if row.get("right"):
+                yield {"kind": "right", **row, "unit": self.y2}
+            else:
+                yield {"kind": "point", **row}
         for kind, rows in parts.items():
             for row in rows:
                 yield {"kind": kind, **row}
@@ -107,7 +158,7 @@ class Drawn:
 
     def unit(self, size: Size, *, live: bool, room: int | None = None) -> Spec:
         """The layers of one panel; `room`: the width of all panels beside each other."""
-        is_told = live or bool(self._end_labels())
+        is_told = live or bool(self._end_labels)
         legend = None if is_told else legend_of(self.series, size, room)
         if legend is not None and self.rules:
             legend["offset"] = size.font + 6  # room for the name of a rule at the top
@@ -116,11 +167,15 @@ class Drawn:
             *self._data(size, "point", live=live, legend=legend),
             *self._rule_words(size),
             *self._labels(size),
+            *self._above(size, "head", live=live),
         ]
         inner = {"width": size.width, "height": size.height}
         if self.y2 is None:
             return {**inner, "layer": layers}
-        right = self._data(size, "right", live=live, legend=None)
+        right = [
+            *self._data(size, "right", live=live, legend=None),
+            *self._above(size, "head right", live=live),
+        ]
         independent = {"scale": {"y": "independent"}}
         return {**inner, "layer": [{"layer": layers}, {"layer": right}], "resolve": independent}
 
@@ -185,18 +240,18 @@ class Drawn:
                 left = middle - width / 2 - size.font / 2
         return found
 
-    def _y(self, kind: str, *, live: bool) -> Spec:
-        title = self.y2 if kind == "right" else self.y
+    def _y(self, kind: str, size: Size, *, live: bool) -> Spec:
+        is_right = kind in ("right", "head right")
+        title = axis_title(self.y2 if is_right and self.y2 else self.y, size, size.height)
         axis: Spec = {"format": NUMBERS, "tickCount": 6}
-        if kind == "right":
+        if is_right:
             axis |= {"orient": "right", "grid": False}
-        scale: Spec = {"domainMin": 0, "clamp": not live}
+        # Not nice: the room above the highest point, and that of names, is known.
+        scale: Spec = {"domainMin": 0, "nice": False, "clamp": not live}
         if self.y_log:
             scale = {"type": "log", "clamp": not live}
-        elif any((row["y"] or 0) < 0 for row in self.points):
-            scale = {}
-        if self.mark == "bars":  # room for the values above them
-            scale = {"domain": [0, _ABOVE * max(map(_top, self.points), default=1.0)]}
+        elif self._span()[0] < 0:
+            scale = {"nice": False}
         if self.y2 is None:
             scale |= zoomed("y", live=live)
         return {"field": "y", "type": "quantitative", "title": title, "scale": scale, "axis": axis}
@@ -204,11 +259,11 @@ class Drawn:
     # ---- layers
 
     def _data(self, size: Size, kind: str, *, live: bool, legend: Spec | None) -> list[Spec]:
-        x, y = self._x(size, live=live), self._y(kind, live=live)
+        x, y = self._x(size, live=live), self._y(kind, size, live=live)
         stroke = by_series(self.series, "ink", legend)
         fill = by_series(self.series, "fill", legend)
         shape = by_series(self.series, "symbol", legend)
-        dash = dashes_by_series(self.series)
+        dash = coincident.dashes(self.series, self._together)
         shift = self._shift()
         tip = {"tooltip": {"content": "data"}} if live else {}
         clip = {"clip": {"expr": "zoomed"}} if live else {}
@@ -233,11 +288,47 @@ class Drawn:
             run = {"type": "point", "size": 10, "opacity": 0.6, **clip}
             small = {"x": x, "y": y, "stroke": stroke, "fill": fill, **shift}
             layers.append({"transform": only("run"), "mark": run, "encoding": small})
-        dots = {"type": "point", "size": 55, "opacity": 1, "strokeWidth": 1.5, **clip, **tip}
+        dots = {"type": "point", "opacity": 1, "strokeWidth": 1.5, **clip, **tip}
         encoding = {"x": x, "y": y, "stroke": stroke, "fill": fill, "shape": shape, **shift}
+        encoding["size"] = coincident.sizes(self._together)
         valid = only(kind, also="isValid(datum.y)")
         layers.append({"transform": valid, "mark": dots, "encoding": encoding})
         return layers
+
+    @cached_property
+    def _together(self) -> list[coincident.Together]:
+        """Lines that would hide each other."""
+        if not self.x_numeric or not self.joins or self.mark == "bars":
+            return []
+        low, high = self._span()
+        return coincident.coincident(self.points, high - low)
+
+    def _span(self, *, right: bool = False) -> tuple[float, float]:
+        """The lowest value of an axis, zero where none is below it, and the highest."""
+        own = [row for row in self.points if bool(row.get("right")) is right]
+        ends = _ends(own, *(() if right else (getattr(self, name) for name in _ON_THE_LEFT)))
+        return min([0.0, *(row["y"] or 0.0 for row in own)]), max([0.0, *ends])
+
+    def _room_above(self) -> Iterator[dict[str, Any]]:
+        """An unseen point above all others in each panel, so that none touches the upper end."""
+        if not self.y_log:
+            for panel in _panels(self.points):
+                yield {**panel, "y": self._head(panel)}
+                if self.right is not None:
+                    yield {**panel, "kind": "head right", "y": self._head(panel, right=True)}
+
+    def _head(self, panel: Row, *, right: bool = False) -> float:
+        of_panel: dict[str, Any] = {
+            name: _rows_in(getattr(self, name), panel) for name in _OF_PANEL
+        }
+        low, high = replace(self, **of_panel)._span(right=right)
+        return high + (high - low) * (_ABOVE_BARS if self.mark == "bars" else _ABOVE) or 1.0
+
+    def _above(self, size: Size, kind: str, *, live: bool) -> Iterator[Spec]:
+        if not self.y_log:
+            mark = {"type": "point", "opacity": 0, "size": 0}
+            y = self._y(kind, size, live=live)
+            yield {"transform": only(kind), "mark": mark, "encoding": {"y": y}}
 
     def _shift(self) -> Spec:
         """Series stand beside each other where x has names."""
@@ -314,7 +405,7 @@ class Drawn:
             yield {"transform": only("rule"), "mark": {**words, **ink}, "encoding": told}
 
     def _labels(self, size: Size) -> list[Spec]:
-        if not self._end_labels():
+        if not self._end_labels:
             return []
         text = {"type": "text", "align": "left", "dx": 10, "fontWeight": "bold"}
         encoding = {
@@ -326,6 +417,7 @@ class Drawn:
         mark = {**text, "fontSize": size.font - 1}
         return [{"transform": only("label"), "mark": mark, "encoding": encoding}]
 
+    @cached_property
     def _end_labels(self) -> list[dict[str, Any]]:
         """Where the name of each line stands: at its last point, moved away from the others'."""
         if not self._is_labelled:
@@ -339,11 +431,8 @@ class Drawn:
             ends.append({"x": last["x"], "y": float(last["y"]), "series": name})
         if len({one["x"] for one in ends}) > 1:
             return []
-        top = max(max(float(p["high"] or p["y"] or 0) for p in self.points), 1e-12)
-        ends.sort(key=lambda one: one["y"])
-        for below, above in pairwise(ends):
-            above["y"] = max(above["y"], below["y"] + _LABEL_GAP * top)
-        return ends
+        low, top = self._span()[0], self._head({})
+        return _apart(ends, low, top)
 
     @property
     def _is_labelled(self) -> bool:
@@ -354,6 +443,7 @@ class Drawn:
             and not self.y_log
             and self.mark == "lines"
             and 2 <= len(self.series) <= _LABELLED_MAX
+            and max(map(len, self.series)) <= _NAME_MAX
         )
 
 
@@ -363,16 +453,66 @@ _LETTER = 0.55
 """Usual width of a letter, in font sizes."""
 _LABELLED_MAX = 6
 """Lines of a chart that bear their names at their ends; more have a legend."""
-_LABEL_GAP = 0.06
-"""Share of the height between two names, so that they can be read."""
+_NAME_MAX = 24
+"""Characters of a name at the end of a line; longer ones would take the room of the lines."""
+_LABEL_GAP = (NARROW.font + 3) / NARROW.height
+"""Share of the height of one name and the gap to the next, where there is least of it."""
 
 
-_ABOVE = 1.12
-"""An axis of bars by its highest end."""
+def _apart(ends: list[dict[str, Any]], low: float, top: float) -> list[dict[str, Any]]:
+    """Names as near to their places as they can be without overlapping, and inside the axis: the
+    least squares of what they are moved by, by pooling adjacent violators (Barlow et al. 1972)."""
+    gap = _LABEL_GAP * (top - low)
+    ends.sort(key=lambda one: one["y"])
+    pools: list[list[float]] = []
+    for number, one in enumerate(ends):  # without their gaps, names only have to be in order
+        pools.append([one["y"] - number * gap])
+        while len(pools) > 1 and fmean(pools[-2]) > fmean(pools[-1]):
+            last = pools.pop()
+            pools[-1] += last
+    highest = top - gap / 2 - (len(ends) - 1) * gap
+    moved = (min(max(fmean(pool), low), highest) for pool in pools for _ in pool)
+    for number, (one, place) in enumerate(zip(ends, moved, strict=True)):
+        one["y"] = place + number * gap
+    return ends
 
 
-def _top(row: Row) -> float:
-    return float(row["high"] or row["y"] or 0.0)
+_ABOVE, _ABOVE_BARS = 0.08, 0.12
+"""Room above the highest point, and above the highest bar with its value, as a share of what is
+below."""
+_ON_THE_LEFT = ("runs", "rules", "band", "fits", "ideals")
+_OF_PANEL = ("points", *_ON_THE_LEFT)
+"""All that has a place along y."""
+
+
+def _ends(*parts: Iterable[Row]) -> Iterator[float]:
+    """Values and ends of intervals."""
+    for row in chain(*parts):
+        for key in ("y", "low", "high"):
+            value = row.get(key)
+            if value is not None and math.isfinite(value):
+                yield float(value)
+
+
+def _panels(rows: Iterable[Row]) -> list[dict[str, Any]]:
+    """What rows of each panel bear; a single nothing where there are no panels."""
+    found: dict[str | None, dict[str, Any]] = {}
+    for row in rows:
+        own = {k: v for k, v in row.items() if k in ("panel", "shown") or _LEVEL.fullmatch(k)}
+        found.setdefault(row.get("panel"), own)
+    return [*found.values()] or [{}]
+
+
+_LEVEL = re.compile(r"f\d+")
+"""The key of a panel's level."""
+
+
+def _rows_in(rows: Sequence[Row], panel: Row) -> tuple[Row, ...]:
+    return tuple(row for row in rows if row.get("panel") == panel.get("panel"))
+
+
+def _with_text(row: Row, decimals: int) -> Row:
+    return row if row["y"] is None else {**row, "text": value_text(row, decimals)}
 
 
 def _words(align: str, size: Size) -> Spec:

@@ -7,7 +7,6 @@ colours to those of dark mode by their values (`report.css`): no chart may use o
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -118,17 +117,6 @@ def by_series(series: Mapping[str, Style], look: str, legend: Spec | None) -> Sp
     return {"field": "series", "type": "nominal", "scale": scale, "legend": legend}
 
 
-def dashes_by_series(series: Mapping[str, Style]) -> Spec:
-    """The dashes of lines. A scale of them would dash the points in a legend too."""
-    return {
-        "condition": [
-            {"test": f"datum.series === {json.dumps(name)}", "value": style.dashes}
-            for name, style in series.items()
-        ],
-        "value": [1, 0],
-    }
-
-
 def legend_of(series: Mapping[str, Style], size: Size, room: int | None = None) -> Spec | None:
     """A legend above the chart; None where there is nothing to tell apart."""
     if len(series) < 2:
@@ -148,9 +136,9 @@ def titles(title: str, subtitle: str, size: Size, width: int | None = None) -> S
     }
 
 
-def axis_title(title: str, size: Size) -> str | list[str]:
-    """The title of an x axis, in lines that fit below the chart."""
-    lines = wrapped(title, size.width, size.font)
+def axis_title(title: str, size: Size, room: int | None = None) -> str | list[str]:
+    """The title of an axis in lines that fit beside it: into the chart's width, or its height."""
+    lines = wrapped(title, room or size.width, size.font)
     return title if len(lines) == 1 else lines
 
 

@@ -25,8 +25,8 @@ def axis(metric: Metric) -> str:
 
 
 def subtitle(metric: Metric, more: str = "") -> str:
-    """The axis text without repeats: an index has no unit."""
-    return "; ".join(part for part in (axis(metric), metric.better, more) if part)
+    """The better direction, and what else there is to know; the axis names the unit."""
+    return "; ".join(part for part in (metric.better, more) if part)
 
 
 def series_name(factor: str | None, level: Level | None) -> str:

@@ -90,11 +90,12 @@ def _drop_marks(node: ET.Element) -> None:
 
 
 def _is_hidden(node: ET.Element) -> bool:
-    """Whether it is not displayed, or the ground of a group that has none."""
+    """Whether it is not displayed or not seen, or the ground of a group that has none."""
     is_bare_ground = node.get("class") == "background" and not (
         node.get("fill") or node.get("stroke")
     )
-    return node.get("display") == "none" or is_bare_ground
+    is_unseen = node.get("display") == "none" or node.get("opacity") == "0"
+    return is_unseen or is_bare_ground
 
 
 def _unwrap_children(node: ET.Element) -> None:

@@ -1,0 +1,49 @@
+"""The idle level in figures of probes: what a probe takes while nothing else is under way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from statistics import median
+from typing import Any
+
+from netstudy.analysis.cells import CellRow
+from netstudy.analysis.metrics import Metric
+from netstudy.analysis.workloads.probe import idle_of
+from netstudy.report.numbers import interval_of, measured
+
+_ALIKE = 0.05
+"""Idle levels within this share of the highest value in the chart are drawn as one."""
+
+
+def idle_rules(cells: Sequence[CellRow], metric: Metric) -> list[dict[str, Any]]:
+    """A rule at the idle level of a probe's latency under load, where the cells have about the
+    same; empty for other metrics."""
+    idle = idle_of(metric)
+    values = [] if idle is None else _known(cells, idle)
+    if idle is None or not values:
+        return []
+    highest = max([*_known(cells, metric), *values])
+    if max(values) - min(values) > _ALIKE * highest:
+        return []
+    shown = interval_of(min(values), max(values), idle.decimals)
+    shown = measured(median(values), idle.decimals) if shown is None else shown
+    return [{"y": median(values), "text": f"while idle {shown.in_unit(idle.unit)}"}]
+
+
+def idle_lines(
+    cells: Sequence[CellRow], metric: Metric, place: Callable[[CellRow], tuple[float, str] | None]
+) -> Iterator[dict[str, Any]]:
+    """The idle level of each cell along x, for a dotted line of each series; `place` gives a
+    cell's x and series. Empty where one rule tells them all."""
+    idle = idle_of(metric)
+    if idle is None or idle_rules(cells, metric):
+        return
+    for cell in cells:
+        value, at = cell.value(idle), place(cell)
+        if value is not None and at is not None:
+            yield {"x": at[0], "y": value, "series": at[1]}
+
+
+def _known(cells: Sequence[CellRow], metric: Metric) -> list[float]:
+    values = (cell.value(metric) for cell in cells)
+    return [value for value in values if value is not None]

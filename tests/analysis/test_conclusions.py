@@ -258,10 +258,12 @@ def test_a_report_says_where_repetition_shows_nothing(tmp_path: Path) -> None:
     def mixed(run: Run) -> RunRecord:
         return alike(run) if server_count(run) < 4 else outcome(run)
 
-    every, some = (
-        [_text(one) for one in warnings(concluding(tmp_path / name, "plateau", maker=maker))]
-        for name, maker in (("every", alike), ("some", mixed))
-    )
+    def caveats(name: str, maker: Maker) -> list[str]:
+        (tmp_path / name).mkdir()
+        result = concluding(tmp_path / name, "plateau", maker=maker)
+        return [_text(one) for one in warnings(result)]
+
+    every, some = caveats("every", alike), caveats("some", mixed)
     told_of = "All runs gave the same completion time in every cell: repetition shows nothing here."
     assert told_of in every
     assert (

@@ -338,10 +338,10 @@ class _Layout:
         source = f"{metric.name}, {treatment_text(cell.treatment)}, replicate {replicate}"
         digits, whole = self._digits[metric], cell.estimate(metric)
         if whole is not None and whole.rounding is not None:  # published: as its source has it
-            shown = Quantity((value,), min(digits, decimals_of(whole.rounding)))
+            as_text = Quantity((value,), min(digits, decimals_of(whole.rounding)))
         else:
-            shown = measured(value, digits)
-        return self._formatted(name, Number.of(value, shown, source), cell, metric)
+            as_text = measured(value, digits)
+        return self._formatted(name, Number.of(value, as_text, source), cell, metric)
 
     def _formatted(self, name: str, found: Number, cell: CellRow, metric: Metric) -> Number:
         """The number with the digits that the study asks for; a published value has no more."""

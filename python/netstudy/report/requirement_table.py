@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.requirements import CheckedRequirement
@@ -59,9 +60,13 @@ def worst_number(one: CheckedRequirement) -> Number | None:
     """The value of the worst cell, with as many digits as tell it from the bound."""
     if one.worst is None or one.metric is None:
         return None
-    value = cell_number(one.worst.cell, one.metric, unit=True)
+    found = cell_number(one.worst.cell, one.metric, unit=True)
+    if found is None:
+        return None
+    # Whether a bound is met is asked of the value, whatever digits its uncertainty leaves.
+    value = replace(metric_number(found.value, one.metric, ""), source=found.source)
     bound = metric_number(one.bound.value, one.metric, "the bound")
-    return value and told_apart(value, bound, one.metric)[0]
+    return told_apart(value, bound, one.metric)[0]
 
 
 def too_few(one: CheckedRequirement) -> str | None:

@@ -12,7 +12,7 @@ import typer
 
 from netstudy.cli import _completion as completion
 from netstudy.cli import _options as options
-from netstudy.cli._terminal import print_json
+from netstudy.cli._terminal import print_json, show
 from netstudy.errors import StudyError
 
 if TYPE_CHECKING:
@@ -82,13 +82,13 @@ def _as_data(library: HardwareLibrary, profile: AnyProfile) -> dict[str, Any]:
 def _list(found: Sequence[AnyProfile]) -> None:
     width = max(len(one.profile) for one in found)
     for one in found:
-        print(f"{one.kind:13}{one.profile:{width}}  {one.title}")
+        show(f"{one.kind:13}{one.profile:{width}}  {one.title}")
 
 
 def _show(profile: AnyProfile, rows: Sequence[FigureRow]) -> None:
-    print(f"{profile.profile}: {profile.kind}, {profile.title}")
+    show(f"{profile.profile}: {profile.kind}, {profile.title}")
     width = max((len(row.name) for row in rows), default=0)
     for row in rows:
-        print(f"  {row.name:{width}}  {row.value} ({row.source}: {row.origin})")
+        show(f"  {row.name:{width}}  {row.value} ({row.source}: {row.origin})")
     if profile.notes:
-        print(f"  {profile.notes}")
+        show(f"  {profile.notes}")

@@ -370,7 +370,7 @@ def _end(folder: Folder, published: Published, manner: Manner) -> int:
     if manner.json:
         print_json(_as_json(folder, published, statuses))
     elif manner.is_quiet:
-        print(folder.path)
+        show(folder.path)
     else:
         from netstudy.report.terminal import print_summary
 

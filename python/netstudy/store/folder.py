@@ -458,13 +458,13 @@ def _sealed(path: Path) -> dict[str, str | int]:
 
 
 def _is_as_sealed(path: Path, sealed: Mapping[str, Any]) -> bool:
-    """Whether a file is what DONE says. DONE of earlier versions has the hash alone."""
+    """Whether a file is what DONE says; its content is read only where its date is another."""
     if not path.is_file():
         return False
     found = path.stat()
-    if found.st_size != sealed.get("bytes", found.st_size):
+    if found.st_size != sealed["bytes"]:
         return False
-    return found.st_mtime_ns == sealed.get("modified_ns") or sha256(path) == sealed["sha256"]
+    return found.st_mtime_ns == sealed["modified_ns"] or sha256(path) == sealed["sha256"]
 
 
 def _can_be_repeated(name: str) -> bool:

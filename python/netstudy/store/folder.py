@@ -464,7 +464,7 @@ def _is_as_sealed(path: Path, sealed: Mapping[str, Any]) -> bool:
     found = path.stat()
     if found.st_size != sealed["bytes"]:
         return False
-    return found.st_mtime_ns == sealed["modified_ns"] or sha256(path) == sealed["sha256"]
+    return bool(found.st_mtime_ns == sealed["modified_ns"]) or sha256(path) == sealed["sha256"]
 
 
 def _can_be_repeated(name: str) -> bool:

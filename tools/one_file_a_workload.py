@@ -36,10 +36,10 @@ FOLDER: Final = "workloads"
 CONTRACTS: Final = ("wire.py", "store/version1.py", "testbed/real/wire.py")
 """What the engine, agents and old results folders read and write: kinds are part of it."""
 NAMES_OF_OTHERS: Final[Mapping[str, frozenset[str]]] = {
-    "cli/init.py": frozenset({"incast"}),
+    "cli/init.py": frozenset({"transfer"}),
     "cli/validate.py": frozenset({"errors"}),
 }
-"""File -> what is called like a workload or its metric in it and is something else: a study, a key
+"""File -> what is called like a workload or its metric in it and is something else: a template, a key
 of what is printed."""
 TELLS_WORDS: Final = ("plan", "testbed", "analysis", "report")
 """Layers whose texts hold no word of a workload. Studies and verbs show examples."""

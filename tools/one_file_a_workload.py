@@ -39,8 +39,8 @@ NAMES_OF_OTHERS: Final[Mapping[str, frozenset[str]]] = {
     "cli/init.py": frozenset({"transfer"}),
     "cli/validate.py": frozenset({"errors"}),
 }
-"""File -> what is called like a workload or its metric in it and is something else: a template, a key
-of what is printed."""
+"""File -> what is called like a workload or its metric in it and is something else: a template, a
+key of what is printed."""
 TELLS_WORDS: Final = ("plan", "testbed", "analysis", "report")
 """Layers whose texts hold no word of a workload. Studies and verbs show examples."""
 

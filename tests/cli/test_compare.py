@@ -89,7 +89,7 @@ def test_json_has_values_intervals_and_what_was_matched(
 
 def test_markdown_is_for_pages(both: tuple[Path, Path], netstudy: Netstudy) -> None:
     outcome = netstudy("compare", *both, "--markdown")
-    assert "| switch | servers | ms, A | ms, B |" in outcome.out
+    assert "| switch | servers | Value (ms), A | Value (ms), B |" in outcome.out
 
 
 @pytest.mark.parametrize(

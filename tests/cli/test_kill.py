@@ -100,7 +100,8 @@ def test_a_killed_run_is_completed_without_running_anything_twice(
     (folder,) = Results(Path("results")).folders()
     there = {record.run for record in folder.records()}
     assert len(there) == kept
-    assert netstudy("export", folder.path).code == 2
+    only_its_report_is_missing = instant.startswith(("report", "DONE"))
+    assert netstudy("export", folder.path).code == (0 if only_its_report_is_missing else 2)
     for path in plans.iterdir():
         path.unlink()
     resumed = netstudy("run", study, "--resume")

@@ -156,6 +156,7 @@ class TestValidate:
             "path": str(study),
             "ok": True,
             "errors": [],
+            "starts": [],
             "notes": [],
             "warnings": [],
         }

@@ -125,9 +125,9 @@ def test_levels_follow_one_a_round_until_two_do_not_gain(tmp_path: Path) -> None
     [
         (
             {1: 40, 2: 30, 3: 31, 4: 90},
-            "is best at 2 servers, 30.0 ms; at 4 servers it rises to 90",
+            "is best at 2 servers, 30.002 ms; at 4 servers it rises to 90",
         ),
-        ({1: 40, 2: 30, 3: 31, 4: 30.5}, "is best at 2 servers, 30.0 ms. After 2 servers"),
+        ({1: 40, 2: 30, 3: 31, 4: 30.5}, "is best at 2 servers, 30.002 ms. After 2 servers"),
     ],
 )
 def test_a_level_far_worse_than_the_best_before_it_is_told(

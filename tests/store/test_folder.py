@@ -260,14 +260,6 @@ class TestDerivedFiles:
         assert sealed.derived_changed() == ["cells.csv", "report.md"]
         assert read == ["cells.csv"]
 
-    def test_of_a_folder_that_an_earlier_version_sealed_all_are_read(self, sealed: Folder) -> None:
-        done = json.loads((sealed.path / "DONE").read_text())
-        hashes = {name: {"sha256": one["sha256"]} for name, one in done["files"].items()}
-        (sealed.path / "DONE").write_text(json.dumps({**done, "files": hashes}))
-        assert sealed.derived_changed() == []
-        edit(sealed.path / "cells.csv", "as it is ")
-        assert sealed.derived_changed() == ["cells.csv"]
-
 
 def edit(path: Path, text: str) -> None:
     """Change a file as an editor does: its time is another one, whatever the clock's steps."""

@@ -273,7 +273,8 @@ INCAST = "incast: {block: 1 MB, iterations: 10}"
          "ms, s, min or h"),
         (f"{INCAST}\ntransfer: {{size: 1 MB}}", "",
          "10:3: workload: needs exactly one of incast, transfer, request and transactions; it has "
-         "incast and transfer"),
+         "incast and transfer; latency beside a load is measured by a probe: write probe: 10 ms "
+         "beside it"),
         ("probe: 10 ms", "",
          "10:3: workload: needs exactly one of incast, transfer, request and transactions; it has "
          "none"),

@@ -178,11 +178,11 @@ def _begin(asked: Asked, manner: Manner, max_time: str) -> int:
         raise StudyError(f"{asked.study} is a results folder; continue it with --resume")
     prepared = _affordable(asked, manner, max_time)
     planned, testbed = prepared.planned, named(prepared.invocation.testbed)
+    say_programs(_programs_of(prepared), prepared.invocation.testbed)
     machine = _preflight(testbed, planned.whole_plan, prepared.invocation, manner)
     testbed.check()
-    for warning in foreseen_warnings(prepared):
+    for warning in foreseen_warnings(prepared) if not manner.is_quiet else ():
         say(f"warning: {warning}")
-    say_programs(_programs_of(prepared), prepared.invocation.testbed)
     if planned.estimate.runs >= _MANY_RUNS:
         say(f"plan: writing {planned.estimate.runs:,} runs")
     return _carry_out(_new_folder(prepared, manner.results), testbed, manner, machine)

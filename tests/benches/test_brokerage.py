@@ -92,6 +92,7 @@ def test_cpu_time_is_that_of_all_threads_and_children() -> None:
         child.communicate(b"\n")
 
 
+@pytest.mark.slow
 @pytest.mark.engine
 @needs_programs("nginx", "wrk")
 @pytest.mark.one_user

@@ -55,6 +55,7 @@ def test_the_table_has_a_line_for_each_case() -> None:
     assert shown[1][0] == "two"
 
 
+@pytest.mark.slow
 @pytest.mark.engine
 @needs_root("vsftpd changes its user")
 @needs_programs("vsftpd", "curl")

@@ -72,6 +72,7 @@ def test_each_case_has_its_line() -> None:
     assert Case(Page("nginx"), 16).name in compared
 
 
+@pytest.mark.slow
 @pytest.mark.engine
 @needs_programs("nginx", "wrk")
 def test_generators_take_turns_in_a_sandbox() -> None:

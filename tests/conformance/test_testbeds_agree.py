@@ -18,7 +18,7 @@ from netstudy.store import Folder, Results
 from netstudy.testbed.netns.testbed import Netns
 from tests.skips import or_skip
 
-pytestmark = pytest.mark.quiet
+pytestmark = [pytest.mark.quiet, pytest.mark.slow]
 
 STUDIES = Path(__file__).parents[2] / "studies/conformance"
 TRIES = 3

@@ -148,6 +148,7 @@ def peak_mb(folder: Path, form: str, target: Path) -> float:
     return int(done.stdout) / 1024
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["parquet", "csv"])
 def test_a_million_samples_are_exported_in_bounded_memory(
     tmp_path: Path, form: str, million: Path, three_hundred_thousand: Path

@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from tests.docs.pages import ROOT, Command, Fence, commands, fences, pages
 
@@ -41,6 +42,9 @@ def with_studies() -> list[Path]:
 def is_study(fence: Fence) -> bool:
     """Whether a block is a whole study file, not an excerpt."""
     return fence.language == "yaml" and re.search(r"^study:", fence.text, re.M) is not None
+
+
+SLOW = ("ten-questions.md", "results-folder.md")
 
 
 def with_commands() -> list[Path]:
@@ -92,7 +96,13 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("page", with_commands(), ids=lambda page: str(page.relative_to(ROOT)))
+def _some_slow(page: Path) -> ParameterSet:
+    """The pages whose commands take half a minute are slow."""
+    marks = [pytest.mark.slow] if page.name in SLOW else []
+    return pytest.param(page, marks=marks, id=str(page.relative_to(ROOT)))
+
+
+@pytest.mark.parametrize("page", map(_some_slow, with_commands()))
 def test_a_pages_commands_do_what_it_shows(page: Path, folder: Path) -> None:
     for command in session(page):
         if command.program not in EXECUTED:

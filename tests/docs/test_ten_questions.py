@@ -13,7 +13,7 @@ import pytest
 from tests.docs.pages import ROOT, Fence, fences
 from tests.docs.test_examples import run, session
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
 duckdb = pytest.importorskip("duckdb")
 pd = pytest.importorskip("pandas")

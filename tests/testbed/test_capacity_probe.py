@@ -125,6 +125,7 @@ def test_the_machine_is_tried(user: User, engine: None, switching: str) -> None:
     assert (first.lateness_us_p99 is None) == (switching == "kernel")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("user", ["ordinary user"], indirect=True)
 def test_no_machine_carries_10_terabits(user: User, engine: None) -> None:
     asked = run(10**13).network

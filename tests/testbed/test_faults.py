@@ -73,6 +73,7 @@ def without_link(node: str) -> Fault:
     return remove
 
 
+@pytest.mark.slow
 def test_a_killed_server_fails_the_run_and_it_can_be_made_again(folder: Folder) -> None:
     told = fails(folder, killed(_SERVER))
     (run,) = folder.plan().runs
@@ -231,9 +232,8 @@ def test_a_full_disk_ends_the_study_and_loses_no_more_than_the_run(folder: Folde
     completes(folder)
 
 
-@pytest.mark.parametrize(
-    "servers", ["2", pytest.param("3", marks=pytest.mark.slow)], ids=["the same", "another"]
-)
+@pytest.mark.parametrize("servers", ["2", "3"], ids=["the same", "another"])
+@pytest.mark.slow
 def test_two_studies_at_once_do_not_see_each_other(
     possible: None, tmp_path: Path, servers: str
 ) -> None:

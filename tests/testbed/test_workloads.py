@@ -360,6 +360,7 @@ def test_a_run_tells_how_far_it_is(user: User) -> None:
     assert {one["under_way"]["of"] for one in told} == {2_300}
 
 
+@pytest.mark.slow
 @needs_programs("iperf3")
 @pytest.mark.parametrize("user", ["root"], indirect=True)
 @pytest.mark.parametrize("delay_ns", [0, 1_000_000], ids=["the kernel's", "through the program"])

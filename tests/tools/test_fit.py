@@ -18,7 +18,7 @@ from netstudy.wire import IterationSamples, RunRecord, Samples, Treatment
 from tools import fit, trial
 from tools.fit import LISTS, PACKETS, WORST, Means, Simulator, errors, means, pooled
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
 AT: Treatment = {"switch": "nexus-5010", "configuration": "4 MB", "servers": 23}
 

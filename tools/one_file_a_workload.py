@@ -33,8 +33,8 @@ from netstudy.study.workloads import WORDS, Workload
 PACKAGE: Final = Path(__file__).parents[1] / "python/netstudy"
 FOLDER: Final = "workloads"
 """Where the files of workloads are, in each layer that has some."""
-CONTRACTS: Final = ("wire.py", "store/version1.py", "testbed/real/wire.py")
-"""What the engine, agents and old results folders read and write: kinds are part of it."""
+CONTRACTS: Final = ("wire.py", "testbed/real/wire.py")
+"""What the engine and agents read and write: kinds are part of it."""
 NAMES_OF_OTHERS: Final[Mapping[str, frozenset[str]]] = {
     "cli/init.py": frozenset({"transfer"}),
     "cli/validate.py": frozenset({"errors"}),

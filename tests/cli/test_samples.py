@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import csv
 import io
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-OLD = Path(__file__).parents[1] / "store" / "version1" / "incast"
+from tests.report.results import small_incast
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return Path(shutil.copytree(OLD, tmp_path / "incast"))
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return small_incast(tmp_path_factory.mktemp("incast")).path
 
 
 def export(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
@@ -28,7 +27,7 @@ def test_every_iteration_of_every_run_has_a_row(folder: Path) -> None:
     done = export(folder, "--samples", "iteration")
     assert done.returncode == 0, done.stderr
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
-    assert len(rows) == 8 * 20  # two switches, two numbers of servers, two replicates
+    assert len(rows) == 2 * 4 * 5 * 120  # switches, numbers of servers, replicates, iterations
     assert list(rows[0])[:5] == ["run", "switch", "configuration", "servers", "replicate"]
     assert all(int(row["completion_ns"]) > 0 for row in rows)
 

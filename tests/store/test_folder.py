@@ -138,6 +138,14 @@ def test_a_damaged_record_is_named(folder: Folder) -> None:
         folder.records()
 
 
+def test_a_format_of_another_version_is_refused_by_its_name(folder: Folder) -> None:
+    path = folder.path / "plan.json"
+    path.write_text(path.read_text().replace("netstudy/plan/2", "netstudy/plan/1"))
+    refused = r"plan\.json is netstudy/plan/1, of another version.*; this one reads netstudy/plan/2"
+    with pytest.raises(StudyError, match=refused):
+        Folder(folder.path).plan()
+
+
 @pytest.mark.parametrize("name", ["plan.json", "invocation.json", "environment.json"])
 def test_a_damaged_file_is_named(folder: Folder, name: str) -> None:
     (folder.path / name).write_text('{"schema":')

@@ -75,7 +75,7 @@ def test_the_look_up_of_metrics_lists_none_of_a_workload(tmp_path: Path) -> None
     assert told == ["study/vocabulary.py:1: 'requests' names a workload, or what it counts"]
 
 
-@pytest.mark.parametrize("path", ["report/workloads/incast.py", "wire.py", "store/version1.py"])
+@pytest.mark.parametrize("path", ["report/workloads/incast.py", "wire.py"])
 def test_files_of_workloads_and_contracts_may_name_them(tmp_path: Path, path: str) -> None:
     assert found(tmp_path, "from netstudy.wire import Incast\n", path) == []
 

@@ -138,7 +138,7 @@ def relate(study: Study, table: CellTable) -> CellTable:
 def cell_table(folder: Folder) -> CellTable:
     """The cells of a results folder, finished or not; named levels in the order of its study."""
     study, plan, records = folder.study(), folder.plan(), folder.records()
-    return pool_study(study, plan, records, folder.series, with_nodes=not folder.is_version1())
+    return pool_study(study, plan, records, folder.series)
 
 
 def pool_study(
@@ -146,14 +146,10 @@ def pool_study(
     plan: Plan,
     records: Sequence[RunRecord],
     series: SeriesReader | None = None,
-    *,
-    with_nodes: bool = True,
 ) -> CellTable:
-    """The cells of a study that was carried out, named levels in its order. `with_nodes` adds the
-    metrics of all nodes; exports of version 1 folders stay without them."""
+    """The cells of a study that was carried out, named levels in its order."""
     order = {name: factor.names for name, factor in study.factors.items()}
-    table = relate(study, pool(plan, records, order, series, asked=study.named_metrics))
-    return table if with_nodes else replace(table, of_nodes=())
+    return relate(study, pool(plan, records, order, series, asked=study.named_metrics))
 
 
 def pool(

@@ -291,9 +291,7 @@ def pool(folder: Folder) -> Pooled:
     """Reads a results folder, finished or not."""
     study, plan = folder.study(), folder.plan()
     records = folder.records(plan.runs)
-    with_nodes = not folder.is_version1()
-    cells = pool_study(study, plan, records, folder.series, with_nodes=with_nodes)
-    return Pooled(study, plan, records, cells)
+    return Pooled(study, plan, records, pool_study(study, plan, records, folder.series))
 
 
 def analyse(folder: Folder, pooled: Pooled | None = None) -> StudyResult:

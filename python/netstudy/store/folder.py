@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,8 +21,17 @@ from netstudy.store.files import TEMPORARY_SUFFIX, sha256, storage, write_atomic
 from netstudy.store.invocation import Invocation
 from netstudy.store.links import refuse_links
 from netstudy.store.lock import LOCK_NAME, is_locked, locked
-from netstudy.store.version1 import is_version1, lifted_engine, lifted_plan, lifted_record
-from netstudy.wire import EndRecord, EngineRecord, Plan, Run, RunRecord, Series, to_json
+from netstudy.wire import (
+    PLAN_SCHEMA,
+    RECORD_SCHEMA,
+    EndRecord,
+    EngineRecord,
+    Plan,
+    Run,
+    RunRecord,
+    Series,
+    to_json,
+)
 
 if TYPE_CHECKING:
     from netstudy.study import Study
@@ -40,6 +50,9 @@ CAPTURE = ".jsonl.gz"
 RECORDING = ".sar"
 """Suffix of a file of sysstat's, after the run's id and the host."""
 DONE_SCHEMA = "netstudy/done/1"
+_HEAD_BYTES = 200
+"""A file names its schema at its head."""
+_SCHEMA = re.compile(rb'"schema"\s*:\s*"(netstudy/[^"]*)"')
 
 DERIVED = ("cells.csv", "report.html", "report.md", "figures/")
 """Files made from the records, which may be made again. All others are fixed once the folder is
@@ -119,8 +132,7 @@ class Folder:
 
     def plan(self) -> Plan:
         """The runs of all rounds so far, in order, each once."""
-        text = self._read(PLAN)
-        first = self._parsed(PLAN, lifted_plan if is_version1(text) else Plan.model_validate_json)
+        first = self._parsed(PLAN, Plan.model_validate_json)
         further = [self._parsed(name, Plan.model_validate_json) for name in self._further_rounds()]
         return joined([first, *further]) if further else first
 
@@ -148,9 +160,7 @@ class Folder:
         """The engine that wrote the records; None before it was started."""
         if not (self.path / ENGINE).exists():
             return None
-        return self._parsed(
-            ENGINE, lifted_engine if self.is_version1() else EngineRecord.model_validate_json
-        )
+        return self._parsed(ENGINE, EngineRecord.model_validate_json)
 
     def records(self, runs: Iterable[Run] | None = None) -> list[RunRecord]:
         """The records of these runs, or of all, in the plan's order; missing ones are left out.
@@ -163,15 +173,12 @@ class Folder:
 
     def each_record(self, runs: Iterable[Run] | None = None) -> Iterator[tuple[Run, RunRecord]]:
         """These runs with their records, as `records` has them, one at a time in memory."""
-        old = self.is_version1()
         for run in self.plan().runs if runs is None else runs:
             if self._has(run):
-                yield run, self._record(run, old=old)
+                yield run, self._record(run)
 
     def series(self, run: str) -> tuple[Series, ...]:
         """Samples of a run. Raises StudyError when it has no record."""
-        if self.is_version1():
-            return ()
         return self._parsed(f"{RUNS}/{run}.json", RunRecord.model_validate_json).series
 
     def record_texts(self, runs: Iterable[Run]) -> Iterator[bytes]:
@@ -203,9 +210,8 @@ class Folder:
         if self.is_done():
             changed = set(self.changed_since_sealed())
             return [run.id for run in self.plan().runs if f"{RUNS}/{run.id}.json" in changed]
-        old = self.is_version1()
         there = [run for run in self.plan().runs if self._has(run)]
-        return [run.id for run in there if not self._is_readable(run, old=old)]
+        return [run.id for run in there if not self._is_readable(run)]
 
     def set_damaged_aside(self) -> list[str]:
         """Make damaged runs missing, and return their ids; what is left of their files is kept
@@ -248,9 +254,9 @@ class Folder:
         rename_captures(self.path / CAPTURES, run, aside)
         path.rename(path.with_name(f"{aside}.json"))
 
-    def _is_readable(self, run: Run, *, old: bool) -> bool:
+    def _is_readable(self, run: Run) -> bool:
         try:
-            self._record(run, old=old)
+            self._record(run)
         except StudyError:
             return False
         return True
@@ -401,10 +407,8 @@ class Folder:
     def _has(self, run: Run) -> bool:
         return self._run_path(run.id).exists()
 
-    def _record(self, run: Run, *, old: bool) -> RunRecord:
+    def _record(self, run: Run) -> RunRecord:
         def parse(text: bytes) -> RunRecord:
-            if old:
-                return lifted_record(text, run)
             return RunRecord.model_validate_json(text).model_copy(update={"series": ()})
 
         try:
@@ -412,11 +416,6 @@ class Folder:
         except StudyError as error:
             advice = f"netstudy run {self.path} --resume"
             raise StudyError(f"{error}; the run is carried out again by: {advice}") from error
-
-    def is_version1(self) -> bool:
-        """Whether the folder is of version 1. All its files have one version, since only the engine
-        that began a folder continues it."""
-        return is_version1(self._read(PLAN))
 
     def _parsed(self, name: str, parse: Callable[[bytes], ReadT]) -> ReadT:
         try:
@@ -434,7 +433,13 @@ class Folder:
         return read
 
     def _not_whole(self, name: str) -> str:
-        return f"{self.path / name} is damaged, or was written by another version of netstudy"
+        written = _SCHEMA.search(self._read(name)[:_HEAD_BYTES])
+        known = (PLAN_SCHEMA, RECORD_SCHEMA, DONE_SCHEMA)
+        if written and (schema := written[1].decode()) not in known:
+            same = [one for one in known if one.rpartition("/")[0] == schema.rpartition("/")[0]]
+            reads = f"; this one reads {same[0]}" if same else ""
+            return f"{self.path / name} is {schema}, of another version of netstudy{reads}"
+        return f"{self.path / name} is damaged"
 
     def _read(self, name: str) -> bytes:
         path = self.path / name

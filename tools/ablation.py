@@ -188,7 +188,6 @@ MECHANISMS = (
         ),
     ),
     # What was tried and is not in the profiles stands here the other way round.
-    Mechanism("no hysteresis at the ingress", "68 kB", buffer(ingress_hysteresis_bytes=68_000)),
     Mechanism("no link pause", "asked for by the hosts, honoured by one switch", pause_in_memory),
     Mechanism("bursts as long as 64 KiB", "16 KiB", host(offload_burst_bytes=16_384)),
     Mechanism(
@@ -198,9 +197,6 @@ MECHANISMS = (
     ),
     Mechanism("interrupts of the profile", "after 100 us", nic(interrupt_delay_ns=100_000)),
     Mechanism("no segments merged", "up to 64 KiB", nic(receive_merge_bytes=65_535)),
-    Mechanism(
-        "no other data acknowledged when it is read", "all of it", host(read_at_once_pct=100)
-    ),
     Mechanism(
         "CPU time of the profile, about a microsecond a frame and 12.5 Gbit/s",
         "half of it",

@@ -128,9 +128,6 @@ class Tcp(Wire):
     """Mark the end of what was written (PSH) and acknowledge it as soon as it is read, unless the
     receiver answers what it receives (Linux). Without it a last odd segment waits for
     `delayed_ack`."""
-    read_at_once_pct: int = Field(default=0, ge=0, le=100)
-    """Share of segments upon which the application reads at once, which sends a waiting ack. More:
-    more acks."""
     restart_after_idle: bool = True
     """Shrink cwnd after an idle RTO (RFC 5681, 4.1; RFC 2861)."""
     offload_burst_bytes: int = Field(default=0, ge=0, le=_WINDOW_MAX)
@@ -390,9 +387,6 @@ class IngressQueued(Wire):
     """The private buffer of each ingress port."""
     ingress_cell_bytes: int = Field(default=1, ge=1, le=_UINT32_MAX)
     """Cell size of the ingress buffer: a frame occupies whole cells."""
-    ingress_hysteresis_bytes: int = Field(default=0, ge=0)
-    """After a drop, a port admits a frame only with this much room beyond the frame's own. More:
-    more consecutive frames are lost."""
     ingress_reserve_frames: int = Field(default=1, ge=0, le=4096)
     """A port that cuts through lets a frame in only with room for so many full ones. More: less of
     the buffer is used, the less the longer frames are."""

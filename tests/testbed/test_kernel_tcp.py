@@ -113,7 +113,6 @@ def test_the_minimum_timeout_goes_into_the_route_in_whole_milliseconds() -> None
         ({"quick_ack_disorder": True}, "not acknowledge quickly because of data out of order"),
         ({"ack_pushed": False}, "as soon as it is read"),
         ({"ack_every_segments": 1}, "every 2 segments, not every 1"),
-        ({"read_at_once_pct": 30}, "30 % is not imposed"),
         ({"offload_rule": "deferral"}, "sizes its bursts by the pacing rate"),
         ({"offload_burst_bytes": 262_144}, "65536 bytes at most"),
         ({"offload_request_bytes": 16_384}, "requests of 16384 bytes are not imposed"),

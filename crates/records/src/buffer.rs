@@ -25,14 +25,12 @@ impl From<&Buffer> for BufferConfig {
             Buffer::IngressQueued {
                 ingress_buffer_bytes,
                 ingress_cell_bytes: cell_bytes,
-                ingress_hysteresis_bytes: hysteresis_bytes,
                 ingress_reserve_frames: reserve_frames,
                 egress_buffer_bytes,
                 random_arbitration_pct: random_pct,
             } => Self::IngressQueued(IngressQueuedConfig {
                 ingress_buffer_bytes,
                 cell_bytes,
-                hysteresis_bytes,
                 reserve_frames,
                 egress_buffer_bytes,
                 random_pct,

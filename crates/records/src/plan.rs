@@ -282,9 +282,6 @@ pub struct Tcp {
     pub quick_ack_disorder: bool,
     /// Acknowledge the end of a write as soon as it is read.
     pub ack_pushed: bool,
-    /// Share of received segments upon which the application reads at once, which sends an
-    /// acknowledgment that waits.
-    pub read_at_once_pct: u32,
     /// Shrink the window after an idle time.
     pub restart_after_idle: bool,
     /// Largest burst that segmentation offload makes of several segments; 0 is no offload.
@@ -416,8 +413,6 @@ pub enum Buffer {
         ingress_buffer_bytes: u64,
         /// A frame occupies whole cells of this size in the ingress buffer.
         ingress_cell_bytes: u32,
-        /// A port that dropped a frame admits the next one only with this much room beyond the frame's own.
-        ingress_hysteresis_bytes: u64,
         /// Full frames that a port which cuts through must have room for.
         ingress_reserve_frames: u32,
         /// Bytes that an egress port may have pulled beyond the frame on the wire.

@@ -65,8 +65,6 @@ struct Host<T, N> {
     timers: Schedule,
     /// Lower bound of the host's next event, as set in the timers of all hosts.
     due: Time,
-    read_at_once_pct: u32,
-    reads: Stream,
 }
 
 /// Payload of an end's connections so far.
@@ -140,8 +138,6 @@ impl<T: Traffic, N> Host<T, N> {
         let due = app.next_action();
         timers.set(APPLICATION, due);
         Self {
-            read_at_once_pct: if app.answers() { 0 } else { member.read_at_once_pct },
-            reads: Stream::new(seed, &format!("{}/reads", member.stream)),
             app,
             line,
             ends,
@@ -150,19 +146,10 @@ impl<T: Traffic, N> Host<T, N> {
         }
     }
 
-    /// Whether the application reads as soon as the segment has arrived.
-    #[inline]
-    fn reads_at_once(&mut self) -> bool {
-        self.read_at_once_pct > 0 && self.reads.below(100) < self.read_at_once_pct
-    }
-
     /// The application may read the data that has just arrived at an end; `before` bytes had arrived
     /// earlier. True: the application may be due earlier now.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn take_data(&mut self, now: Time, end: &mut End, before: u64) -> bool {
-        if self.reads_at_once() {
-            end.tcp.application_read();
-        }
         let total = end.tcp.bytes_received();
         let is_due = total > before && self.app.received(now, end.number, before, total);
         if T::READS_LATER {

@@ -63,7 +63,6 @@ pub(crate) struct Member {
     pub(crate) stream: String,
     /// Its node.
     pub(crate) side: Side,
-    pub(crate) read_at_once_pct: u32,
     shares_clock: bool,
     tcp: Config,
 }
@@ -591,7 +590,6 @@ impl Member {
         Ok(Self {
             stream: stream.clone(),
             side: Side { node, interface, has_own_stack },
-            read_at_once_pct: group.tcp.read_at_once_pct,
             shares_clock: network.shared_clock,
             tcp: tcp_config(&group.tcp),
         })

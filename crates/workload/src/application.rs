@@ -24,8 +24,6 @@ pub trait Application {
     fn acknowledged(&mut self, now: Time, connection: u32, total: u64) -> bool;
     /// [`Traffic::closed`].
     fn closed(&mut self, now: Time, connection: u32) -> bool;
-    /// [`Traffic::answers`].
-    fn answers(&self) -> bool;
     /// [`Traffic::receiving`].
     fn receiving(&self, connection: u32) -> Duration;
     /// [`Traffic::owed`].
@@ -62,10 +60,6 @@ impl Traffic for Box<dyn Application> {
 
     fn closed(&mut self, now: Time, connection: u32) -> bool {
         (**self).closed(now, connection)
-    }
-
-    fn answers(&self) -> bool {
-        (**self).answers()
     }
 
     fn receiving(&self, connection: u32) -> Duration {
@@ -108,10 +102,6 @@ impl<T: Traffic> Application for T {
 
     fn closed(&mut self, now: Time, connection: u32) -> bool {
         Traffic::closed(self, now, connection)
-    }
-
-    fn answers(&self) -> bool {
-        Traffic::answers(self)
     }
 
     fn receiving(&self, connection: u32) -> Duration {

@@ -269,10 +269,6 @@ impl<A: Traffic, B: Companion> Traffic for Beside<A, B> {
         }
     }
 
-    fn answers(&self) -> bool {
-        self.workload.answers()
-    }
-
     fn receiving(&self, connection: u32) -> Duration {
         match connection.checked_sub(self.connections) {
             None => self.workload.receiving(connection),

@@ -59,10 +59,6 @@ impl<C: Traffic, S: Traffic> Traffic for ClientOrServer<C, S> {
         either!(self, app => app.acknowledged(now, connection, total))
     }
 
-    fn answers(&self) -> bool {
-        either!(self, app => app.answers())
-    }
-
     fn receiving(&self, connection: u32) -> Duration {
         either!(self, app => app.receiving(connection))
     }

@@ -370,10 +370,6 @@ impl Traffic for IncastServer {
         asked
     }
 
-    fn answers(&self) -> bool {
-        true
-    }
-
     fn owed(&self, _connection: u32, received: u64) -> Option<Owed> {
         Owed::of_request(received, self.request_bytes)
     }

@@ -370,10 +370,6 @@ impl Traffic for RequestServer {
         asked > 0
     }
 
-    fn answers(&self) -> bool {
-        true
-    }
-
     fn owed(&self, _connection: u32, received: u64) -> Option<Owed> {
         Owed::of_request(received, self.shape.request_bytes)
     }

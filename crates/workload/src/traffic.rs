@@ -171,13 +171,6 @@ pub trait Traffic {
         false
     }
 
-    /// Whether the application answers received data, as a server of requests does. The kernel treats
-    /// such a connection as interactive: its reads send no acknowledgment by themselves
-    /// (`inet_csk_in_pingpong_mode` of Linux).
-    fn answers(&self) -> bool {
-        false
-    }
-
     /// Total time so far with requested data outstanding on the connection.
     fn receiving(&self, _connection: u32) -> Duration {
         Duration::ZERO

@@ -517,10 +517,6 @@ impl Traffic for TransferServer {
         bytes > 0
     }
 
-    fn answers(&self) -> bool {
-        self.shape.direction == Direction::Get
-    }
-
     fn owed(&self, _connection: u32, received: u64) -> Option<Owed> {
         Owed::of_request(received, self.shape.asked())
     }

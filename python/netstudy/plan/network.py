@@ -329,7 +329,7 @@ def holds(buffer: wire.Buffer, frame_bytes: int) -> bool:
         return frame_bytes <= buffer.port_buffer_bytes
     if isinstance(buffer, wire.IngressQueued):
         taken = -(-frame_bytes // buffer.ingress_cell_bytes) * buffer.ingress_cell_bytes
-        needed = taken * max(buffer.ingress_reserve_frames, 1) + buffer.ingress_hysteresis_bytes
+        needed = taken * max(buffer.ingress_reserve_frames, 1)
         return needed <= buffer.ingress_buffer_bytes
     cells = -(-frame_bytes // buffer.cell_bytes)
     shared_cells = min(buffer.alpha, 1.0) * (buffer.pool_bytes // buffer.cell_bytes)

@@ -167,7 +167,6 @@ NETWORK = {
             "quick_ack": 7,
             "quick_ack_disorder": False,
             "ack_pushed": False,
-            "read_at_once": "7 %",
             "restart_after_idle": False,
             "offload_burst": "7 kB",
             "offload_rule": "autosizing",
@@ -250,7 +249,6 @@ NETWORK = {
             {
                 "ingress_buffer": "70 kB",
                 "ingress_cell": "70 B",
-                "ingress_hysteresis": "7 kB",
                 "ingress_reserve": 7,
                 "egress_buffer": "70 kB",
                 "random_arbitration": "70 %",

@@ -15,8 +15,6 @@ pub struct IngressQueuedConfig {
     pub ingress_buffer_bytes: u64,
     /// A frame takes whole cells of this size.
     pub cell_bytes: u32,
-    /// After a drop, a port admits a frame only with this much room beyond the frame's own.
-    pub hysteresis_bytes: u64,
     /// Full frames that a port must have room for before it lets one in, where it does not know how long
     /// an arriving frame is ([`IngressBuffers::reserving`]).
     pub reserve_frames: u32,
@@ -169,8 +167,6 @@ struct Ingress {
     occupied: u64,
     /// The least room that a frame must find.
     reserved_bytes: u64,
-    /// The port dropped its last frame.
-    is_full: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -274,10 +270,8 @@ impl<F: Copy + Default, W> IngressBuffers<F, W> {
         }
         let ingress = &mut self.ingresses[arrival.ingress as usize];
         let taken = self.cells.bytes(arrival.frame_bytes);
-        let spare = if ingress.is_full { self.config.hysteresis_bytes } else { 0 };
-        let needed = taken.max(ingress.reserved_bytes) + spare;
-        ingress.is_full = ingress.occupied + needed > self.config.ingress_buffer_bytes;
-        if ingress.is_full {
+        let needed = taken.max(ingress.reserved_bytes);
+        if ingress.occupied + needed > self.config.ingress_buffer_bytes {
             return Admission::Dropped;
         }
         ingress.occupied += taken;

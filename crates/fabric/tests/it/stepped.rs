@@ -152,11 +152,10 @@ proptest! {
         egress in 0u32..30_000,
         random_pct in 0u32..101,
         cell_bytes in 1u32..300,
-        hysteresis_bytes in 0u64..20_000,
         threshold in threshold(),
     ) {
         let config = IngressQueuedConfig {
-            ingress_buffer_bytes: ingress, cell_bytes, hysteresis_bytes, reserve_frames: 1, egress_buffer_bytes: egress, random_pct,
+            ingress_buffer_bytes: ingress, cell_bytes, reserve_frames: 1, egress_buffer_bytes: egress, random_pct,
         };
         let closed = IngressQueued::new(&links(), &config);
         let stepped = IngressBuffers::new(&links(), &config);
@@ -203,7 +202,6 @@ const fn in_turn(ingress_buffer_bytes: u64) -> IngressQueuedConfig {
     IngressQueuedConfig {
         ingress_buffer_bytes,
         cell_bytes: 1,
-        hysteresis_bytes: 0,
         reserve_frames: 1,
         egress_buffer_bytes: 0,
         random_pct: 0,

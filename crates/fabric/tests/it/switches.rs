@@ -129,7 +129,7 @@ proptest! {
         random_pct in 0u32..=100,
     ) {
         let config = IngressQueuedConfig {
-            ingress_buffer_bytes: ingress_buffer, cell_bytes: 1, hysteresis_bytes: 0, reserve_frames: 1, egress_buffer_bytes: egress_buffer, random_pct,
+            ingress_buffer_bytes: ingress_buffer, cell_bytes: 1, reserve_frames: 1, egress_buffer_bytes: egress_buffer, random_pct,
         };
         let mut switch = IngressQueued::new(&links(), &config);
         let mut chance = Counter(7);
@@ -235,7 +235,6 @@ const fn in_turn(ingress_buffer_bytes: u64) -> IngressQueuedConfig {
     IngressQueuedConfig {
         ingress_buffer_bytes,
         cell_bytes: 1,
-        hysteresis_bytes: 0,
         reserve_frames: 1,
         egress_buffer_bytes: 0,
         random_pct: 0,
@@ -311,20 +310,6 @@ fn held(switch: &mut IngressQueued<u32>, numbers: std::ops::Range<u32>) -> Vec<u
     let frame =
         Arrival { now: Time::ZERO, ready: Time::ZERO, ingress: 1, egress: 0, frame_bytes: 1500 };
     numbers.filter(|number| switch.offer(&frame, number) == Verdict::Held).collect()
-}
-
-#[test]
-fn a_port_that_was_full_takes_frames_again_once_the_hysteresis_is_free() {
-    let config = IngressQueuedConfig { hysteresis_bytes: 3000, ..in_turn(4 * 1500) };
-    let mut switch = IngressQueued::new(&links(), &config);
-    assert_eq!(held(&mut switch, 0..7), [1, 2, 3, 4], "the first is on the wire");
-    let mut chance = Counter(1);
-    switch.grant(&mut chance);
-    assert_eq!(held(&mut switch, 10..11), [], "there is room for one");
-    switch.grant(&mut chance);
-    assert_eq!(held(&mut switch, 20..21), []);
-    switch.grant(&mut chance);
-    assert_eq!(held(&mut switch, 30..34), [30, 31, 32], "there is room for one and the hysteresis");
 }
 
 #[test]

@@ -48,11 +48,10 @@ fn buffers() -> impl Strategy<Value = Buffer> {
                 }
             }
         ),
-        (room(), 1..300_u32, 0..9_000_u64, 0..4_u32, 0..30_000_u32, 0..101_u32).prop_map(
+        (room(), 1..300_u32, 0..4_u32, 0..30_000_u32, 0..101_u32).prop_map(
             |(
                 ingress_buffer_bytes,
                 ingress_cell_bytes,
-                ingress_hysteresis_bytes,
                 ingress_reserve_frames,
                 egress_buffer_bytes,
                 random_arbitration_pct,
@@ -60,8 +59,7 @@ fn buffers() -> impl Strategy<Value = Buffer> {
                 Buffer::IngressQueued {
                     ingress_buffer_bytes,
                     ingress_cell_bytes,
-                    ingress_hysteresis_bytes,
-                    ingress_reserve_frames,
+                        ingress_reserve_frames,
                     egress_buffer_bytes,
                     random_arbitration_pct,
                 }
@@ -117,7 +115,6 @@ pub(crate) fn scenario() -> impl Strategy<Value = Run> {
                 group.tcp.quick_ack_segments = 16;
                 group.tcp.quick_ack_disorder = seed % 3 == 0;
                 group.tcp.ack_pushed = seed % 2 == 0;
-                group.tcp.read_at_once_pct = 30;
             }
         }
         let incast = lab::incast(&mut run);

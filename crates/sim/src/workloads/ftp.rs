@@ -426,10 +426,6 @@ impl Traffic for ServerHost {
         session.carrier.acknowledged(total) && self.pending.note(now)
     }
 
-    fn answers(&self) -> bool {
-        !self.file.is_put
-    }
-
     fn closed(&mut self, now: Time, connection: u32) -> bool {
         let Some(session) = self.sessions.get_mut(connection as usize) else { return false };
         session.carrier.ended();

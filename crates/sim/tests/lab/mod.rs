@@ -22,7 +22,6 @@ pub(crate) const GUARANTEED: Buffer = Buffer::SharedMemory {
 pub(crate) const INGRESS: Buffer = Buffer::IngressQueued {
     ingress_buffer_bytes: 86_000,
     ingress_cell_bytes: 1,
-    ingress_hysteresis_bytes: 0,
     ingress_reserve_frames: 1,
     egress_buffer_bytes: 7_000,
     random_arbitration_pct: 75,
@@ -160,7 +159,6 @@ fn tcp() -> Tcp {
         offload_rule: OffloadRule::Deferral,
         offload_request_bytes: 0,
         limit_output_bytes: 0,
-        read_at_once_pct: 0,
         sack: true,
         timestamps: true,
         ecn: false,

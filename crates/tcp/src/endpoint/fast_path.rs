@@ -97,7 +97,6 @@ mod tests {
         Delay,
         Write(u64),
         Timeout,
-        Read,
         Close,
     }
 
@@ -108,7 +107,6 @@ mod tests {
             3 => Just(Step::Delay),
             4 => (1u64..40_000).prop_map(Step::Write),
             3 => Just(Step::Timeout),
-            1 => Just(Step::Read),
             1 => Just(Step::Close),
         ];
         (0..2usize, step)
@@ -159,7 +157,6 @@ mod tests {
                         now = now.max(due);
                         ends[side].act(|end| end.handle_timeout(now));
                     }
-                    Step::Read => ends[side].act(Endpoint::application_read),
                     Step::Close => ends[side].act(Endpoint::close),
                 }
                 let sent = ends[sender].send(now)?;

@@ -113,15 +113,6 @@ impl Endpoint {
         self.ack_now |= self.copied.is_some();
     }
 
-    /// The application has read all data: a pending acknowledgment is sent now (`tcp_cleanup_rbuf` of
-    /// Linux).
-    #[inline]
-    pub fn application_read(&mut self) {
-        if self.ack_at != Time::NEVER {
-            self.ack_now = true;
-        }
-    }
-
     /// The application has left this many of the received bytes in the buffer: the window shrinks by them. If
     /// it was at most half open and is now twice as wide, the peer is told (`tcp_cleanup_rbuf` of Linux).
     pub fn leave_unread(&mut self, bytes: u64) {

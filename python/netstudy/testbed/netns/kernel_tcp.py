@@ -219,11 +219,6 @@ def _ack_departures(tcp: Tcp) -> Iterator[str]:
         yield "Linux since 4.18 does not acknowledge quickly because of data out of order."
     if not tcp.ack_pushed:
         yield "Linux acknowledges the end of what was written as soon as it is read."
-    if tcp.read_at_once_pct:
-        yield (
-            "When the application reads is its own affair here: "
-            f"the share of {tcp.read_at_once_pct} % is not imposed."
-        )
 
 
 def _offload_departures(tcp: Tcp) -> Iterator[str]:

@@ -753,7 +753,6 @@ fn switch_kinds() -> impl Strategy<Value = (Buffer, Forwarding, u64, Option<u64>
                 Buffer::IngressQueued {
                     ingress_buffer_bytes,
                     ingress_cell_bytes: 1,
-                    ingress_hysteresis_bytes: 0,
                     ingress_reserve_frames: 1,
                     egress_buffer_bytes,
                     random_arbitration_pct: 50,

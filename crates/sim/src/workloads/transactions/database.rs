@@ -178,8 +178,4 @@ impl Traffic for Database {
         }
         asked
     }
-
-    fn answers(&self) -> bool {
-        true
-    }
 }

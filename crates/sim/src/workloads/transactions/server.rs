@@ -215,8 +215,4 @@ impl Traffic for Server {
         }
         true
     }
-
-    fn answers(&self) -> bool {
-        true
-    }
 }

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from netstudy import wire
+from netstudy import buffers, wire
 from netstudy.report import rendering
 
 RUNS = 6
@@ -77,7 +77,7 @@ def star(clients: tuple[str, ...], servers: tuple[str, ...]) -> wire.Network:
                 name="switch",
                 profile="plain",
                 ports=24,
-                buffer=wire.OutputQueued(port_buffer_bytes=64_000),
+                buffer=buffers.OutputQueued(port_buffer_bytes=64_000),
             ),
         ),
         links=tuple(

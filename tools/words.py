@@ -2,9 +2,10 @@
 
 usage: python -m tools.words [--count] [PATH]...
 
-Prints each hit below the paths, or in the whole repository; the exit code is 1 if there is one. `--count` prints a number a phrase
-instead. A sentence whose subject is a clause without a noun ("what stands there"), or that says a
-thing in a phrase of this project alone ("is told of"), is understood at the second reading only.
+Prints each hit below the paths, or in the whole repository; the exit code is 1 if there is one.
+`--count` prints the number of hits of each phrase instead. A sentence is hard to read whose subject
+is a clause without a noun ("what stands there"), or that uses a phrase of this project for a common
+thing ("is told of").
 Sentences of the report are left out: `report/prose` and its templates.
 """
 
@@ -29,11 +30,13 @@ _ASKS: Final = (
 )
 """Words before an indirect question, of which `what` is the field's usual word."""
 PHRASES: Final = {
-    "headless what": re.compile(rf"(?<!\w)(?<!\bso )(?i:what)(?! if\b)(?=\s+\w)(?![^.!?:]*\?)"),
+    "headless what": re.compile(r"(?<!\w)(?<!\bso )(?i:what)(?! if\b)(?=\s+\w)(?![^.!?:]*\?)"),
     "those that": re.compile(r"\b[Tt]hose\s+(?:that|of|which|who|in|with)\b"),
     "beside": re.compile(r"\b[Bb]esides?\b"),
     "carry out": re.compile(r"\b[Cc]arr(?:y|ies|ied|ying)\s+(?:\w+\s+){0,3}?out\b"),
-    "stands": re.compile(r"\b[Ss]t(?:ands?|ood|anding)\s+(?:in|beside|below|above|at|there|alone|on)\b"),
+    "stands": re.compile(
+        r"\b[Ss]t(?:ands?|ood|anding)\s+(?:in|beside|below|above|at|there|alone|on)\b"
+    ),
     "told of": re.compile(r"\btold(?:\s+(?:of|by|apart|so|in))\b"),
     "alone": re.compile(r"\balone\b"),
 }

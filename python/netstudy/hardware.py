@@ -17,6 +17,7 @@ from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 from pydantic import Field, TypeAdapter, model_validator
 
 from netstudy import wire
+from netstudy.buffers import ARCHITECTURES
 from netstudy.documents.fields import (
     CountValue,
     ProfileNameValue,
@@ -30,6 +31,7 @@ from netstudy.documents.source import Document, read
 from netstudy.documents.validation import Model, describe, fault, validate
 from netstudy.errors import StudyError
 from netstudy.knobs import disorder, figures, knobs, model_with
+from netstudy.wire_model import Wire
 
 T = TypeVar("T")
 FiguresT = TypeVar("FiguresT", bound=Model)
@@ -38,17 +40,8 @@ Kind = Literal["switch", "host", "nic", "tcp", "application"]
 Architecture = Literal["output-queued", "shared-memory", "ingress-queued"]
 SourceKind = Literal["documented", "fitted", "measured", "assumed"]
 
-BUFFERS: Mapping[
-    str, type[wire.OutputQueued] | type[wire.SharedMemory] | type[wire.IngressQueued]
-] = {
-    "output-queued": wire.OutputQueued,
-    "shared-memory": wire.SharedMemory,
-    "ingress-queued": wire.IngressQueued,
-}
-"""Architecture -> its buffer on the wire."""
-
 BUFFER_FIGURES: Mapping[str, tuple[str, ...]] = {
-    architecture: tuple(knobs(buffer)) for architecture, buffer in BUFFERS.items()
+    architecture: tuple(knobs(buffer)) for architecture, buffer in ARCHITECTURES.items()
 }
 """Architecture -> the figures of its buffer; the first one is required."""
 
@@ -95,7 +88,7 @@ class Figure(Model, Generic[T]):
         return self
 
 
-def _ordered(own: FiguresT, model: type[wire.Wire]) -> FiguresT:
+def _ordered(own: FiguresT, model: type[Wire]) -> FiguresT:
     values = {name: said.value for name, said in own if isinstance(said, Figure)}
     for wrong in disorder(model, values):
         raise fault(wrong.message, wrong.upper, "value")
@@ -111,7 +104,9 @@ class _AnySwitch(Model):
 
 class SwitchFigures(
     model_with(  # type: ignore[misc]
-        _AnySwitch, figures(wire.Switch, Figure), *(figures(b, Figure) for b in BUFFERS.values())
+        _AnySwitch,
+        figures(wire.Switch, Figure),
+        *(figures(b, Figure) for b in ARCHITECTURES.values()),
     )
 ):
     """Known figures of a switch."""

@@ -47,7 +47,7 @@ from netstudy.units import (
     parse_size,
     parse_whole_percent,
 )
-from netstudy.wire import Said
+from netstudy.wire_model import Said
 
 _DIMENSIONS: Mapping[str, tuple[Dimension, Callable[[object], int]]] = {
     "_ps_per_byte": (BYTE_COST, parse_byte_cost),

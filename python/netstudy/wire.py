@@ -9,13 +9,13 @@ the name says otherwise, so that the same plan gives the same bytes on every mac
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import cycle, islice
 from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from netstudy.described import Described
+from netstudy.buffers import Buffer
+from netstudy.wire_model import UINT32_MAX, Said, Wire
 
 PLAN_SCHEMA: Final = "netstudy/plan/2"
 RECORD_SCHEMA: Final = "netstudy/record/2"
@@ -31,28 +31,9 @@ _WINDOW_MAX: Final = 2**30
 _DATAGRAM_MIN: Final = 576
 """Bytes that every host accepts at once (RFC 791, 3.2)."""
 _RATE_MIN_BPS: Final = 1_000
-_UINT32_MAX: Final = 2**32 - 1
 
 Level = str | int | float | bool
 """The level of a factor as a plan names it: what tables print and `--only` selects."""
-
-
-class Wire(Described, BaseModel):
-    """Base of everything on the wire: immutable, and closed against unknown fields."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-@dataclass(frozen=True)
-class Said:
-    """How studies and profiles speak of a setting, where its name here does not tell.
-
-    Else the name is the one here without its unit, and the words are the name's.
-    """
-
-    name: str | None = None
-    what: str | None = None
-    """A level of it in words, for messages: "a way of loss recovery"."""
 
 
 class Tcp(Wire):
@@ -192,7 +173,7 @@ class Nic(Wire):
     receive_ring_frames: int | None = Field(default=None, ge=1)
     """Descriptors of the receive ring, each taken by a frame until the processor has dealt with it;
     without it no end of them. A frame that finds none free is dropped by the host."""
-    receive_refill_frames: int = Field(default=1, ge=1, le=_UINT32_MAX)
+    receive_refill_frames: int = Field(default=1, ge=1, le=UINT32_MAX)
     """Descriptors that the driver gives back to the interface at a time: it waits until the
     processor has dealt with so many frames. More: at times a shorter ring, and losses in a row."""
     interrupt_delay_ns: int = Field(default=0, ge=0, le=_WORK_MAX_NS)
@@ -353,50 +334,6 @@ class Group(Wire):
     """Simulated buses; None: they are never the limit."""
     disk: Disk | None = None
     """A simulated disk; None: there is none."""
-
-
-class OutputQueued(Wire):
-    """A private drop-tail buffer for each port."""
-
-    kind: Literal["output-queued"] = "output-queued"
-    port_buffer_bytes: int = Field(ge=0)
-    """The private drop-tail buffer of each port."""
-
-
-class SharedMemory(Wire):
-    """One packet memory for all ports, with dynamic thresholds (Choudhury & Hahne 1998)."""
-
-    kind: Literal["shared-memory"] = "shared-memory"
-    pool_bytes: int = Field(ge=0)
-    """What all ports share."""
-    port_reserve_bytes: int = Field(default=0, ge=0)
-    """A port's own part, used before the pool."""
-    cell_bytes: int = Field(default=1, ge=1, le=_UINT32_MAX)
-    """The unit that frames are stored in: a frame occupies whole cells."""
-    alpha: float = Field(default=8.0, gt=0)
-    """A queue may hold alpha times the free pool. Larger: one port may take more."""
-    ingress_guarantee_frames: int = Field(default=0, ge=0)
-    """Frames that an ingress port may always have queued, whatever the pool holds."""
-
-
-class IngressQueued(Wire):
-    """A private buffer an ingress port in virtual output queues; the egress pulls from them."""
-
-    kind: Literal["ingress-queued"] = "ingress-queued"
-    ingress_buffer_bytes: int = Field(ge=0)
-    """The private buffer of each ingress port."""
-    ingress_cell_bytes: int = Field(default=1, ge=1, le=_UINT32_MAX)
-    """Cell size of the ingress buffer: a frame occupies whole cells."""
-    ingress_reserve_frames: int = Field(default=1, ge=0, le=4096)
-    """A port that cuts through lets a frame in only with room for so many full ones. More: less of
-    the buffer is used, the less the longer frames are."""
-    egress_buffer_bytes: int = Field(default=0, ge=0, le=_UINT32_MAX)
-    """What waits at the egress port."""
-    random_arbitration_pct: int = Field(default=0, ge=0, le=100)
-    """Share of the egress' choices made at random, the others round robin."""
-
-
-Buffer = Annotated[OutputQueued | SharedMemory | IngressQueued, Field(discriminator="kind")]
 
 
 class Switch(Wire):
@@ -1483,27 +1420,27 @@ class RunRecord(Wire):
     event a hop, which is slower and can express PAUSE. None: it was not simulated."""
     error: str | None = None
     checks: tuple[Check, ...] = ()
-    nodes: dict[str, RecordNode] = {}
+    nodes: dict[str, RecordNode] = Field(default_factory=dict)
     phases: tuple[PhaseTimes, ...] = ()
     """One of them is the measuring phase, unless the run failed, or was carried out elsewhere."""
     samples: Samples = Samples()
     edges: tuple[Edge, ...] = ()
-    counters: dict[str, Readings] = {}
+    counters: dict[str, Readings] = Field(default_factory=dict)
     """Node -> what it counted since the run began."""
-    ports: dict[str, dict[str, Readings]] = {}
+    ports: dict[str, dict[str, Readings]] = Field(default_factory=dict)
     """Node -> port or interface -> what it counted since the run began."""
     series: tuple[Series, ...] = ()
     limits: tuple[TestbedLimit, ...] = ()
     """Whether the testbed itself was the limit; empty for the simulator, which has none."""
     reconciliation: tuple[Reconciliation, ...] = ()
     """What independent instruments counted, held against each other."""
-    environment: dict[str, str] = {}
+    environment: dict[str, str] = Field(default_factory=dict)
     """What the run was made on, such as `kernel` and `testbed`; empty for the simulator."""
     scaled_by: str | None = None
     """What all link rates of the study were multiplied by, such as `1/20`; None: nothing."""
-    published: dict[str, float] = {}
+    published: dict[str, float] = Field(default_factory=dict)
     """Metric -> its value, where the run was carried out elsewhere and published."""
-    published_rounding: dict[str, float] = {}
+    published_rounding: dict[str, float] = Field(default_factory=dict)
     """Metric -> one unit of the last digit of its published value."""
 
     @property

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from netstudy.analysis.cells import CellTable, pool
+from netstudy.buffers import IngressQueued, SharedMemory
 from netstudy.wire import (
     PLAN_SCHEMA,
     Check,
@@ -22,7 +23,6 @@ from netstudy.wire import (
     Group,
     Host,
     Incast,
-    IngressQueued,
     IterationSamples,
     Level,
     Link,
@@ -37,7 +37,6 @@ from netstudy.wire import (
     Run,
     RunRecord,
     Samples,
-    SharedMemory,
     Switch,
     Tcp,
     Treatment,

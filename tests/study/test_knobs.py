@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from netstudy import wire
+from netstudy import buffers, wire
 from netstudy.errors import StudyError
 from netstudy.hardware import LocalPathFigures, NicFigures, SwitchFigures, TcpFigures
 from netstudy.knobs import knobs
@@ -19,7 +19,7 @@ from netstudy.study.topology import LocalPath, Nic, Switch, TcpKnobs
 
 Small = Callable[..., Study]
 Write = Callable[..., Path]
-BUFFERS = (wire.OutputQueued, wire.SharedMemory, wire.IngressQueued)
+BUFFERS = (buffers.OutputQueued, buffers.SharedMemory, buffers.IngressQueued)
 
 SERVER = "server: {profile: host-10g,"
 LINK = "link: {rate: 10 Gbit/s, delay: 1 us,"

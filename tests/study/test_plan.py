@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from netstudy import testbed, wire
+from netstudy.buffers import OutputQueued
 from netstudy.errors import StudyError
 from netstudy.hardware import HardwareLibrary
 from netstudy.plan import Estimate, PlannedStudy, make_plan, run_id, run_seed, stated, unsupported
@@ -168,7 +169,7 @@ def test_the_network_has_the_levels_in_it(small: Small) -> None:
         "client", "server-1", "server-2", "server-3",
     ]  # fmt: skip
     assert run.network.group("server").profile == "host-10g"
-    assert the_switch(run).buffer == wire.OutputQueued(port_buffer_bytes=512_000)
+    assert the_switch(run).buffer == OutputQueued(port_buffer_bytes=512_000)
     assert [(link.a.node, link.a.name, link.b.node, link.b.name) for link in run.network.links] == [
         ("client", "eth0", "switch", "client"),
         ("server-1", "eth0", "switch", "server-1"),
@@ -189,7 +190,7 @@ def test_the_two_published_switches_on_the_wire() -> None:
     study = load(ROOT / "studies/incast")
     runs = make_plan(study, only={"servers": [2]}).plan.runs
     buffers = {the_switch(run).profile: the_switch(run).buffer for run in runs}
-    assert buffers["arista-7124s"] == wire.SharedMemory(
+    assert buffers["arista-7124s"] == buffers.SharedMemory(
         pool_bytes=1_240_000,
         port_reserve_bytes=20_000,
         cell_bytes=512,
@@ -202,7 +203,7 @@ def test_the_two_published_switches_on_the_wire() -> None:
     assert figures.ingress_reserve
     assert figures.egress_buffer
     assert figures.random_arbitration
-    assert buffers["nexus-5010"] == wire.IngressQueued(
+    assert buffers["nexus-5010"] == buffers.IngressQueued(
         ingress_buffer_bytes=figures.ingress_buffer.value,
         ingress_cell_bytes=int(figures.ingress_cell.value),
         ingress_reserve_frames=int(figures.ingress_reserve.value),
@@ -233,7 +234,7 @@ def test_the_study_wins_over_the_profile(small: Small) -> None:
     assert server.tcp.initial_window_segments == 4
     assert server.nic.send_latency_ns == 3_000
     assert (client.tcp.min_rto_ns, client.nic.send_latency_ns) == (200_000_000, 10_000)
-    assert the_switch(run).buffer == wire.OutputQueued(port_buffer_bytes=10_000)
+    assert the_switch(run).buffer == OutputQueued(port_buffer_bytes=10_000)
     assert the_switch(run).ports == 5
 
 

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from netstudy import wire
+from netstudy import buffers, wire
 from netstudy.testbed.netns.layout import Address
 from netstudy.testbed.netns.namespaces import in_namespace, run_program, within
 from netstudy.testbed.netns.sandbox import enter
@@ -29,7 +29,7 @@ _SO_TIMESTAMPNS = 35  # asm-generic/socket.h, where a long has 64 bits
 
 def rate() -> Any:
     """When each of 600 datagrams was received that came at once for a port of 10 Mbit/s."""
-    buffer = wire.OutputQueued(port_buffer_bytes=1 << 20)
+    buffer = buffers.OutputQueued(port_buffer_bytes=1 << 20)
     with switched(rate_bps=10_000_000, buffer=buffer) as (plan, switch):
         client, server = plan.addresses
         sink, source = datagrams(client, 4711), datagrams(server)
@@ -49,20 +49,20 @@ def _received_ns(sink: socket.socket) -> int:
 
 def burst_output_queued() -> Any:
     """Room for 20 frames at the port."""
-    return _burst(wire.OutputQueued(port_buffer_bytes=20 * _FRAME))
+    return _burst(buffers.OutputQueued(port_buffer_bytes=20 * _FRAME))
 
 
 def burst_shared_memory() -> Any:
     """A pool for 60 frames, of which a queue may hold what it leaves free: 30."""
-    return _burst(wire.SharedMemory(pool_bytes=60 * _FRAME, alpha=1.0))
+    return _burst(buffers.SharedMemory(pool_bytes=60 * _FRAME, alpha=1.0))
 
 
 def burst_ingress_queued() -> Any:
     """Room for 20 frames at the ingress, beside the one on the wire."""
-    return _burst(wire.IngressQueued(ingress_buffer_bytes=20 * _FRAME))
+    return _burst(buffers.IngressQueued(ingress_buffer_bytes=20 * _FRAME))
 
 
-def _burst(buffer: wire.Buffer) -> Any:
+def _burst(buffer: buffers.Buffer) -> Any:
     """100 datagrams at once to a port of 1 Mbit/s."""
     with switched(rate_bps=1_000_000, buffer=buffer) as (plan, switch):
         client, server = plan.addresses
@@ -77,7 +77,7 @@ def _burst(buffer: wire.Buffer) -> Any:
 
 def paced() -> Any:
     """100 datagrams at once from a host whose link is no faster than the one that they leave by."""
-    buffer = wire.OutputQueued(port_buffer_bytes=20 * _FRAME)
+    buffer = buffers.OutputQueued(port_buffer_bytes=20 * _FRAME)
     with switched(rate_bps=10_000_000, buffer=buffer, paced_ingress=True) as (plan, switch):
         client, server = plan.addresses
         sink, source = datagrams(client, 4711), datagrams(server)
@@ -89,7 +89,7 @@ def paced() -> Any:
 
 def marks() -> Any:
     """30 datagrams at once that understand marks, then 30 that do not, over a threshold of 10."""
-    buffer = wire.OutputQueued(port_buffer_bytes=1_000_000)
+    buffer = buffers.OutputQueued(port_buffer_bytes=1_000_000)
     with switched(rate_bps=2_000_000, buffer=buffer, ecn_threshold_bytes=10 * _FRAME) as (
         plan,
         switch,
@@ -160,7 +160,7 @@ def in_a_row() -> Any:
     graph = dumbbell(
         middle_bps=(5_000_000, 10_000_000),
         delay_ns=3_000_000,
-        buffer=wire.OutputQueued(port_buffer_bytes=20 * _FRAME),
+        buffer=buffers.OutputQueued(port_buffer_bytes=20 * _FRAME),
     )
     sampler = wire.Instrument(kind="ports", node="right", port="left", every_ns=1_000_000)
     with carried(graph, paced_ingress=True, instruments=(sampler,)) as (plan, switch):
@@ -211,7 +211,7 @@ _COMMUNITY = "hush"
 def walked() -> Any:
     """What net-snmp's programs show of the switch to an idle host, after 50 full frames and 5 short
     ones from the server to the client; what they say with a wrong community; ARP."""
-    buffer = wire.OutputQueued(port_buffer_bytes=1 << 20)
+    buffer = buffers.OutputQueued(port_buffer_bytes=1 << 20)
     graph = star(2, rate_bps=100_000_000, mtu_bytes=1500, buffer=buffer)
     known = {"switch": _COMMUNITY}
     with carried(graph, communities=known, paced_ingress=True) as (plan, switch):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from netstudy import wire
+from netstudy import buffers, wire
 from netstudy.testbed.netns.kernel import Kernel
 from netstudy.testbed.netns.layout import Layout, Switching, make_layout
 
@@ -43,10 +43,10 @@ LINUX_6 = wire.Tcp(
     limit_output_bytes=1_048_576,
 )
 """The figures of hardware/tcp/linux-6.yaml."""
-BUFFER = wire.OutputQueued(port_buffer_bytes=131_072)
+BUFFER = buffers.OutputQueued(port_buffer_bytes=131_072)
 
 
-def switch(name: str, ports: int, buffer: wire.Buffer = BUFFER) -> wire.Switch:
+def switch(name: str, ports: int, buffer: buffers.Buffer = BUFFER) -> wire.Switch:
     """An output-queued switch of 128 KiB a port, if not said otherwise."""
     return wire.Switch(name=name, profile="plain", ports=ports, buffer=buffer)
 
@@ -94,7 +94,7 @@ def star(
     rate_bps: int = 500_000_000,
     mtu_bytes: int = 9000,
     delay_ns: int = 0,
-    buffer: wire.Buffer = BUFFER,
+    buffer: buffers.Buffer = BUFFER,
 ) -> wire.Network:
     """A client and servers around one switch."""
     names = ["server"] if servers == 1 else [f"server-{n}" for n in range(1, servers + 1)]
@@ -134,7 +134,7 @@ def dumbbell(
     rate_bps: int = 100_000_000,
     middle_bps: int | tuple[int, int] = 50_000_000,
     delay_ns: int = 0,
-    buffer: wire.Buffer = BUFFER,
+    buffer: buffers.Buffer = BUFFER,
     tcp: wire.Tcp = LINUX_6,
 ) -> wire.Network:
     """Two clients, two servers, two switches with one link between them."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from netstudy import wire
+from netstudy import buffers, wire
 from netstudy.testbed.engine import find_engine
 from netstudy.testbed.netns.layout import SWITCHES, Address, Layout
 from netstudy.testbed.netns.namespaces import in_namespace, within
@@ -81,7 +81,7 @@ def switched(
     *,
     rate_bps: int = 100_000_000,
     mtu_bytes: int = 1500,
-    buffer: wire.Buffer = BUFFER,
+    buffer: buffers.Buffer = BUFFER,
     delay_ns: int = 0,
     ecn_threshold_bytes: int | None = None,
     time_limit_ms: int = 60_000,

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 from pydantic import TypeAdapter
 
-from netstudy import wire
+from netstudy import buffers, wire
 from netstudy.testbed.engine import find_engine
 from netstudy.testbed.netns.capacity_probe import ideal_bps, trial_run, unit
 from netstudy.testbed.netns.kernel_path import burst_bytes
@@ -102,7 +102,7 @@ def test_nothing_can_be_lost_in_a_trial() -> None:
     tried = trial_run(run(400 * _MEGABIT), 400 * _MEGABIT).network
 
     (switch,) = tried.switches
-    assert isinstance(switch.buffer, wire.OutputQueued)
+    assert isinstance(switch.buffer, buffers.OutputQueued)
     under_way = sum(tried.group(host.group).tcp.send_buffer_bytes for host in tried.hosts)
     assert switch.buffer.port_buffer_bytes >= 2 * under_way
 

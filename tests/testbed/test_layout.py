@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from netstudy import wire
+from netstudy import buffers, wire
 from netstudy.errors import StudyError
 from netstudy.plan.paths import Routes
 from netstudy.testbed.netns import kernel_path
@@ -151,7 +151,7 @@ def test_a_bucket_holds_what_a_late_timer_costs(
 
 def test_the_kernels_path_refuses_what_its_queues_cannot_do() -> None:
     network = star(1)
-    shared = wire.SharedMemory(pool_bytes=1_000_000)
+    shared = buffers.SharedMemory(pool_bytes=1_000_000)
     changed = {"buffer": shared, "forwarding": "cut-through", "ecn_threshold_bytes": 90_000}
     said = " ".join(kernel_path.unsupported(with_switch(network, changed)))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from netstudy import wire
+from netstudy import buffers, wire
 from netstudy.errors import TestbedError
 from netstudy.plan import make_plan, useful_packets
 from netstudy.study import load
@@ -91,7 +91,7 @@ def _link_of(like: wire.Link, server: str) -> wire.Link:
 
 def with_deep_buffer(run: wire.Run, port_buffer_bytes: int, block_bytes: int) -> wire.Run:
     """The run with that buffer a port and that block, so that very many flows come to an end."""
-    buffer = wire.OutputQueued(port_buffer_bytes=port_buffer_bytes)
+    buffer = buffers.OutputQueued(port_buffer_bytes=port_buffer_bytes)
     nodes = tuple(
         node.model_copy(update={"buffer": buffer}) if isinstance(node, wire.Switch) else node
         for node in run.network.nodes

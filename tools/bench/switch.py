@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from netstudy import wire
+from netstudy import buffers
 from netstudy.testbed.netns.layout import Address, Layout
 from netstudy.testbed.netns.namespaces import within
 from netstudy.testbed.netns.sandbox import enter, sandbox_command
@@ -33,7 +33,7 @@ from tests.testbed.switched import switched
 _SECONDS = 2.0
 _INSIDE = "--inside"
 _BLOCK = bytes(1 << 20)
-_POOL = wire.SharedMemory(pool_bytes=1_000_000, alpha=1.0)
+_POOL = buffers.SharedMemory(pool_bytes=1_000_000, alpha=1.0)
 _RENO = LINUX_6.model_copy(update={"congestion_control": "reno", "offload_burst_bytes": 0})
 
 

@@ -21,7 +21,9 @@ pub mod switch;
 pub mod topology;
 mod transmitter;
 
-pub use buffers::{AnyArchitecture, AnyBuffer, BufferConfig, SwitchSetup, SwitchTask, dispatch};
+pub use buffers::{
+    AnyArchitecture, AnyBuffer, BufferConfig, FromConfig, SwitchSetup, SwitchTask, dispatch,
+};
 pub use link::{CUT_THROUGH_BYTES, Link, ethernet};
 pub use pause::{PAUSE_FRAME_BYTES, PauseCounters, PauseRequests, PauseThresholds, pause_time};
 pub use schedule::Schedule;

@@ -6,7 +6,6 @@
 
 mod agent;
 mod brokerage_plan;
-mod buffer;
 mod latencies;
 mod plan;
 mod record;
@@ -28,12 +27,13 @@ pub use brokerage_plan::{
     BrokeragePopulation, BrokerageRecord, BrokerageRecordSchema, BrokerageSettings,
 };
 pub use latencies::{Answers, Latencies};
+pub use netstudy_fabric::BufferConfig as Buffer;
+pub use netstudy_fabric::switch::{IngressQueuedConfig, OutputQueuedConfig, SharedMemoryConfig};
 pub use plan::{
-    Buffer, CongestionControl, DataPath, Direction, FileSink, FileSource, Forwarding, Ftp, Group,
-    Host, Incast, Instrument, InstrumentKind, Jitter, Link, LocalPath, Network, Nic, Node,
-    OffloadRule, Phase, PhaseKind, Plan, PlanSchema, Port, Probe, Recovery, Request, Roles,
-    RtoRule, Run, SecretSource, SnmpAccess, Stack, Switch, Tcp, Transfer, Treatment, Until,
-    Workload, Zone,
+    CongestionControl, DataPath, Direction, FileSink, FileSource, Forwarding, Ftp, Group, Host,
+    Incast, Instrument, InstrumentKind, Jitter, Link, LocalPath, Network, Nic, Node, OffloadRule,
+    Phase, PhaseKind, Plan, PlanSchema, Port, Probe, Recovery, Request, Roles, RtoRule, Run,
+    SecretSource, SnmpAccess, Stack, Switch, Tcp, Transfer, Treatment, Until, Workload, Zone,
 };
 pub use record::{
     Check, ConnectionSamples, Edge, IterationSamples, Latency, Mode, PhaseTimes, Readings,

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::{Authentication, Cipher, Transactions, spans};
+use crate::{Authentication, Buffer, Cipher, Transactions, spans};
 
 /// The schema that this engine reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -383,43 +383,6 @@ pub struct Switch {
     pub pause_low_bytes: Option<u64>,
     /// How long a pause is asked for.
     pub pause_quanta: u16,
-}
-
-/// Buffer architectures.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Buffer {
-    /// A private drop-tail buffer for each port.
-    OutputQueued {
-        /// Room of each port.
-        port_buffer_bytes: u64,
-    },
-    /// One memory for all ports.
-    SharedMemory {
-        /// Memory shared by all ports.
-        pool_bytes: u64,
-        /// Reserve of each port.
-        port_reserve_bytes: u64,
-        /// A frame takes whole cells.
-        cell_bytes: u32,
-        /// A queue may hold this many times the free part of the pool.
-        alpha: f64,
-        /// Frames that an ingress port may always have queued.
-        ingress_guarantee_frames: u32,
-    },
-    /// A private buffer an ingress port, in virtual output queues.
-    IngressQueued {
-        /// Room of each ingress port.
-        ingress_buffer_bytes: u64,
-        /// A frame occupies whole cells of this size in the ingress buffer.
-        ingress_cell_bytes: u32,
-        /// Full frames that a port which cuts through must have room for.
-        ingress_reserve_frames: u32,
-        /// Bytes that an egress port may have pulled beyond the frame on the wire.
-        egress_buffer_bytes: u32,
-        /// Share of an egress' choices made at random.
-        random_arbitration_pct: u32,
-    },
 }
 
 /// A full-duplex link.

@@ -137,13 +137,7 @@ impl<T: Traffic, N> Host<T, N> {
         let mut timers = Schedule::new(ends.len() + 1);
         let due = app.next_action();
         timers.set(APPLICATION, due);
-        Self {
-            app,
-            line,
-            ends,
-            timers,
-            due,
-        }
+        Self { app, line, ends, timers, due }
     }
 
     /// The application may read the data that has just arrived at an end; `before` bytes had arrived

@@ -425,7 +425,7 @@ impl SwitchKind {
         let mtu_bytes = ports.iter().map(|at| topology.cables()[at.cable].mtu_bytes).max();
         Ok(Self {
             name: switch.name.clone(),
-            buffer: (&switch.buffer).into(),
+            buffer: switch.buffer,
             latency: Duration::from_ns(switch.latency_ns),
             pause: switch_pause(switch)?,
             ecn_threshold_bytes: switch.ecn_threshold_bytes.unwrap_or(u64::MAX),

@@ -7,7 +7,7 @@ use netstudy_fabric::topology::{
     Attachment, Cable, CableEnd, Graph, Port, Topology, TopologyError,
 };
 use netstudy_fabric::{CUT_THROUGH_BYTES, Link, ethernet};
-use netstudy_records::{Buffer, Forwarding, SwitchElement, SwitchLinkEnd, SwitchPlan};
+use netstudy_records::{Forwarding, SwitchElement, SwitchLinkEnd, SwitchPlan};
 use netstudy_snmp::Agent;
 use netstudy_units::{Duration, Rate};
 
@@ -130,21 +130,10 @@ fn check(plan: SwitchPlan) -> Result<Checked, String> {
 
 fn check_switches(switches: &[SwitchElement]) -> Result<(), String> {
     for (place, switch) in switches.iter().enumerate() {
-        check_buffer(&switch.buffer).map_err(|why| format!("switches[{place}].{why}"))?;
+        let checked = switch.buffer.check();
+        checked.map_err(|why| format!("switches[{place}].buffer.{why}"))?;
     }
     Ok(())
-}
-
-fn check_buffer(buffer: &Buffer) -> Result<(), String> {
-    match *buffer {
-        Buffer::SharedMemory { alpha, .. } if !(alpha.is_finite() && alpha > 0.0) => {
-            Err(format!("buffer.alpha: {alpha} is not above 0"))
-        }
-        Buffer::IngressQueued { random_arbitration_pct: percent, .. } if percent > 100 => {
-            Err(format!("buffer.random_arbitration_pct: {percent} is above 100"))
-        }
-        _ => Ok(()),
-    }
 }
 
 fn check_links(plan: &SwitchPlan) -> Result<(), String> {
@@ -295,6 +284,8 @@ fn judges_after(plan: &SwitchPlan, topology: &Topology) -> Vec<Option<Duration>>
 
 #[cfg(test)]
 mod tests {
+    use netstudy_records::Buffer;
+
     use super::*;
 
     fn example() -> SwitchPlan {
@@ -347,8 +338,8 @@ mod tests {
         let port = complaint(|plan| plan.links[2].a.port = "p1".to_owned());
         assert_eq!(port, "links: the port \"p1\" of \"left\" has two links");
         let alpha = complaint(|plan| {
-            if let Buffer::SharedMemory { alpha, .. } = &mut plan.switches[0].buffer {
-                *alpha = 0.0;
+            if let Buffer::SharedMemory(memory) = &mut plan.switches[0].buffer {
+                memory.alpha = 0.0;
             }
         });
         assert!(alpha.starts_with("switches[0].buffer.alpha: "), "{alpha}");

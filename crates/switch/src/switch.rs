@@ -8,7 +8,9 @@ use std::os::fd::OwnedFd;
 use netstudy_fabric::stepped::{Departure, PausePolicy, Sent, Stepped};
 use netstudy_fabric::switch::Arrival;
 use netstudy_fabric::topology::{Attachment, CableEnd};
-use netstudy_fabric::{AnyArchitecture, FrameSizes, Link, Schedule, SwitchSetup, ethernet};
+use netstudy_fabric::{
+    AnyArchitecture, FrameSizes, FromConfig, Link, Schedule, SwitchSetup, ethernet,
+};
 use netstudy_random::Stream;
 use netstudy_records::{
     Command, SwitchClock, SwitchPortCounters, SwitchRecord, SwitchRecordSchema,
@@ -115,7 +117,7 @@ fn fabric(checked: &Checked, switch: usize) -> Stepped<Frame, AnyArchitecture<Fr
         marked_above_bytes: description.ecn_threshold_bytes.unwrap_or(u64::MAX),
         reserved_bytes: &|port| checked.reserved_bytes(switch, port),
     };
-    let architecture = AnyArchitecture::new(&(&description.buffer).into(), &setup);
+    let architecture = AnyArchitecture::from_config(&description.buffer, &setup);
     Stepped::new(&links, architecture, PausePolicy::default())
 }
 

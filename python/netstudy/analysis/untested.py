@@ -27,15 +27,11 @@ from netstudy.study.outcome import FirstRepetition
 from netstudy.study.vocabulary import LINK, MACHINE, split_metric
 from netstudy.units import CHECK_SEQUENCE_BYTES, ETHERNET_HEADER_BYTES, header_bytes
 from netstudy.wire import (
-    Buffer,
     Group,
-    IngressQueued,
     Level,
     Network,
-    OutputQueued,
     Plan,
     Run,
-    SharedMemory,
     Switch,
     UntilTime,
 )
@@ -316,14 +312,10 @@ def _is_never_reached(name: str, runs: Iterable[Run]) -> bool:
         for switch in run.network.switches
         if switch.name == name and switch.ecn_threshold_bytes is not None
     ]
-    return all((one.ecn_threshold_bytes or 0) >= _longest_possible(one) for one in marking)
-
-
-def _longest_possible(switch: Switch) -> int:
-    """Bytes of the longest queue that one egress port can have. With ingress buffers, the frames
-    for it can fill the buffers of all ports."""
-    from_ports = switch.ports if isinstance(switch.buffer, IngressQueued) else 1
-    return from_ports * queue_bytes(switch.buffer)
+    return all(
+        (one.ecn_threshold_bytes or 0) >= one.buffer.longest_queue_bytes(one.ports)
+        for one in marking
+    )
 
 
 def _listening(run: Run) -> tuple[str, ...]:
@@ -420,19 +412,7 @@ def _unfillable(design: _Design, workload: WorkloadAnalysis) -> Iterator[Unteste
 
 
 def _smallest_buffer(run: Run) -> int:
-    return min(queue_bytes(switch.buffer) for switch in run.network.switches)
-
-
-def queue_bytes(buffer: Buffer) -> int:
-    """The most that one queue can hold of a buffer."""
-    match buffer:
-        case OutputQueued():
-            return buffer.port_buffer_bytes
-        case SharedMemory():
-            share = buffer.alpha / (1 + buffer.alpha)
-            return buffer.port_reserve_bytes + int(share * buffer.pool_bytes)
-        case IngressQueued():
-            return buffer.ingress_buffer_bytes
+    return min(switch.buffer.queue_bytes() for switch in run.network.switches)
 
 
 def _at_once(run: Run, workload: WorkloadAnalysis) -> int | None:

@@ -11,11 +11,12 @@ from typing import Any, get_args
 from pydantic import BaseModel
 
 from netstudy import wire
+from netstudy.buffers import ARCHITECTURES
 from netstudy.documents.fields import Whole
 from netstudy.documents.nearest import did_you_mean
 from netstudy.documents.source import read
 from netstudy.errors import StudyError
-from netstudy.hardware import BUFFERS, HardwareLibrary, HostProfile, Kind, SwitchProfile
+from netstudy.hardware import HardwareLibrary, HostProfile, Kind, SwitchProfile
 from netstudy.knobs import Knob, knobs
 
 FIGURES = "figures"
@@ -130,7 +131,7 @@ def _sections(library: HardwareLibrary, name: str) -> Iterator[tuple[str, type[B
         yield from _OF_HOSTS.items()
     elif isinstance(profile, SwitchProfile):
         yield FIGURES, wire.Switch
-        yield FIGURES, BUFFERS[profile.architecture]
+        yield FIGURES, ARCHITECTURES[profile.architecture]
     else:
         yield FIGURES, _OF_OTHERS[profile.kind]
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from netstudy import wire
+from netstudy import buffers, wire
 from netstudy.documents.problems import Path, listed
 from netstudy.knobs import knobs
 from netstudy.plan.network import Devices
@@ -184,7 +184,7 @@ class Graph:
             name=name,
             profile=WIRE_SPEED,
             ports=ports,
-            buffer=wire.OutputQueued(port_buffer_bytes=WIRE_SPEED_BUFFER_BYTES),
+            buffer=buffers.OutputQueued(port_buffer_bytes=WIRE_SPEED_BUFFER_BYTES),
         )
         return _End(name, None)
 

@@ -16,7 +16,7 @@ from netstudy.documents.problems import Path, fail
 from netstudy.hardware import HardwareLibrary
 from netstudy.knobs import knobs
 from netstudy.plan.graph import Graph
-from netstudy.plan.network import Devices, holds
+from netstudy.plan.network import Devices
 from netstudy.plan.paths import Routes
 from netstudy.plan.workloads import Context, Counts, Load, Roles, lowering_of_spec
 from netstudy.study import Study
@@ -134,7 +134,7 @@ class Resolver:
                 largest[port.node] = max(largest.get(port.node, 0), frame)
         for switch in routes.network.switches:
             frame = largest.get(switch.name, 0)
-            if not holds(switch.buffer, frame):
+            if not switch.buffer.holds(frame):
                 said = ("switches", switch.name) if self._is_named(switch.name) else ("switch",)
                 place = ("topology", *said, next(iter(knobs(type(switch.buffer)))))
                 message = f"the empty buffer of {switch.profile} has no room for the largest"

@@ -14,10 +14,10 @@ from typing import Any, NoReturn, TypeVar
 from pydantic import BaseModel
 
 from netstudy import wire
+from netstudy.buffers import ARCHITECTURES
 from netstudy.documents.problems import Path
 from netstudy.hardware import (
     BUFFER_FIGURES,
-    BUFFERS,
     HardwareLibrary,
     HostProfile,
     NicFigures,
@@ -26,8 +26,9 @@ from netstudy.hardware import (
 from netstudy.knobs import disorder, knobs, without_effect
 from netstudy.study.references import concrete
 from netstudy.study.topology import Host, LinkProperties, Nic, Switch, TcpKnobs, Topology
+from netstudy.wire_model import Wire
 
-WireT = TypeVar("WireT", bound=wire.Wire)
+WireT = TypeVar("WireT", bound=Wire)
 
 Refuse = Callable[[Path, str], NoReturn]
 """Refuses a part of the study, by its path and with a message."""
@@ -205,7 +206,7 @@ class Devices:
         profile = self.switch_profile(own)
         self._check_knobs(own, profile, path)
         values = _figures(profile.figures, wire.Switch) | _knobs(own, wire.Switch)
-        buffer = BUFFERS[profile.architecture]
+        buffer = ARCHITECTURES[profile.architecture]
         switch = wire.Switch(
             name=name,
             profile=profile.profile,
@@ -321,20 +322,6 @@ class Devices:
                 if architecture != profile.architecture and getattr(own, name) is not None:
                     message = f"belongs to a switch that is {architecture}; {profile.profile} is"
                     self.refuse((*path, name), f"{message} {profile.architecture}")
-
-
-def holds(buffer: wire.Buffer, frame_bytes: int) -> bool:
-    """Whether a queue of the buffer accepts a frame while everything else is empty."""
-    if isinstance(buffer, wire.OutputQueued):
-        return frame_bytes <= buffer.port_buffer_bytes
-    if isinstance(buffer, wire.IngressQueued):
-        taken = -(-frame_bytes // buffer.ingress_cell_bytes) * buffer.ingress_cell_bytes
-        needed = taken * max(buffer.ingress_reserve_frames, 1)
-        return needed <= buffer.ingress_buffer_bytes
-    cells = -(-frame_bytes // buffer.cell_bytes)
-    shared_cells = min(buffer.alpha, 1.0) * (buffer.pool_bytes // buffer.cell_bytes)
-    room_cells = buffer.port_reserve_bytes // buffer.cell_bytes + int(shared_cells)
-    return buffer.ingress_guarantee_frames > 0 or cells <= room_cells
 
 
 def _figures(figures: BaseModel, model: type[BaseModel]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Annotated, Any, TypeVar, get_args
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
 from netstudy import wire
+from netstudy.buffers import ARCHITECTURES
 from netstudy.documents.fields import (
     Choice,
     Count,
@@ -29,6 +30,7 @@ from netstudy.documents.shapes import Short
 from netstudy.documents.validation import Model, fault
 from netstudy.knobs import disorder, knobs, model_with, settings
 from netstudy.study.places import LinkEnd, Place, PlaceValue
+from netstudy.wire_model import Wire
 
 ModelT = TypeVar("ModelT", bound=Model)
 
@@ -44,7 +46,7 @@ Stack = Annotated[wire.Stack | Ref, Typed(Choice(get_args(wire.Stack), "a kind o
 Medium = Annotated[str | Ref, Typed(Choice(("ram", "disk"), "a place that data lie in"))]
 
 
-def _ordered(own: ModelT, model: type[wire.Wire]) -> ModelT:
+def _ordered(own: ModelT, model: type[Wire]) -> ModelT:
     for wrong in disorder(model, dict(own)):
         raise fault(wrong.message, wrong.upper)
     return own
@@ -242,9 +244,7 @@ class Switch(
     model_with(  # type: ignore[misc]
         _NamedSwitch,
         settings(wire.Switch),
-        settings(wire.OutputQueued, "Output-queued: "),
-        settings(wire.SharedMemory, "Shared memory: "),
-        settings(wire.IngressQueued, "Ingress-queued: "),
+        *(settings(one, f"{one.TITLE}: ") for one in ARCHITECTURES.values()),
     )
 ):
     """The switch: a profile, and what differs from it."""

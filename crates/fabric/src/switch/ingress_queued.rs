@@ -1,28 +1,45 @@
+use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use netstudy_ring::Ring;
 use netstudy_units::{Duration, Time};
+use serde::{Deserialize, Serialize};
 
 use super::cells::Cells;
 use super::{Arrival, Chance, Grant, NEVER_MARKED, SwitchBuffer, Verdict};
 use crate::stepped::{Admission, Architecture, Pulled, Room};
-use crate::{Link, Transmitter};
+use crate::{FromConfig, Link, SwitchSetup, Transmitter};
 
 /// The ingress buffers of a switch, and the scheduling of its egress ports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct IngressQueuedConfig {
     /// Room of each ingress port.
     pub ingress_buffer_bytes: u64,
     /// A frame takes whole cells of this size.
-    pub cell_bytes: u32,
+    pub ingress_cell_bytes: u32,
     /// Full frames that a port must have room for before it lets one in, where it does not know how long
     /// an arriving frame is ([`IngressBuffers::reserving`]).
-    pub reserve_frames: u32,
+    pub ingress_reserve_frames: u32,
     /// Bytes that an egress port may have pulled beyond the frame on the wire. More keeps the wire busy
     /// across the latency of the switch, and decides earlier which frame is next.
     pub egress_buffer_bytes: u32,
     /// Share of the choices that are made at random, in per cent.
-    pub random_pct: u32,
+    pub random_arbitration_pct: u32,
+}
+
+impl IngressQueuedConfig {
+    pub(crate) fn room_bytes(&self) -> u64 {
+        self.ingress_buffer_bytes + u64::from(self.egress_buffer_bytes)
+    }
+
+    pub(crate) fn check(&self) -> Result<(), String> {
+        match self.random_arbitration_pct {
+            0..=100 => Ok(()),
+            percent => Err(format!("random_arbitration_pct: {percent} is above 100")),
+        }
+    }
 }
 
 /// A private buffer at each ingress port, in virtual output queues; egress ports pull from them.
@@ -77,6 +94,13 @@ impl<F: Copy + Default> IngressQueued<F> {
 
     fn find_next_grant(&self) -> (Time, u32) {
         self.waiting.iter().map(|&port| self.grant_of(port)).min().unwrap_or(NO_GRANT)
+    }
+}
+
+impl<F: Copy + Default> FromConfig<IngressQueuedConfig> for IngressQueued<F> {
+    fn from_config(config: &IngressQueuedConfig, setup: &SwitchSetup<'_>) -> Self {
+        let switch = Self::new(setup.links, config).reserving(setup.reserved_bytes);
+        switch.marking_above(setup.marked_above_bytes)
     }
 }
 
@@ -193,6 +217,13 @@ impl<F: Copy + Default> IngressBuffers<F> {
     }
 }
 
+impl<F: Copy + Default> FromConfig<IngressQueuedConfig> for IngressBuffers<F> {
+    fn from_config(config: &IngressQueuedConfig, setup: &SwitchSetup<'_>) -> Self {
+        let buffers = Self::new(setup.links, config).reserving(setup.reserved_bytes);
+        buffers.marking_above(setup.marked_above_bytes)
+    }
+}
+
 impl<F: Copy + Default, W> IngressBuffers<F, W> {
     fn with_wires(links: &[Link], config: &IngressQueuedConfig, wire: impl Fn(Link) -> W) -> Self {
         let egress = |link: &Link| Egress {
@@ -202,7 +233,7 @@ impl<F: Copy + Default, W> IngressBuffers<F, W> {
         };
         Self {
             config: *config,
-            cells: Cells::new(config.cell_bytes.max(1)),
+            cells: Cells::new(config.ingress_cell_bytes.max(1)),
             marked_above_bytes: NEVER_MARKED,
             ingresses: links.iter().map(|_| Ingress::default()).collect(),
             egresses: links.iter().map(egress).collect(),
@@ -215,7 +246,7 @@ impl<F: Copy + Default, W> IngressBuffers<F, W> {
     pub fn reserving(mut self, bytes: impl Fn(u32) -> u32) -> Self {
         for (port, ingress) in (0..).zip(&mut self.ingresses) {
             ingress.reserved_bytes =
-                self.cells.bytes(bytes(port)) * u64::from(self.config.reserve_frames);
+                self.cells.bytes(bytes(port)) * u64::from(self.config.ingress_reserve_frames);
         }
         self
     }
@@ -236,7 +267,7 @@ impl<F: Copy + Default, W> IngressBuffers<F, W> {
     /// The place of the queue that the egress, for which frames are held, takes the next one from.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn choose(&self, egress: u32, chance: &mut impl Chance) -> usize {
-        self.egresses[egress as usize].queues.choose(self.config.random_pct, chance)
+        self.egresses[egress as usize].queues.choose(self.config.random_arbitration_pct, chance)
     }
 
     /// The egress takes the frame at the front of the queue at `place`. The port by which it came.

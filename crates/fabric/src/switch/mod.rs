@@ -6,7 +6,7 @@ mod output_queued;
 mod shared_memory;
 
 pub use ingress_queued::{IngressBuffers, IngressQueued, IngressQueuedConfig};
-pub use output_queued::{OutputQueued, PortBuffers};
+pub use output_queued::{OutputQueued, OutputQueuedConfig, PortBuffers};
 pub use shared_memory::{PacketMemory, SharedMemory, SharedMemoryConfig};
 
 use netstudy_units::Time;

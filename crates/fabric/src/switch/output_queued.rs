@@ -1,11 +1,32 @@
+use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
 use netstudy_units::Time;
+use serde::{Deserialize, Serialize};
 
 use super::{Arrival, NEVER_MARKED, SwitchBuffer, Verdict};
 use crate::stepped::{Admission, Architecture, Room};
-use crate::{Link, Transmitter};
+use crate::{FromConfig, Link, SwitchSetup, Transmitter};
+
+/// The private buffers of the egress ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OutputQueuedConfig {
+    /// Buffer of each port; the frame on the wire counts.
+    pub port_buffer_bytes: u64,
+}
+
+impl OutputQueuedConfig {
+    pub(crate) const fn room_bytes(&self) -> u64 {
+        self.port_buffer_bytes
+    }
+
+    #[expect(clippy::unnecessary_wraps, reason = "each architecture has this method")]
+    pub(crate) const fn check(&self) -> Result<(), String> {
+        Ok(())
+    }
+}
 
 /// A private drop-tail buffer behind each egress port.
 #[derive(Clone, Debug)]
@@ -42,6 +63,12 @@ impl OutputQueued {
     pub const fn marking_above(mut self, bytes: u64) -> Self {
         self.marked_above_bytes = bytes;
         self
+    }
+}
+
+impl FromConfig<OutputQueuedConfig> for OutputQueued {
+    fn from_config(config: &OutputQueuedConfig, setup: &SwitchSetup<'_>) -> Self {
+        Self::new(setup.links, config.port_buffer_bytes).marking_above(setup.marked_above_bytes)
     }
 }
 
@@ -107,6 +134,13 @@ impl PortBuffers {
     pub const fn marking_above(mut self, bytes: u64) -> Self {
         self.marked_above_bytes = bytes;
         self
+    }
+}
+
+impl FromConfig<OutputQueuedConfig> for PortBuffers {
+    fn from_config(config: &OutputQueuedConfig, setup: &SwitchSetup<'_>) -> Self {
+        let buffers = Self::new(setup.links.len(), config.port_buffer_bytes);
+        buffers.marking_above(setup.marked_above_bytes)
     }
 }
 

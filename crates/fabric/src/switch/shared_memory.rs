@@ -1,18 +1,22 @@
+use alloc::format;
+use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
 use netstudy_units::Time;
+use serde::{Deserialize, Serialize};
 
 use super::cells::Cells;
 use super::{Arrival, NEVER_MARKED, SwitchBuffer, Verdict};
 use crate::stepped::{Admission, Architecture, Room};
-use crate::{Link, Transmitter};
+use crate::{FromConfig, Link, SwitchSetup, Transmitter};
 
 /// Ports in a word of the busy ports.
 const WORD_BITS: usize = u64::BITS as usize;
 
 /// How a shared packet memory is divided.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct SharedMemoryConfig {
     /// Memory shared by all ports.
     pub pool_bytes: u64,
@@ -25,6 +29,21 @@ pub struct SharedMemoryConfig {
     /// Frames that each ingress port may always have queued, so that a full pool does not starve a port
     /// with an empty queue.
     pub ingress_guarantee_frames: u32,
+}
+
+impl SharedMemoryConfig {
+    pub(crate) const fn room_bytes(&self) -> u64 {
+        self.pool_bytes + self.port_reserve_bytes
+    }
+
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let Self { alpha, .. } = self;
+        if alpha.is_finite() && *alpha > 0.0 {
+            Ok(())
+        } else {
+            Err(format!("alpha: {alpha} is not above 0"))
+        }
+    }
 }
 
 /// The account of a packet memory: occupancy of its pool, and admission of frames. Space is counted in
@@ -177,6 +196,12 @@ fn alpha_1024(alpha: f64) -> u64 {
     fixed
 }
 
+impl FromConfig<SharedMemoryConfig> for SharedMemory {
+    fn from_config(config: &SharedMemoryConfig, setup: &SwitchSetup<'_>) -> Self {
+        Self::new(setup.links, config).marking_above(setup.marked_above_bytes)
+    }
+}
+
 impl<F: Copy> SwitchBuffer<F> for SharedMemory {
     /// True if the frame, with all frames in the queue of its egress port, fits into that port's reserve.
     #[cfg_attr(not(debug_assertions), inline(always))]
@@ -245,6 +270,12 @@ impl PacketMemory {
     pub const fn marking_above(mut self, bytes: u64) -> Self {
         self.memory.mark_above(bytes);
         self
+    }
+}
+
+impl FromConfig<SharedMemoryConfig> for PacketMemory {
+    fn from_config(config: &SharedMemoryConfig, setup: &SwitchSetup<'_>) -> Self {
+        Self::new(setup.links.len(), config).marking_above(setup.marked_above_bytes)
     }
 }
 

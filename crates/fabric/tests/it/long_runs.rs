@@ -235,7 +235,7 @@ proptest! {
         random_pct in 0..=100_u32,
     ) {
         let config = IngressQueuedConfig {
-            ingress_buffer_bytes: room, cell_bytes: 1, reserve_frames: 1, egress_buffer_bytes: egress_buffer, random_pct,
+            ingress_buffer_bytes: room, ingress_cell_bytes: 1, ingress_reserve_frames: 1, egress_buffer_bytes: egress_buffer, random_arbitration_pct: random_pct,
         };
         let mut switch = IngressQueued::new(&links, &config);
         let mut longest = vec![0; PORTS as usize];

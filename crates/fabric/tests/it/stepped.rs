@@ -155,7 +155,7 @@ proptest! {
         threshold in threshold(),
     ) {
         let config = IngressQueuedConfig {
-            ingress_buffer_bytes: ingress, cell_bytes, reserve_frames: 1, egress_buffer_bytes: egress, random_pct,
+            ingress_buffer_bytes: ingress, ingress_cell_bytes: cell_bytes, ingress_reserve_frames: 1, egress_buffer_bytes: egress, random_arbitration_pct: random_pct,
         };
         let closed = IngressQueued::new(&links(), &config);
         let stepped = IngressBuffers::new(&links(), &config);
@@ -201,10 +201,10 @@ fn departures(
 const fn in_turn(ingress_buffer_bytes: u64) -> IngressQueuedConfig {
     IngressQueuedConfig {
         ingress_buffer_bytes,
-        cell_bytes: 1,
-        reserve_frames: 1,
+        ingress_cell_bytes: 1,
+        ingress_reserve_frames: 1,
         egress_buffer_bytes: 0,
-        random_pct: 0,
+        random_arbitration_pct: 0,
     }
 }
 

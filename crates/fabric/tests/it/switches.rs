@@ -129,7 +129,7 @@ proptest! {
         random_pct in 0u32..=100,
     ) {
         let config = IngressQueuedConfig {
-            ingress_buffer_bytes: ingress_buffer, cell_bytes: 1, reserve_frames: 1, egress_buffer_bytes: egress_buffer, random_pct,
+            ingress_buffer_bytes: ingress_buffer, ingress_cell_bytes: 1, ingress_reserve_frames: 1, egress_buffer_bytes: egress_buffer, random_arbitration_pct: random_pct,
         };
         let mut switch = IngressQueued::new(&links(), &config);
         let mut chance = Counter(7);
@@ -234,10 +234,10 @@ fn a_full_pool_still_takes_one_frame_of_a_port_that_has_none() {
 const fn in_turn(ingress_buffer_bytes: u64) -> IngressQueuedConfig {
     IngressQueuedConfig {
         ingress_buffer_bytes,
-        cell_bytes: 1,
-        reserve_frames: 1,
+        ingress_cell_bytes: 1,
+        ingress_reserve_frames: 1,
         egress_buffer_bytes: 0,
-        random_pct: 0,
+        random_arbitration_pct: 0,
     }
 }
 
@@ -290,7 +290,7 @@ fn a_frame_of_unknown_length_needs_the_room_of_the_largest() {
 fn a_port_that_cuts_through_keeps_room_for_some_full_frames() {
     // Behind the frame on the wire: 10 of 1518 B fill 15,180 B, less what is to stay free.
     let held = |reserve_frames| {
-        let config = IngressQueuedConfig { reserve_frames, ..in_turn(10 * 1518) };
+        let config = IngressQueuedConfig { ingress_reserve_frames: reserve_frames, ..in_turn(10 * 1518) };
         let mut switch = IngressQueued::new(&links(), &config).reserving(|_| 1518);
         let frame = Arrival {
             now: Time::ZERO,
@@ -316,7 +316,7 @@ fn held(switch: &mut IngressQueued<u32>, numbers: std::ops::Range<u32>) -> Vec<u
 fn frames_take_whole_cells_of_an_ingress_buffer() {
     // Ten cells of 160 bytes a frame of 1500.
     for (cells, frames) in [(39, 3), (40, 4), (41, 4)] {
-        let config = IngressQueuedConfig { cell_bytes: 160, ..in_turn(cells * 160) };
+        let config = IngressQueuedConfig { ingress_cell_bytes: 160, ..in_turn(cells * 160) };
         let mut switch = IngressQueued::new(&links(), &config);
         assert_eq!(held(&mut switch, 0..7).len(), frames);
         while switch.grant(&mut Counter(1)).is_some() {}

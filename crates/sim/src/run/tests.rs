@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use netstudy_records::{
-    Buffer, CongestionControl, Forwarding, Jitter, Mode, Recovery, RtoRule, Run, RunRecord,
+    Buffer, CongestionControl, Forwarding, IngressQueuedConfig, Jitter, Mode, Recovery, RtoRule,
+    Run, RunRecord, SharedMemoryConfig,
 };
 use proptest::prelude::*;
 
@@ -35,17 +36,17 @@ fn jitter() -> impl Strategy<Value = Jitter> {
 fn buffers() -> impl Strategy<Value = Buffer> {
     let room = || prop_oneof![9_018..40_000_u64, 40_000..400_000_u64];
     prop_oneof![
-        room().prop_map(|port_buffer_bytes| Buffer::OutputQueued { port_buffer_bytes }),
+        room().prop_map(lab::drop_tail),
         (room(), 0..40_000_u64, prop_oneof![Just(1_u32), Just(512)], 0..3_u32).prop_map(
             |(pool_bytes, port_reserve_bytes, cell_bytes, ingress_guarantee_frames)| {
                 let alpha = if pool_bytes % 2 == 0 { 0.5 } else { 8.0 };
-                Buffer::SharedMemory {
+                Buffer::SharedMemory(SharedMemoryConfig {
                     pool_bytes,
                     port_reserve_bytes,
                     cell_bytes,
                     alpha,
                     ingress_guarantee_frames,
-                }
+                })
             }
         ),
         (room(), 1..300_u32, 0..4_u32, 0..30_000_u32, 0..101_u32).prop_map(
@@ -56,13 +57,13 @@ fn buffers() -> impl Strategy<Value = Buffer> {
                 egress_buffer_bytes,
                 random_arbitration_pct,
             )| {
-                Buffer::IngressQueued {
+                Buffer::IngressQueued(IngressQueuedConfig {
                     ingress_buffer_bytes,
                     ingress_cell_bytes,
-                        ingress_reserve_frames,
+                    ingress_reserve_frames,
                     egress_buffer_bytes,
                     random_arbitration_pct,
-                }
+                })
             }
         ),
     ]

@@ -1,7 +1,7 @@
 //! Files by FTP, whose times can be worked out by hand.
 
 use netstudy_records::{
-    Buffer, DataPath, Direction, FileSink, FileSource, Ftp, Phase, PhaseKind, Roles, Run,
+    DataPath, Direction, FileSink, FileSource, Ftp, Phase, PhaseKind, Roles, Run,
     RunRecord, TransferSamples, Until, Workload,
 };
 
@@ -160,7 +160,7 @@ fn clients_of_one_server_share_its_link() {
 #[test]
 fn files_are_whole_where_frames_are_lost() {
     let mut run = files(6, 1, Direction::Put, 3_000_000, 5);
-    lab::switch(&mut run).buffer = Buffer::OutputQueued { port_buffer_bytes: 100_000 };
+    lab::switch(&mut run).buffer = lab::drop_tail(100_000);
     let record = make_ok(&run);
     let connections = lab::connections(&record);
     assert!(connections.retransmissions.iter().sum::<u64>() > 0, "nothing was lost");

@@ -64,7 +64,7 @@ fn assert_golden(file: &str, table: &str) {
 /// Sums over all iterations, the completion time in whole microseconds.
 fn row(mut run: Run) -> String {
     lab::switch(&mut run).forwarding = match lab::switch(&mut run).buffer {
-        Buffer::IngressQueued { .. } => Forwarding::CutThrough,
+        Buffer::IngressQueued(_) => Forwarding::CutThrough,
         _ => Forwarding::StoreAndForward,
     };
     lab::set_iterations(&mut run, 10, ITERATIONS);

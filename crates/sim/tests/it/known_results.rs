@@ -1,18 +1,14 @@
 //! Results that the field agrees on, each with its paper.
 
-use netstudy_records::{Buffer, CongestionControl, Jitter, Run, RunRecord};
+use netstudy_records::{CongestionControl, Jitter, Run, RunRecord};
 
-use crate::lab::{self, counter, incast, make_ok, utilisation};
-
-const fn tail_drop(bytes: u64) -> Buffer {
-    Buffer::OutputQueued { port_buffer_bytes: bytes }
-}
+use crate::lab::{self, counter, drop_tail, incast, make_ok, utilisation};
 
 // ---- Vasudevan et al., "Safe and effective fine-grained TCP retransmissions for datacenter
 // communication", SIGCOMM 2009: a block of 1 MB striped over the servers, 1 Gbit/s, 32 kB a port.
 
 fn barrier_synchronized(servers: u32, min_rto_ms: u64) -> (Run, RunRecord) {
-    let mut run = lab::run(servers, tail_drop(32_000));
+    let mut run = lab::run(servers, drop_tail(32_000));
     for link in &mut run.network.links {
         lab::set_rate(link, 1_000_000_000);
         // A round trip of about 100 us.
@@ -68,7 +64,7 @@ const K_BYTES: u64 = 65 * FRAME_BYTES;
 const DEEP_BYTES: u64 = 1000 * FRAME_BYTES;
 
 fn long_lived(control: CongestionControl, servers: u32) -> (Run, RunRecord) {
-    let mut run = lab::run(servers, tail_drop(DEEP_BYTES));
+    let mut run = lab::run(servers, drop_tail(DEEP_BYTES));
     lab::switch(&mut run).ecn_threshold_bytes = Some(K_BYTES);
     for link in &mut run.network.links {
         // A round trip of 80 us; K must exceed a seventh of the bandwidth-delay product (eq. 13).
@@ -147,7 +143,7 @@ fn throughputs(record: &RunRecord) -> Vec<f64> {
 /// Equal flows through a bottleneck of 1 Gbit/s with a buffer of one bandwidth-delay product, 128
 /// packets, for 17 s, which are thousands of round trips.
 fn equal_flows(control: CongestionControl, servers: u32) -> (Run, RunRecord) {
-    let mut run = lab::run(servers, tail_drop(128 * FRAME_BYTES));
+    let mut run = lab::run(servers, drop_tail(128 * FRAME_BYTES));
     for link in &mut run.network.links {
         // A round trip of 1.57 ms.
         link.delay_ns = 390_000;

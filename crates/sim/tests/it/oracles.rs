@@ -1,6 +1,6 @@
 //! Runs whose outcome can be worked out by hand.
 
-use netstudy_records::{Buffer, Forwarding, Jitter, Run, Status};
+use netstudy_records::{Forwarding, Jitter, Run, Status};
 
 use crate::lab::{
     self, DEEP, DROP_TAIL, GUARANTEED, INGRESS, PROFILES, counter, incast, make, make_ok,
@@ -285,7 +285,7 @@ fn what_cannot_be_simulated_is_a_failed_record_that_says_why() {
 
 #[test]
 fn a_buffer_smaller_than_a_frame_ends_as_a_failure_not_as_a_hang() {
-    let mut run = lab::run(1, Buffer::OutputQueued { port_buffer_bytes: 1_000 });
+    let mut run = lab::run(1, lab::drop_tail(1_000));
     incast(&mut run).block_bytes = 8_948;
     let record = make(&run);
     assert_eq!(record.status, Status::Failed);

@@ -4,7 +4,7 @@ use netstudy_records::{Buffer, Mode, Run, RunRecord};
 
 use crate::lab::{self, INGRESS, counter, make_ok, utilisation};
 
-const SMALL: Buffer = Buffer::OutputQueued { port_buffer_bytes: 512_000 };
+const SMALL: Buffer = lab::drop_tail(512_000);
 
 /// Sixteen servers send 4 MB each at once, at MTU 1500, four times.
 fn sixteen(buffer: Buffer) -> Run {
@@ -100,7 +100,7 @@ fn short_pauses_are_asked_for_again_and_still_lose_nothing() {
 
 /// A client whose CPU handles a quarter of the link's rate, with a ring of 64 frames.
 fn slow_client(servers: u32) -> Run {
-    let mut run = lab::run(servers, Buffer::OutputQueued { port_buffer_bytes: 2_000_000 });
+    let mut run = lab::run(servers, lab::drop_tail(2_000_000));
     for link in &mut run.network.links {
         link.mtu_bytes = 1500;
     }

@@ -6,28 +6,33 @@ use std::ops::ControlFlow;
 
 use netstudy_records::{
     Buffer, CongestionControl, ConnectionSamples, Forwarding, Group, Host, Incast,
-    IterationSamples, Jitter, Link, Network, Nic, Node, OffloadRule, Phase, PhaseKind, PhaseTimes,
-    Port, Readings, Recovery, Roles, RtoRule, Run, RunRecord, Status, Switch, Tcp, Treatment,
-    Until, Workload,
+    IngressQueuedConfig, IterationSamples, Jitter, Link, Network, Nic, Node, OffloadRule,
+    OutputQueuedConfig, Phase, PhaseKind, PhaseTimes, Port, Readings, Recovery, Roles, RtoRule,
+    Run, RunRecord, SharedMemoryConfig, Status, Switch, Tcp, Treatment, Until, Workload,
 };
 use netstudy_sim::Progress;
 
-pub(crate) const GUARANTEED: Buffer = Buffer::SharedMemory {
+pub(crate) const GUARANTEED: Buffer = Buffer::SharedMemory(SharedMemoryConfig {
     pool_bytes: 435_000,
     port_reserve_bytes: 0,
     cell_bytes: 512,
     alpha: 8.0,
     ingress_guarantee_frames: 1,
-};
-pub(crate) const INGRESS: Buffer = Buffer::IngressQueued {
+});
+pub(crate) const INGRESS: Buffer = Buffer::IngressQueued(IngressQueuedConfig {
     ingress_buffer_bytes: 86_000,
     ingress_cell_bytes: 1,
     ingress_reserve_frames: 1,
     egress_buffer_bytes: 7_000,
     random_arbitration_pct: 75,
-};
-pub(crate) const DROP_TAIL: Buffer = Buffer::OutputQueued { port_buffer_bytes: 512_000 };
-pub(crate) const DEEP: Buffer = Buffer::OutputQueued { port_buffer_bytes: 1 << 40 };
+});
+pub(crate) const DROP_TAIL: Buffer = drop_tail(512_000);
+pub(crate) const DEEP: Buffer = drop_tail(1 << 40);
+
+/// A private drop-tail buffer of so many bytes for each port.
+pub(crate) const fn drop_tail(port_buffer_bytes: u64) -> Buffer {
+    Buffer::OutputQueued(OutputQueuedConfig { port_buffer_bytes })
+}
 
 /// 10 Gbit/s, 1 µs a link, MTU 9000, one block of 4 MB from each server, once, no random delay.
 pub(crate) fn run(servers: u32, buffer: Buffer) -> Run {

@@ -44,6 +44,7 @@ from netstudy.testbed.real.processes import (
 )
 from netstudy.testbed.real.secrets import password_of
 from netstudy.testbed.workloads.base import DISK_FOLDER, RAM_FOLDER
+from netstudy.wire_model import Wire
 
 _WORK_S = 600.0
 """Most time that a command to the application may take: a population is loaded in seconds, over a
@@ -53,7 +54,7 @@ _STEP_S = 0.05
 _ANSWER_S = 2.0
 _PORT = 8080
 """Of the application server."""
-AnswerT = TypeVar("AnswerT", bound=wire.Wire)
+AnswerT = TypeVar("AnswerT", bound=Wire)
 
 
 class RunApplication(ABC):
@@ -314,14 +315,14 @@ class _Brokerage(RunApplication):
     async def _answer(self, kind: type[AnswerT], command: str) -> AnswerT:
         """The answer to a command. Raises NodeError when it could not be carried out."""
 
-        def is_answer(record: wire.Wire) -> bool:
+        def is_answer(record: Wire) -> bool:
             if isinstance(record, brokerage_wire.BrokerageFailed):
                 return record.command == command
             return isinstance(record, kind)
 
         try:
             async with asyncio.timeout(_WORK_S):
-                record = await self.server.expect(wire.Wire, is_answer)
+                record = await self.server.expect(Wire, is_answer)
         except TimeoutError:
             message = f"has not ended {command!r} after {_WORK_S:.0f} s"
             raise NodeError(self.server.node, message) from None

@@ -20,7 +20,7 @@ from typing import get_args
 
 from pydantic import TypeAdapter
 
-from netstudy import wire
+from netstudy import buffers, wire
 from netstudy.errors import NetstudyError, TestbedError
 from netstudy.plan.estimate import estimate_of
 from netstudy.plan.paths import Routes
@@ -183,7 +183,7 @@ def _roomy(network: Network, run: wire.Run) -> Network:
     groups = [
         group.model_copy(update={"tcp": _limited(group.tcp, window)}) for group in network.groups
     ]
-    room = wire.OutputQueued(port_buffer_bytes=4 * window * len(pairs))
+    room = buffers.OutputQueued(port_buffer_bytes=4 * window * len(pairs))
     roomy = {"buffer": room, "ecn_threshold_bytes": None}
     nodes = [
         node.model_copy(update=roomy) if isinstance(node, wire.Switch) else node

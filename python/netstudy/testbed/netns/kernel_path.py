@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from netstudy import wire
+from netstudy import buffers, wire
 from netstudy.plan.paths import is_star
 from netstudy.testbed.netns.layout import Interface, Layout
 from netstudy.units import (
@@ -42,8 +42,8 @@ def unsupported(network: wire.Network) -> list[str]:
     return [*_buffer(switch.buffer), *_forwarding(switch), *_held_back(network)]
 
 
-def _buffer(buffer: wire.OutputQueued | wire.SharedMemory | wire.IngressQueued) -> Iterator[str]:
-    if not isinstance(buffer, wire.OutputQueued):
+def _buffer(buffer: buffers.Buffer) -> Iterator[str]:
+    if buffer.kernel_queue_bytes() is None:
         yield (
             f"A switch that is {buffer.kind} cannot be made of the kernel's queues, which hold "
             "each port's frames apart: use the user-space switch."
@@ -88,8 +88,8 @@ def _times(network: wire.Network) -> Iterator[tuple[str, int]]:
 def port_queues(layout: Layout) -> list[str]:
     """Commands of `tc` in the switches' namespace: a port's rate and its buffer."""
     (switch,) = layout.network.switches
-    assert isinstance(switch.buffer, wire.OutputQueued), "unsupported() refuses others"
-    room_bytes = switch.buffer.port_buffer_bytes
+    room_bytes = switch.buffer.kernel_queue_bytes()
+    assert room_bytes is not None, "unsupported() refuses others"
     return [
         line
         for one in layout.switched

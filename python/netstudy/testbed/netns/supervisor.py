@@ -43,6 +43,7 @@ from netstudy.testbed.real.captures import keep, keep_recordings, set_aside
 from netstudy.testbed.real.processes import NodeError, Transcript
 from netstudy.testbed.real.progress import Progress
 from netstudy.testbed.workloads import traffic_of
+from netstudy.wire_model import Wire
 
 _DISTURBED = "disturbed"
 """In the name of the capture of an attempt that does not count, with a number."""
@@ -214,5 +215,5 @@ def _environment(setting: Setting, kernel: Kernel, hardware: str | None) -> dict
     return said | ({wire.DEPARTURES: departures} if departures else {})
 
 
-def _write(record: wire.Wire) -> None:
+def _write(record: Wire) -> None:
     print(wire.to_json(record), flush=True)

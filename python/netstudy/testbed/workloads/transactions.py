@@ -20,6 +20,7 @@ from netstudy.testbed.workloads.base import (
     until,
 )
 from netstudy.units import ETHERNET_HEADER_BYTES, IP_TCP_HEADER_BYTES, TIMESTAMPS_BYTES
+from netstudy.wire_model import Wire
 
 _TIMEOUT_NS: Final = 15_000_000_000
 """Time until a request without an answer is an error: less than what is taken for silence."""
@@ -249,7 +250,7 @@ def _histogram(
 TableT = TypeVar("TableT", wire.TransactionSamples, wire.TransactionErrors, wire.StatisticsSamples)
 
 
-def _joined(table: type[TableT], kind: type[wire.Wire], evidence: Evidence, rows: str) -> TableT:
+def _joined(table: type[TableT], kind: type[Wire], evidence: Evidence, rows: str) -> TableT:
     """The tables of all generators as one; `rows` is a column that each of them has."""
     columns: dict[str, tuple[object, ...]] = dict.fromkeys(table.model_fields, ())
     for client in evidence.clients:

@@ -185,20 +185,10 @@ def held_bytes(network: wire.Network, route: Route) -> int:
     fastest_bps = max((port.rate_bps for port, _ in route.hops), default=0)
     on_links = bytes_in(fastest_bps, 2 * route.delay_ns)
     return on_links + sum(
-        _room(node.buffer)
+        node.buffer.queue_bytes()
         for port, _ in route.hops
         if isinstance(node := network.node(port.node), wire.Switch)
     )
-
-
-def _room(buffer: wire.Buffer) -> int:
-    match buffer:
-        case wire.OutputQueued(port_buffer_bytes=room):
-            return room
-        case wire.SharedMemory():
-            return buffer.pool_bytes + buffer.port_reserve_bytes
-        case wire.IngressQueued():
-            return buffer.ingress_buffer_bytes + buffer.egress_buffer_bytes
 
 
 def _window(run: wire.Run) -> int:

@@ -2,7 +2,8 @@
 
 use netstudy_fabric::stepped::Stepped;
 use netstudy_fabric::{
-    AnyArchitecture, AnyBuffer, Link, PauseCounters, PortCounters, SwitchBuffer, SwitchSetup,
+    AnyArchitecture, AnyBuffer, FromConfig, Link, PauseCounters, PortCounters, SwitchBuffer,
+    SwitchSetup,
 };
 use netstudy_random::Stream;
 use netstudy_units::{Duration, Time};
@@ -49,11 +50,11 @@ impl Switch {
             reserved_bytes: &|port| kind.reserved_bytes(&ingress(port)),
         };
         let form = if steps {
-            let architecture = AnyArchitecture::new(&kind.buffer, &setup);
+            let architecture = AnyArchitecture::from_config(&kind.buffer, &setup);
             Form::Stepped(Box::new(Stepped::new(&links, architecture, kind.pause)))
         } else {
             let counters = vec![PortCounters::default(); links.len()].into();
-            Form::Closed { buffer: AnyBuffer::new(&kind.buffer, &setup), counters }
+            Form::Closed { buffer: AnyBuffer::from_config(&kind.buffer, &setup), counters }
         };
         let interfaces = 0..topology.interfaces().len();
         Self {

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
 
 use netstudy_records::{
-    Buffer, CongestionControl, Forwarding, Host, Link as PlanLink, LocalPath, Node, Port, Run,
-    Stack, Switch as PlanSwitch, Zone,
+    Buffer, CongestionControl, Forwarding, Host, IngressQueuedConfig, Link as PlanLink, LocalPath,
+    Node, Port, Run, SharedMemoryConfig, Stack, Switch as PlanSwitch, Zone,
 };
 use netstudy_workload::{Action, Until};
 use proptest::prelude::*;
@@ -386,7 +386,7 @@ fn a_full_buffer_at_the_bottleneck_drops_what_the_recurrence_says() {
     lab.set_rates(&[10 * GBPS, GBPS, 10 * GBPS]);
     let room = 10;
     let port_buffer_bytes = room * 1_518;
-    lab.switches(|switch| switch.buffer = Buffer::OutputQueued { port_buffer_bytes });
+    lab.switches(|switch| switch.buffer = lab::drop_tail(port_buffer_bytes));
     lab.until = START + Duration::from_us(200);
     lab.send("a", "b", 60 * MSS, 0);
     let (arrives, leaves) = (wire_ps(MSS, 10 * GBPS), wire_ps(MSS, GBPS));
@@ -653,7 +653,7 @@ fn pauses_pass_back_from_switch_to_switch_and_nothing_is_lost() {
     let mut lab = Lab::new(&["a sw1", "c sw1", "sw1 sw2", "b sw2"]);
     lab.set_rates(&[10 * GBPS, 10 * GBPS, 10 * GBPS, GBPS]);
     lab.switches(|switch| {
-        switch.buffer = Buffer::OutputQueued { port_buffer_bytes: 100_000 };
+        switch.buffer = lab::drop_tail(100_000);
         switch.honours_pause = true;
     });
     let bytes = 500 * MSS;
@@ -737,26 +737,25 @@ fn networks() -> impl Strategy<Value = Lab> {
 
 fn switch_kinds() -> impl Strategy<Value = (Buffer, Forwarding, u64, Option<u64>)> {
     let buffer = prop_oneof![
-        (3_000..60_000_u64)
-            .prop_map(|port_buffer_bytes| Buffer::OutputQueued { port_buffer_bytes }),
+        (3_000..60_000_u64).prop_map(lab::drop_tail),
         (3_000..60_000_u64, 0..3_u32).prop_map(|(pool_bytes, ingress_guarantee_frames)| {
-            Buffer::SharedMemory {
+            Buffer::SharedMemory(SharedMemoryConfig {
                 pool_bytes,
                 port_reserve_bytes: 2_000,
                 cell_bytes: 128,
                 alpha: 2.0,
                 ingress_guarantee_frames,
-            }
+            })
         }),
         (3_000..60_000_u64, 0..5_000_u32).prop_map(
             |(ingress_buffer_bytes, egress_buffer_bytes)| {
-                Buffer::IngressQueued {
+                Buffer::IngressQueued(IngressQueuedConfig {
                     ingress_buffer_bytes,
                     ingress_cell_bytes: 1,
                     ingress_reserve_frames: 1,
                     egress_buffer_bytes,
                     random_arbitration_pct: 50,
-                }
+                })
             }
         ),
     ];

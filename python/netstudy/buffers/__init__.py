@@ -1,0 +1,35 @@
+"""The buffer architectures of switches, a file each.
+
+A new one is a file here, listed below; a file in crates/fabric/src/switch, listed in buffers.rs
+there; and a profile in hardware/.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Final
+
+from pydantic import Field
+
+from netstudy.buffers.base import SwitchBuffer
+from netstudy.buffers.ingress_queued import IngressQueued
+from netstudy.buffers.output_queued import OutputQueued
+from netstudy.buffers.shared_memory import SharedMemory
+
+__all__ = [
+    "ARCHITECTURES",
+    "Buffer",
+    "IngressQueued",
+    "OutputQueued",
+    "SharedMemory",
+    "SwitchBuffer",
+]
+
+Buffer = Annotated[OutputQueued | SharedMemory | IngressQueued, Field(discriminator="kind")]
+
+ARCHITECTURES: Final[Mapping[str, type[OutputQueued | SharedMemory | IngressQueued]]] = {
+    "output-queued": OutputQueued,
+    "shared-memory": SharedMemory,
+    "ingress-queued": IngressQueued,
+}
+"""The architectures by the names that profiles give them."""

@@ -1,0 +1,42 @@
+"""Shared memory: one packet memory for all ports, with dynamic thresholds."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from netstudy.buffers.base import SwitchBuffer
+from netstudy.wire_model import UINT32_MAX
+
+
+class SharedMemory(SwitchBuffer):
+    """One packet memory for all ports, with dynamic thresholds (Choudhury & Hahne 1998)."""
+
+    TITLE: ClassVar[str] = "Shared memory"
+
+    kind: Literal["shared-memory"] = "shared-memory"
+    pool_bytes: int = Field(ge=0)
+    """What all ports share."""
+    port_reserve_bytes: int = Field(default=0, ge=0)
+    """A port's own part, used before the pool."""
+    cell_bytes: int = Field(default=1, ge=1, le=UINT32_MAX)
+    """The unit that frames are stored in: a frame occupies whole cells."""
+    alpha: float = Field(default=8.0, gt=0)
+    """A queue may hold alpha times the free pool. Larger: one port may take more."""
+    ingress_guarantee_frames: int = Field(default=0, ge=0)
+    """Frames that an ingress port may always have queued, whatever the pool holds."""
+
+    def holds(self, frame_bytes: int) -> bool:
+        """The frame is guaranteed, or its cells fit into the reserve and the share of an empty
+        pool."""
+        cells = -(-frame_bytes // self.cell_bytes)
+        shared_cells = min(self.alpha, 1.0) * (self.pool_bytes // self.cell_bytes)
+        room_cells = self.port_reserve_bytes // self.cell_bytes + int(shared_cells)
+        return self.ingress_guarantee_frames > 0 or cells <= room_cells
+
+    def queue_bytes(self) -> int:
+        """The reserve and the share of the pool at which a single queue meets its threshold: it
+        holds alpha times what it leaves free."""
+        share = self.alpha / (1 + self.alpha)
+        return self.port_reserve_bytes + int(share * self.pool_bytes)

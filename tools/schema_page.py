@@ -27,24 +27,21 @@ LEVEL_PATTERN = r"^\$\{"
 
 def tables(schema: Schema, first: str) -> str:
     """The object itself under the heading `first`, then the objects that it refers to, as met."""
-    definitions = dict(schema.get("$defs", {}))
-    whole = {key: _named_apart(part, definitions) for key, part in schema.items() if key != "$defs"}
-    whole["$defs"] = definitions
+    whole = _values_inside(schema, schema.get("$defs", {}))
     parts = [(first, whole), *_referred(whole)]
     return "\n".join(_section(name, part) for name, part in parts if _told(part))
 
 
-def _named_apart(part: Any, definitions: Schema) -> Any:
-    """The part with each object inside it that has a name of its own put among the definitions."""
+def _values_inside(part: Any, definitions: Schema) -> Any:
+    """The part with each kind of value in place of the reference to it; objects stay apart."""
     if isinstance(part, list):
-        return [_named_apart(item, definitions) for item in part]
+        return [_values_inside(item, definitions) for item in part]
     if not isinstance(part, dict):
         return part
-    inside = {key: _named_apart(value, definitions) for key, value in part.items()}
-    if "title" not in part or not isinstance(part.get("properties"), dict):
-        return inside
-    definitions[part["title"]] = inside
-    return {"$ref": f"#/$defs/{part['title']}"}
+    kind = definitions.get(part.get("$ref", "").rpartition("/")[2], {})
+    if kind and not _told(kind):
+        part = kind | {key: value for key, value in part.items() if key != "$ref"}
+    return {key: _values_inside(value, definitions) for key, value in part.items()}
 
 
 def _told(schema: Schema) -> bool:

@@ -18,6 +18,7 @@ from pydantic import Field, TypeAdapter, model_validator
 
 from netstudy import wire
 from netstudy.buffers import ARCHITECTURES
+from netstudy.documents.compact import compacted
 from netstudy.documents.fields import (
     CountValue,
     ProfileNameValue,
@@ -401,7 +402,7 @@ def _loaded(path: Path, _modified_ns: int) -> tuple[Document, AnyProfile]:
 
 def json_schema() -> dict[str, Any]:
     """The JSON Schema of profiles, for editors and for checks by other tools."""
-    schema = TypeAdapter(AnyProfile).json_schema(by_alias=True)
+    schema = compacted(TypeAdapter(AnyProfile).json_schema(by_alias=True))
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "netstudy hardware profile",

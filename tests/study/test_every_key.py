@@ -21,10 +21,9 @@ from tests.study.keys.outcome import OUTCOME
 
 STUDY = "Study"
 """What the top of a study is called here, which has no name in the schema."""
-LEVEL = "Level"
-"""And a level that is a map."""
 EXAMPLES = {**DESIGN, **NETWORK, **LOAD, **OUTCOME}
 SCHEMA = json_schema()
+NAMES = {id(SCHEMA): STUDY, **{id(part): name for name, part in SCHEMA["$defs"].items()}}
 
 Key = tuple[str, str]
 """A definition, and a key that it has."""
@@ -45,13 +44,9 @@ def parts(schema: Any) -> Iterator[tuple[str, dict[str, Any]]]:
     if not isinstance(schema, dict):
         return
     if isinstance(schema.get("properties"), dict):
-        yield name_of(schema), schema["properties"]
+        yield NAMES[id(schema)], schema["properties"]
     for one in schema.values():
         yield from parts(one)
-
-
-def name_of(schema: dict[str, Any]) -> str:
-    return STUDY if schema is SCHEMA else str(schema.get("title", LEVEL))
 
 
 def at_path(schema: Any, path: list[str]) -> Iterator[Key]:
@@ -63,7 +58,7 @@ def at_path(schema: Any, path: list[str]) -> Iterator[Key]:
     first, rest = path[0], path[1:]
     known = schema.get("properties", {})
     if first in known and not rest:
-        yield name_of(schema), first
+        yield NAMES[id(schema)], first
     inside = [known[first]] if first in known else [schema.get("additionalProperties")]
     inside += [*schema.get("patternProperties", {}).values(), schema.get("items")]
     for one in inside if rest else ():

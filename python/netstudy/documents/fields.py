@@ -19,12 +19,14 @@ from typing import Annotated, Any
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
+from netstudy.documents.compact import DEFINITION
 from netstudy.documents.nearest import did_you_mean
 from netstudy.documents.other_words import other_word
 from netstudy.documents.source import Written
 from netstudy.documents.validation import Writes, describe, fault
 from netstudy.units import (
     DURATION,
+    FINE_PERCENT,
     PERCENT,
     RATE,
     SIZE,
@@ -52,6 +54,12 @@ class Scalar(ABC):
     @abstractmethod
     def json_schema(self) -> dict[str, Any]:
         """The JSON Schema of the values that a file may write."""
+
+    @property
+    def definition(self) -> str | None:
+        """The name of that schema among the definitions of a file's schema; None: it is written
+        out."""
+        return None
 
     def written(self, value: Any) -> Any:
         """A typed value as a file writes it: numbers and words unchanged, all else as text."""
@@ -105,11 +113,14 @@ class Typed(Writes):
         self, _schema: CoreSchema, _handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
         """The scalar's own schema, or that of a reference if references are allowed."""
-        own = self.scalar.json_schema()
+        own, name = self.scalar.json_schema(), self.scalar.definition
+        if name is not None:
+            own = {DEFINITION: name, **own}
         if not self.refs:
             return own
-        reference = {"type": "string", "pattern": r"^\$\{[^{}]+\}$"}
-        return {"anyOf": [own, {**reference, "description": "The level of a factor."}]}
+        level = {DEFINITION: "FactorLevel", "type": "string", "pattern": r"^\$\{[^{}]+\}$"}
+        either = {"anyOf": [own, level]}
+        return either if name is None else {DEFINITION: f"{name}OrFactorLevel", **either}
 
 
 @dataclass(frozen=True)
@@ -145,6 +156,12 @@ class Quantity(Scalar):
             "examples": [self.dimension.example],
         }
 
+    @property
+    def definition(self) -> str:
+        """As the dimension is called; two of them are percentages."""
+        words = ["fine"] if self.dimension is FINE_PERCENT else []
+        return "".join(word.capitalize() for word in (*words, *self.dimension.name.split()))
+
 
 @dataclass(frozen=True)
 class Mtu(Scalar):
@@ -161,7 +178,13 @@ class Mtu(Scalar):
     def json_schema(self) -> dict[str, Any]:
         """A bare number of bytes, or a size."""
         bare = {"type": "integer", "minimum": 576, "maximum": 65_535}
-        return {"anyOf": [bare, Quantity(SIZE, parse_size).json_schema()]}
+        size = Quantity(SIZE, parse_size)
+        return {"anyOf": [bare, {DEFINITION: size.definition, **size.json_schema()}]}
+
+    @property
+    def definition(self) -> str:
+        """An MTU."""
+        return "Mtu"
 
 
 @dataclass(frozen=True)
@@ -185,6 +208,12 @@ class Whole(Scalar):
     def json_schema(self) -> dict[str, Any]:
         """An integer with its bounds."""
         return {"type": "integer", "minimum": self.least, "maximum": self.most}
+
+    @property
+    def definition(self) -> str | None:
+        """The usual bounds have a name."""
+        usual = {Whole(0): "Whole", Whole(1): "Count"}
+        return usual.get(self)
 
 
 @dataclass(frozen=True)
@@ -229,6 +258,11 @@ class Flag(Scalar):
         """A boolean."""
         return {"type": "boolean"}
 
+    @property
+    def definition(self) -> str:
+        """A boolean."""
+        return "Flag"
+
 
 @dataclass(frozen=True)
 class Text(Scalar):
@@ -248,6 +282,11 @@ class Text(Scalar):
     def json_schema(self) -> dict[str, Any]:
         """A string, or a number read as its text."""
         return {"type": ["string", "number"]}
+
+    @property
+    def definition(self) -> str | None:
+        """Text, also where `parse` asks more of it than a schema can."""
+        return "Text"
 
 
 _NAME_MAX = 100
@@ -276,6 +315,11 @@ class Name(Text):
             "pattern": "^[A-Za-z][A-Za-z0-9_-]*$",
             "maxLength": _NAME_MAX,
         }
+
+    @property
+    def definition(self) -> str:
+        """A name."""
+        return "Name"
 
 
 class ProfileName(Text):

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
+from netstudy.documents.compact import compacted
 from netstudy.documents.fields import (
     CountValue,
     NameValue,
@@ -149,7 +150,7 @@ class StudyFile(Design):
 
 def json_schema() -> dict[str, Any]:
     """The JSON Schema of study files, for editors and for checks by other tools."""
-    schema = StudyFile.model_json_schema(by_alias=True)
+    schema = compacted(StudyFile.model_json_schema(by_alias=True))
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **schema,

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
+from netstudy.documents.compact import DEFINITION
 from netstudy.documents.fields import CountValue
 from netstudy.documents.shapes import OneOrMore
 from netstudy.documents.source import Written
@@ -297,8 +298,9 @@ class _Read:
         return self.schema
 
 
-_SCALAR: dict[str, Any] = {"type": ["string", "number", "boolean"]}
+_SCALAR: dict[str, Any] = {DEFINITION: "LevelValue", "type": ["string", "number", "boolean"]}
 _NAMED: dict[str, Any] = {
+    DEFINITION: "NamedLevel",
     "type": "object",
     "required": ["name"],
     "properties": {
@@ -313,6 +315,7 @@ _NAMED: dict[str, Any] = {
     "additionalProperties": _SCALAR,
 }
 _LIST: dict[str, Any] = {
+    DEFINITION: "Levels",
     "type": "array",
     "minItems": 1,
     "items": {"anyOf": [_SCALAR, _NAMED]},
@@ -341,8 +344,13 @@ class GrowthSpec(Model):
 
 
 FACTOR_SCHEMA: dict[str, Any] = {
+    DEFINITION: "Factor",
     "description": "A list of levels, a range such as 1..23, or an outer loop that grows.",
-    "anyOf": [_LIST, _RANGE_TEXT, GrowthSpec.model_json_schema(by_alias=True)],
+    "anyOf": [
+        _LIST,
+        _RANGE_TEXT,
+        {DEFINITION: "Growth", **GrowthSpec.model_json_schema(by_alias=True)},
+    ],
 }
 
 LevelValue = Annotated[Level, _Read(_plain, _SCALAR)]

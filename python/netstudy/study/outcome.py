@@ -378,6 +378,11 @@ class Condition(Scalar):
         """Text of a metric, a sign and a number."""
         return {"type": "string", "pattern": r"^\S+ ?(<=|>=|<|>) ?\d+(\.\d+)?( ?[^\s\d.]\S*)?$"}
 
+    @property
+    def definition(self) -> str:
+        """A metric and its bound."""
+        return "Condition"
+
 
 ConditionText = Annotated[str, Typed(Condition(), refs=False)]
 

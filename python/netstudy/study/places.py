@@ -52,6 +52,11 @@ class PlaceText(Scalar):
         return {"type": "string", "pattern": f"^{bare}$"}
 
     @property
+    def definition(self) -> str:
+        """A host or a zone, with an interface."""
+        return "Place" if self.zones else "HostPlace"
+
+    @property
     def _pattern(self) -> str:
         return rf"(?P<group>{_NAME}){_ZONE if self.zones else ''}{_INTERFACE}"
 

@@ -435,6 +435,11 @@ class Metric(Scalar):
         """A string with the shape of a metric."""
         return {"type": "string", "pattern": r"^([A-Za-z][\w.@-]*\.)?\w+( in [a-z-]+)?$"}
 
+    @property
+    def definition(self) -> str:
+        """A metric by its name."""
+        return "Metric"
+
 
 class StandardFigure(Choice):
     """The name of a standard figure."""

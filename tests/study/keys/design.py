@@ -102,12 +102,12 @@ DESIGN = {
         ),
         **examples(in_report, CASES, "cases.few", {"description": "Few servers."}),
     },
-    "Level": {
+    "NamedLevel": {
         **examples(in_plan, _LEVELS, "factors.servers.0", {"name": "deux"}),
         **examples(in_report, _LEVELS, "factors.servers.0", {"description": "Two of them."}),
         **examples(in_report, _LEVELS, "factors.servers.0", {"bundle": "kernel, compiler"}),
     },
-    "GrowthSpec": {
+    "Growth": {
         **examples(in_plan, GROWING, "factors.servers", {"grow": "2..", "at most": 5}),
         **examples(told, GROWING, "factors.servers", {"confirm": 2, "of": "fairness_index"}),
         **examples(refused, GROWING, "factors.servers", {"until": "dawn"}),

@@ -1,0 +1,64 @@
+"""The JSON Schema of a file's models, made short: each kind of value is defined once and referred to.
+
+Pydantic writes a kind of value out at each key that has it, gives each key its own name as a title,
+and lets null stand for a key that is left out, which `validate` refuses.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+DEFINITION: Final = "$definition"
+"""Key in the schema of a kind of value that holds the name to define it by, until it is compacted."""
+_AT_THE_KEY: Final = ("description", "default")
+"""What belongs to the key that has a value, not to the kind of value."""
+
+
+def compacted(schema: dict[str, Any]) -> dict[str, Any]:
+    """The same schema with a definition for each kind of value that has a name, without titles and
+    without null. Its own title stays."""
+    definitions: dict[str, Any] = {}
+    made = {key: _compact(part, definitions) for key, part in schema.items() if key != "$defs"}
+    for name, part in schema.get("$defs", {}).items():
+        definitions[name] = _compact(part, definitions)
+    return {**made, "$defs": dict(sorted(definitions.items()))}
+
+
+def _compact(part: Any, definitions: dict[str, Any]) -> Any:
+    if isinstance(part, list):
+        return [_compact(one, definitions) for one in part]
+    if not isinstance(part, dict):
+        return part
+    part = _without_null(part)
+    if "propertyNames" in part:  # Pydantic leaves only a part of the kind of value there
+        names = {key: one for key, one in part["propertyNames"].items() if key != DEFINITION}
+        part = {**part, "propertyNames": names}
+    inside = {
+        key: _compact(one, definitions)
+        for key, one in part.items()
+        # A file's own key of that name has a schema, and no text.
+        if key != "title" or not isinstance(one, str)
+    }
+    name = inside.pop(DEFINITION, None)
+    return inside if name is None else _referred(name, inside, definitions)
+
+
+def _referred(name: str, value: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
+    """A reference to the value's definition, which is added where it is met first."""
+    kind = {key: one for key, one in value.items() if key not in _AT_THE_KEY}
+    known = definitions.setdefault(name, kind)
+    assert known == kind, f"two kinds of value are called {name}: {known}, {kind}"
+    own = {key: one for key, one in value.items() if key in _AT_THE_KEY}
+    return {"$ref": f"#/$defs/{name}", **own}
+
+
+def _without_null(part: dict[str, Any]) -> dict[str, Any]:
+    if {"type": "null"} not in part.get("anyOf", ()):
+        return part
+    kinds = [one for one in part["anyOf"] if one != {"type": "null"}]
+    rest = {key: one for key, one in part.items() if key != "anyOf"}
+    if "default" in rest and rest["default"] is None:
+        del rest["default"]
+    if len(kinds) == 1:
+        return {**kinds[0], **rest}
+    return {"anyOf": kinds, **rest}

@@ -5,8 +5,8 @@ use netstudy_units::Time;
 /// The next time of each of a fixed set of sources, and the earliest of all: a tournament tree.
 ///
 /// At equal times the lower tie-break key wins, then the lower source. An update costs at most one
-/// comparison a level of the tree, and which nodes it compares depends on the source alone, so that a
-/// CPU can load them at once.
+/// comparison per level of the tree. The compared nodes depend only on the source, so a CPU can load
+/// them all at once.
 #[derive(Clone, Debug)]
 pub struct Schedule {
     /// `nodes[1]` is the earliest; the children of node n are 2n and 2n + 1; the second half holds

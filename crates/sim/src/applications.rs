@@ -1,4 +1,4 @@
-//! Participants of a workload, the connections between them, and the probe beside them.
+//! Participants of a workload, the connections between them, and the probe that runs with them.
 
 use netstudy_records as records;
 use netstudy_records::Roles;
@@ -16,7 +16,7 @@ pub(crate) struct Cast {
     /// The participant that opens each connection, and its peer. An application numbers its connections
     /// in this order.
     pub(crate) connections: Vec<[usize; 2]>,
-    /// Control connections, one beside each of those in the same order, or none; numbered after them.
+    /// Control connections: one per connection, in the same order, or none; numbered after them.
     pub(crate) controls: Vec<[usize; 2]>,
     /// Connections between servers, numbered after these.
     inner: Vec<[usize; 2]>,
@@ -48,7 +48,7 @@ impl Cast {
         Self { participants, connections, controls, inner, probes, senders }
     }
 
-    /// The same with a control connection beside each connection.
+    /// The same with a control connection for each connection.
     pub(crate) fn with_controls(self) -> Self {
         Self { controls: self.connections.clone(), ..self }
     }
@@ -73,7 +73,7 @@ impl Cast {
         Ok(Self::new(roles, connections, senders))
     }
 
-    /// How many connections carry files: those that have a control connection.
+    /// Number of connections that carry files: each has a control connection.
     pub(crate) const fn file_connections(&self) -> usize {
         self.controls.len()
     }
@@ -83,8 +83,8 @@ impl Cast {
         self.connections.iter().map(|pair| pair[0] + 1).max().unwrap_or(0)
     }
 
-    /// The connections of the workload, those that control them, those between servers, then those of
-    /// the probe.
+    /// The connections of the workload, their control connections, the connections between servers, then
+    /// the probe's.
     pub(crate) fn all_connections(&self) -> Vec<[usize; 2]> {
         let own = self.connections.iter().chain(&self.controls).chain(&self.inner);
         own.chain(&self.probes).copied().collect()
@@ -114,7 +114,7 @@ fn participants(roles: &Roles) -> Vec<Participant> {
     clients.chain(servers).collect()
 }
 
-/// The applications of a workload, each with its side of the probe beside it. Boxed, so that the path of a
+/// The applications of a workload, each joined with its side of the probe. Boxed, so that the path of a
 /// packet is compiled once for all probed workloads.
 pub(crate) fn probed<T: Traffic + 'static>(
     probe: &records::Probe,

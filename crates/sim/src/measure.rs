@@ -151,7 +151,7 @@ pub(crate) struct Snapshot {
     pub(crate) connections: Vec<Connection>,
     /// Frames that processes of one host have got from each other without a link, by the host's node.
     pub(crate) inside: BTreeMap<usize, Carried>,
-    /// What the stations of hosts have done, by the host's node.
+    /// Work done by the stations of hosts, by the host's node.
     pub(crate) stations: BTreeMap<usize, StationCounters>,
 }
 
@@ -229,7 +229,7 @@ impl Snapshot {
     }
 }
 
-/// Counters of each sample; those of TCP are of the ends that send data.
+/// Counters of each sample; TCP counters are of the ends that send data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Totals {
     dropped_packets: u64,
@@ -304,7 +304,7 @@ pub(crate) struct MeasureConfig {
 /// How far a run is in its phases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// The probe is alone.
+    /// Only the probe runs.
     Idle,
     /// The workload has begun.
     WarmUp,
@@ -345,10 +345,10 @@ pub(crate) struct Measure {
     ended: usize,
 }
 
-/// Marks without a host are read after those of hosts.
+/// Marks without a host are read after marks of hosts.
 const NO_HOST: usize = usize::MAX;
 
-/// Something to be read.
+/// An event that the measurement has to record.
 #[derive(Clone, Copy, Debug)]
 enum Mark {
     /// An application did it.
@@ -365,8 +365,8 @@ enum Mark {
     Sampler(usize),
 }
 
-/// Edges at which counters are read: those of the measuring phase, and those of other phases with
-/// nothing under way.
+/// Edges at which counters are read: of the measuring phase, and of other phases with nothing under
+/// way.
 const MEASURE_START: &str = "measure-start";
 const MEASURE_END: &str = "measure-end";
 const WARM_UP_START: &str = "warm-up-start";

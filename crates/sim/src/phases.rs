@@ -10,7 +10,7 @@ use crate::workloads;
 /// The phases of a run, in this order. A phase that is none is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PhasePlan {
-    /// The probe runs alone for this time.
+    /// Only the probe runs, for this time.
     pub(crate) idle: Option<Duration>,
     pub(crate) warmup: Option<Until>,
     /// The workload rests for this time, once nothing is under way.
@@ -22,7 +22,7 @@ pub(crate) struct PhasePlan {
     pub(crate) measure: Until,
     /// The time after the end of the workload.
     pub(crate) cooldown: Option<Duration>,
-    /// Whether a probe runs beside the workload.
+    /// Whether a probe runs with the workload.
     pub(crate) is_probed: bool,
 }
 
@@ -117,7 +117,7 @@ impl PhasePlan {
     }
 }
 
-/// How long the probe is alone.
+/// How long only the probe runs.
 fn idle(phase: &records::Phase, is_probed: bool) -> Result<Duration, String> {
     if !is_probed {
         return Err(

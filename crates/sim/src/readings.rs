@@ -24,7 +24,7 @@ pub(crate) struct Reading {
     pub(crate) receiving: Duration,
 }
 
-/// Planned readings, and those that hosts have taken and the clock has not reached.
+/// Planned readings, and readings of hosts at times that the clock has not reached.
 #[derive(Default)]
 pub(crate) struct Readings {
     /// In the order of time, each with the readings of all ends.

@@ -224,8 +224,8 @@ fn connection(tcp: &Endpoint, flow: &FlowCounters) -> [(&'static str, Option<u64
     ]
 }
 
-/// Counters of one end of a flow, over all its connections. The bytes of the application are those of
-/// its data; TCP's are of commands too.
+/// Counters of one end of a flow, over all its connections. The application's bytes are data only; TCP's
+/// bytes include commands.
 struct FlowCounters {
     tcp: Counters,
     bytes_acknowledged: u64,

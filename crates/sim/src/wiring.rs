@@ -43,7 +43,7 @@ pub(crate) struct Wiring {
 /// The path of packets between endpoints of one host.
 #[derive(Clone, Debug)]
 struct LocalPath {
-    /// Its costs, as those of an interface without a wire.
+    /// Its costs, expressed as an interface without a wire.
     interface: InterfaceKind,
     mtu_bytes: u32,
 }
@@ -292,7 +292,7 @@ impl Wiring {
         Some((host, all[..interface].iter().filter(|one| one.host == host).count()))
     }
 
-    /// The costs of packets from one process of the host `node` to another, as those of an interface
+    /// The costs of packets from one process of the host `node` to another, expressed as an interface
     /// without a wire; none: there are no such packets.
     pub(crate) fn inside(&self, node: usize) -> Option<&InterfaceKind> {
         self.local_paths.get(&node).map(|path| &path.interface)

@@ -175,7 +175,7 @@ impl<F: Copy + Default> SwitchBuffer<F> for IngressQueued<F> {
 }
 
 /// The rule of [`IngressQueued`], which it shares with [`crate::stepped`]. The former keeps the wire
-/// `W` of each egress here, beside its queues.
+/// `W` of each egress here, together with its queues.
 #[derive(Clone, Debug)]
 pub struct IngressBuffers<F, W = ()> {
     config: IngressQueuedConfig,

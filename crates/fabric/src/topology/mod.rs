@@ -519,7 +519,7 @@ impl Topology {
         }
     }
 
-    /// The switches beside `switch`, with the port that leads to each.
+    /// The neighbouring switches of `switch`, with the port that leads to each.
     fn neighbors(&self, switch: usize) -> impl Iterator<Item = (u32, usize)> + '_ {
         (0..).zip(&self.switches[switch].ports).filter_map(|(port, at)| {
             match self.attachment(at.far()) {

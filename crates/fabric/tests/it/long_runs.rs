@@ -23,14 +23,14 @@ enum Fate {
     Leaves(Time),
 }
 
-/// The books of a test beside the switch.
+/// The test's own record of the frames that the switch has taken.
 struct Books {
     links: Vec<Link>,
     frames: Vec<(Arrival, Fate)>,
 }
 
 impl Books {
-    /// Frames inside the switch at `now`; those that leave then are outside.
+    /// Frames inside the switch at `now`; a frame that leaves at `now` is outside.
     fn inside(&self, now: Time) -> impl Iterator<Item = &Arrival> {
         self.frames.iter().filter_map(move |(arrival, fate)| match *fate {
             Fate::Held => Some(arrival),

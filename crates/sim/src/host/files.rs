@@ -143,7 +143,7 @@ impl FileCosts for StationedFiles {
 pub(crate) enum CarrierStep {
     /// Hand these bytes to the data connection.
     Write(u64),
-    /// The socket has room for what was taken from the data connection: see [`Carrier::unread`].
+    /// The socket has room again after a read from the data connection: see [`Carrier::unread`].
     Read,
     /// Close its direction of the data connection.
     Close,
@@ -303,7 +303,7 @@ impl Carrier {
         Some(self.done(now, bytes))
     }
 
-    /// Bytes that hold room in the socket: those that have come, until the call that takes them has ended
+    /// Bytes that occupy the socket's buffer: they have arrived, and the call that reads them has not ended
     /// (`tcp_recvmsg` of Linux tells the peer after it has copied).
     pub(crate) fn unread(&self) -> u64 {
         match self.job {

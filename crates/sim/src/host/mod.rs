@@ -513,7 +513,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         self.pump(network, due, host, index);
     }
 
-    /// Carries out the application's actions that are due at `now`.
+    /// Performs the application's actions that are due at `now`.
     fn act(&mut self, network: &mut impl Network<T, Line = N>, host: usize, now: Time) {
         while let Some(action) = self.hosts[host].app.poll(now) {
             let end = |number: u32| self.hosts[host].ends[number as usize];
@@ -557,8 +557,8 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         host.timers.set(APPLICATION, host.app.next_action());
     }
 
-    /// Makes an end ready for its next connection: to open it, or to listen for it. What is still under way
-    /// of the one before is nobody's.
+    /// Makes an end ready to open its next connection, or to listen for it. Packets of the previous connection
+    /// that are still on their way belong to neither.
     #[cold]
     #[inline(never)]
     fn open(self, index: EndIndex) {

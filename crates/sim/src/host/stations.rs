@@ -1,9 +1,9 @@
 //! CPUs, buses and the disk of a host, each a queue in order of arrival (FIFO).
 //!
 //! Work is reserved as it comes, in the order of time: a FIFO has a closed form. The interrupts of an interface are
-//! bound to one CPU, which handles its packets before all else: they put off the application's call that it is at.
+//! bound to one CPU, which handles its packets first: they delay the application's call that runs there.
 //! Calls go to the CPU that can begin first. A call that copies lasts until the memory bus has carried the copy, and
-//! the CPU waits for it. What the host's devices move (frames, disk blocks) crosses the I/O bus and the memory bus
+//! the CPU waits for it. Data that devices move (frames, disk blocks) crosses the I/O bus and the memory bus
 //! once.
 
 use std::cell::RefCell;
@@ -43,7 +43,7 @@ impl Timeline {
         self.free_at = end;
     }
 
-    /// Work of this length comes in between: what is reserved ends later.
+    /// Work of this length comes in between: the reserved times end later.
     fn put_off(&mut self, took: Duration) {
         if let Some(last) = self.ahead.back_mut() {
             last[1] += took;
@@ -212,7 +212,7 @@ impl Call {
     }
 }
 
-/// What the stations of a host have done until some time.
+/// Work done by the stations of a host until some time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct StationCounters {
     /// CPU time.
@@ -301,9 +301,9 @@ impl Stations {
         self.has_cpus.then_some(self.costs.cpus)
     }
 
-    /// Whether transfers of a file of this size read it from the disk: always those of a file on a disk; those of one
-    /// in the page cache where it does not fit there, since reading in order keeps driving out what is read next
-    /// (least recently used).
+    /// Whether transfers of a file of this size read it from the disk: always if the file is on a disk; if it is in
+    /// the page cache, only if it does not fit there, since sequential reading keeps evicting the blocks that are
+    /// read next (least recently used).
     pub(crate) fn reads_from_disk(&self, source: FileSource, file_bytes: u64) -> bool {
         let Some(disk) = &self.disk else { return false };
         match source {
@@ -323,7 +323,7 @@ impl Stations {
         self.costs.call_bytes
     }
 
-    /// What the stations have done at `now`.
+    /// Work that the stations have done at `now`.
     pub(crate) fn counters(&self, now: Time) -> StationCounters {
         let sum = |sum: Duration, cpu: &OneCpu| sum + cpu.timeline.busy(now);
         let bus = |bus: &Pipe| PipeCounters { busy: bus.timeline.busy(now), bytes: bus.bytes };
@@ -522,7 +522,7 @@ impl Stations {
         picoseconds(100 * u128::from(cost.as_ps()) * u128::from(drawn) / speed)
     }
 
-    /// When work that a CPU could end at `done` is done, with the memory bus for what it copies: a copy is read and
+    /// When work that a CPU could end at `done` is done, with its copies on the memory bus: each byte is read and
     /// written.
     fn copied(&mut self, now: Time, done: Time, bytes: u64) -> Time {
         let bus = self.memory_bus.as_mut().filter(|_| bytes > 0);

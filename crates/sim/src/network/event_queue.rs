@@ -13,7 +13,7 @@ use netstudy_units::Time;
 ///
 /// The earliest sources are kept in order, the others in a heap. Most changes are at the ends of that
 /// order: the next frame of a burst comes soon, a frame sent upon an acknowledgment comes last. Few of many
-/// sources are busy at a time, and the cost depends on the busy ones alone.
+/// sources are busy at a time, and the cost depends only on the busy ones.
 #[derive(Clone, Debug)]
 pub(crate) struct EventQueue {
     near: Near,

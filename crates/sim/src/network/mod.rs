@@ -66,7 +66,7 @@ pub(crate) trait Counted<T>: Network<T> {
         BTreeMap::new()
     }
 
-    /// What the stations of hosts have done at `now`, by the host's node.
+    /// Work that the stations of hosts have done at `now`, by the host's node.
     fn stations(&self, _now: Time) -> BTreeMap<usize, StationCounters> {
         BTreeMap::new()
     }
@@ -175,7 +175,7 @@ impl Carried {
 /// Counters of an interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct NicCounters {
-    /// Frames accepted by the transmit queue; in a snapshot, those of them that have left.
+    /// Frames accepted by the transmit queue; in a snapshot, only the ones that have left.
     pub(crate) sent: Carried,
     /// Frames that the ring had room for and the CPU has handled.
     pub(crate) received: Carried,

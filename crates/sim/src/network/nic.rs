@@ -33,7 +33,7 @@ pub(crate) struct Nic<L = Unlimited> {
     /// way; frames that have arrived are dropped when there are `look_at` of them.
     ahead: Ring<(Time, u32)>,
     look_at: usize,
-    /// Of the frames accepted by the transmit queue. Their number is not counted beside it.
+    /// Sizes of the frames accepted by the transmit queue. The number of frames is not counted separately.
     sent_sizes: FrameSizes,
     sent_bytes: u64,
     queue_drops: u64,

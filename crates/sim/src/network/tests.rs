@@ -41,7 +41,7 @@ impl Trace {
     }
 }
 
-/// A way to carry a run out.
+/// A way to simulate a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Way {
     /// In closed form.
@@ -160,7 +160,7 @@ fn in_step(servers: u32, buffer: Buffer) -> Run {
     run
 }
 
-/// The frames of a run that is carried out in several ways, which have to agree.
+/// The frames of a run, simulated in several ways that have to agree.
 fn agreed(run: &Run, ways: &[Way]) -> Trace {
     let (first, frames) = traced(run, ways[0]);
     for &way in &ways[1..] {
@@ -180,7 +180,7 @@ struct Seen<'a> {
 
 impl Seen<'_> {
     /// Frames at this trace point until `after` the edge, and their bytes: without and with a frame in the
-    /// edge's nanosecond. Edges stand in whole nanoseconds, of which the clock had passed a part.
+    /// edge's nanosecond. Edges are in whole nanoseconds; the clock was somewhere within that nanosecond.
     fn carried(&self, point: TracePoint, after: Duration) -> [Carried; 2] {
         let edge_ns = self.record.edges[self.edge].at_ns + after.as_ns();
         [edge_ns, edge_ns + 1].map(|before_ns| {

@@ -4,7 +4,7 @@ use netstudy_units::Time;
 
 use super::Frame;
 
-/// An event in the life of a frame. Switch ports are numbered, those of a second switch after the first's.
+/// An event in the life of a frame. Switch ports are numbered through: a second switch's after the first's.
 /// A host has the number of its port (star) or of its interface (other networks).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum TracePoint {

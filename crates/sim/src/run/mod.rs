@@ -46,7 +46,7 @@ pub fn useful_packets(run: &records::Run) -> u64 {
     workload.packets_per_sample(run) * workload.samples_per_count() * counts.sum::<u64>()
 }
 
-/// How a run is carried out. Its counters do not depend on it.
+/// How a run is simulated. Its counters do not depend on it.
 pub(crate) struct Manner<O> {
     /// None: in closed form, if the network has one.
     pub(crate) mode: Option<Mode>,
@@ -85,7 +85,7 @@ pub(crate) fn carry_out(
     for_workload!(&run.workload, workload => workload.perform(run, &cast, &wiring, performance))
 }
 
-/// A run, and how it is carried out.
+/// A run, and the way to simulate it.
 struct Performance<'a, O> {
     setting: &'a Setting<'a>,
     manner: Manner<O>,
@@ -104,7 +104,7 @@ impl<O: Tracer> Stage for Performance<'_, O> {
     }
 }
 
-/// A run that is about to be carried out, before its applications are made.
+/// A run before its applications are made.
 struct Setting<'a> {
     run: &'a records::Run,
     wiring: &'a Wiring,
@@ -118,7 +118,7 @@ struct Setting<'a> {
 }
 
 impl Setting<'_> {
-    /// Carries out the run with the workload's applications, and the probe beside them.
+    /// Simulates the run with the workload's applications, and the probe if it has one.
     fn carry_out<T: Traffic + 'static>(
         &self,
         applications: Vec<T>,
@@ -186,7 +186,7 @@ impl Setting<'_> {
     }
 }
 
-/// Applications that are to be carried out over a network.
+/// Applications to be run over a network.
 struct Execution<'a, T, O> {
     wiring: &'a Wiring,
     /// The star, if it is to be simulated in closed form.
@@ -232,7 +232,7 @@ impl<T: Traffic, O: Tracer> Execution<'_, T, O> {
     }
 }
 
-/// Applications that are to be carried out over a star in closed form.
+/// Applications to be run over a star in closed form.
 struct StarTask<'s, 'a, T, O> {
     star: &'s wiring::Star<'s>,
     execution: Execution<'a, T, O>,

@@ -24,9 +24,9 @@ pub(super) type FtpHost = ClientOrServer<ClientHost, ServerHost>;
 
 /// Name of the file, as agents have it.
 const FILE_NAME: &str = "data";
-/// The port of a data connection. Its listener is that of its flow, so that any number does.
+/// The port of a data connection. Listeners are found by flow, so any number will do.
 const DATA_AT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 49_152);
-/// Both ends are those of this crate.
+/// Both ends are part of this crate.
 const KEEPS_TO_PROTOCOL: &str = "both ends keep to the protocol";
 
 /// The file of all transfers of a run.
@@ -37,7 +37,7 @@ pub(super) struct File {
     pub(super) is_put: bool,
 }
 
-/// The text under way on a control connection: what the client has said, and what the server has.
+/// The text under way on a control connection: from the client, and from the server.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ControlText(Rc<RefCell<[VecDeque<u8>; 2]>>);
 
@@ -197,7 +197,7 @@ impl Traffic for ClientHost {
     fn next_action(&self) -> Time {
         let carriers = self.flows.iter().map(|flow| flow.carrier.next_step());
         let timed = carriers.min().unwrap_or(Time::NEVER).min(self.client.next_action());
-        // What follows from an event is due at the time of that event.
+        // Actions that follow from an event are due at the time of that event.
         self.pending.due().min(timed.max(self.pending.now))
     }
 

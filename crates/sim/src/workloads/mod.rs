@@ -51,7 +51,7 @@ pub(crate) trait Workload {
         laws::nothing_is_owed(outcome)
     }
 
-    /// Adds the workload's own tables to those of a record.
+    /// Adds the workload's own tables to the tables of a record.
     fn add_samples(&self, sampled: &Sampled, tables: &mut Samples);
 
     /// How long each connection was busy in the measuring phase: by default all of it, where the phase
@@ -74,12 +74,12 @@ pub(crate) trait Applications: Workload {
     ) -> Result<S::Done, String>;
 }
 
-/// Carries applications out, whatever their type.
+/// Runs applications of any type.
 pub(crate) trait Stage {
-    /// What comes of it.
+    /// The result.
     type Done;
 
-    /// Carries these out.
+    /// Runs the applications.
     fn perform<T: Traffic + 'static>(self, applications: Vec<T>) -> Result<Self::Done, String>
     where
         Self: Sized,
@@ -87,7 +87,7 @@ pub(crate) trait Stage {
         self.perform_and(applications, |_, _, _| {})
     }
 
-    /// Carries these out; `add` completes the tables of samples and the checks of the record.
+    /// Runs the applications; `add` completes the tables of samples and the checks of the record.
     fn perform_and<T: Traffic + 'static>(
         self,
         applications: Vec<T>,
@@ -120,7 +120,7 @@ fn packets_of(run: &records::Run, bytes: u64) -> u64 {
     bytes.div_ceil(u64::from(mtu.saturating_sub(headers).max(1)))
 }
 
-/// The applications of clients, by participant and number of connections, and those of servers, by participant.
+/// The applications of clients, by participant and number of connections, and of servers, by participant.
 fn clients_and_servers<C, S>(
     roles: &Roles,
     cast: &Cast,
@@ -134,8 +134,8 @@ fn clients_and_servers<C, S>(
     clients_first.chain(servers).collect()
 }
 
-/// The applications behind pointers, as those of a probed workload are: the path of a packet is then compiled
-/// once for all such workloads. For those of small messages, whose cost is not the packets'.
+/// The applications behind pointers, like the ones of a probed workload: the path of a packet is then compiled
+/// once for all such workloads. For workloads of small messages, where the packets' path is not the main cost.
 fn boxed<T: Traffic + 'static>(applications: Vec<T>) -> Vec<Box<dyn Application>> {
     applications.into_iter().map(|one| Box::new(one) as Box<dyn Application>).collect()
 }

@@ -4,7 +4,7 @@ mod files;
 mod golden;
 mod instruments;
 mod known_results;
-// Beside this folder, since the unit tests of `src/run` are set up by it as well.
+// Next to this folder, since the unit tests of `src/run` use it as well.
 #[path = "../lab/mod.rs"]
 mod lab;
 mod oracles;

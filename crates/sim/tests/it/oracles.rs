@@ -19,8 +19,8 @@ fn one_way_ps(payload_bytes: u64) -> u64 {
     2 * ((payload_bytes + HEADERS_BYTES + ETHERNET_BYTES) * BYTE_PS + LINK_PS)
 }
 
-/// A run of two blocks of one segment, of which the second is measured: its request leaves alone,
-/// while the first one leaves behind the last acknowledgment of the handshake.
+/// A run of two blocks of one segment, of which the second is measured: its request leaves on its own,
+/// whereas the first one leaves behind the last acknowledgment of the handshake.
 fn one_segment() -> Run {
     let mut run = lab::run(1, DEEP);
     incast(&mut run).block_bytes = 8_948;

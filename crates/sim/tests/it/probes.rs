@@ -1,4 +1,4 @@
-//! Latency beside a workload, in figures that can be worked out by hand; and the phases that go with it.
+//! Latency under a workload, in figures that can be worked out by hand; and the phases that go with it.
 
 use netstudy_records::{
     Direction, Phase, PhaseKind, Probe, RequestHistogram, Roles, Run, RunRecord, Transfer, Until,

@@ -52,7 +52,7 @@ fn a_host_bound_by_its_interface_sets_the_goodput() {
 fn an_interrupt_delays_what_comes_to_an_idle_cpu() {
     let at_once = completion_ns(|_| {});
     assert_eq!(completion_ns(|nic| nic.interrupt_delay_ns = 30_000), at_once + 30_000);
-    // At 100,000 packets a second a frame takes 10 us to come in. The request leaves alone.
+    // At 100,000 packets a second a frame takes 10 us to come in. No other frame delays the request.
     assert_eq!(completion_ns(|nic| nic.packet_rate_pps = Some(100_000)), at_once + 10_000);
 }
 

@@ -1,4 +1,4 @@
-//! Hosts with CPUs, buses and disks, held against what queues of that kind must do.
+//! Hosts with CPUs, buses and disks, held against the laws of queues of that kind.
 
 use netstudy_records::{
     Bus, Cpu, DataPath, Direction, Disk, FileSink, FileSource, Ftp, Group, Node, Roles, Run,

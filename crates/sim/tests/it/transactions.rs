@@ -1,4 +1,4 @@
-//! Users, an application server and its database, held against what networks of queues must do.
+//! Users, an application server and its database, held against the laws of queueing networks.
 
 use netstudy_records::{
     Application, Arrivals, Costs, Cpu, Database, Latency, Load, Medium, Operation, Phase,
@@ -213,7 +213,7 @@ fn fixed_times_add_up() {
     };
     let record = make_ok(&run(closed(1), costs, 10));
     let response = mean_ms(&record, "page element", Latency::Response);
-    // 10 + 3 + 1 + 2 + 4 + 5 ms; one user alone waits for nobody's locks. Six messages of two links
+    // 10 + 3 + 1 + 2 + 4 + 5 ms; a single user waits for nobody's locks. Six messages of two links
     // each take less than 5 us.
     assert!((25.0..25.03).contains(&response), "{response} ms");
     // One is under way when the phase begins.
@@ -248,7 +248,7 @@ fn locks_are_waited_for_in_proportion_to_the_other_slots_in_use() {
         database_slots: 5,
         ..costs()
     };
-    // Beside another one: a quarter of it. Beside four: all of it, however many wait for a slot.
+    // With one other slot in use: a quarter of it. With four: all of it, however many wait for a slot.
     for (users, elements_per_s) in [(2, 2.0 / 0.0075), (5, 5.0 / 0.015), (20, 5.0 / 0.015)] {
         let record = make_ok(&with_cpus(run(closed(users), costs.clone(), 20), 1, 1));
         close(throughput(&record), elements_per_s, 0.01);
@@ -407,7 +407,7 @@ fn a_plan_without_costs_is_refused() {
     assert_eq!(record.error.as_deref(), Some("the plan has no costs of a page element"));
 }
 
-/// With a probe every 10 ms, alone for 100 ms first.
+/// With a probe every 10 ms, which runs on its own for 100 ms first.
 fn probed(mut run: Run) -> Run {
     run.probe = Some(Probe { every_ns: 10 * MS, request_bytes: 64, response_bytes: 64 });
     run.phases.insert(0, timed(PhaseKind::Idle, 100 * MS));

@@ -149,7 +149,7 @@ fn a_phase_of_a_time_lasts_for_it_and_a_full_link_carries_its_rate_less_headers(
             let connections = lab::connections(&record);
             let moved = connections.bytes_sent[0].max(connections.bytes_received[0]);
             let full = payload_of(3_000 * MS);
-            // A request of 64 B in 65,536 B takes its part of the way back alone.
+            // A request of 64 B for each 65,536 B takes its share of the way back only.
             assert!(moved <= full + 8_948 && moved + full / 1000 > full, "{moved} B of {full} B");
             let table = record.samples.transfer.as_ref().expect("there was a stream");
             let measure = lab::measure(&record);

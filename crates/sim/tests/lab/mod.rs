@@ -1,4 +1,4 @@
-//! Runs of a plan, written so that a test shows only what it is about.
+//! Runs of a plan, written so that a test shows only the values that it depends on.
 
 #![allow(dead_code, reason = "the unit tests of `src/run` use a part of it")]
 
@@ -219,12 +219,12 @@ impl Progress for Silent {
     }
 }
 
-/// Carries out the run, whether or not it succeeds.
+/// Simulates the run, whether or not it succeeds.
 pub(crate) fn make(run: &Run) -> RunRecord {
     netstudy_sim::run(run, &mut Silent)
 }
 
-/// Carries out the run, which must be valid.
+/// Simulates the run, which must be valid.
 pub(crate) fn make_ok(run: &Run) -> RunRecord {
     let record = make(run);
     assert_eq!(record.status, Status::Ok, "{:?} {:?}", record.error, record.checks);

@@ -22,7 +22,7 @@ pub(super) struct Interface<L> {
     pub(super) form: Form<L>,
 }
 
-/// How an interface is carried out.
+/// How an interface is simulated.
 #[allow(clippy::large_enum_variant, reason = "most are closed, and none is moved")]
 pub(super) enum Form<L> {
     Closed(Closed<L>),

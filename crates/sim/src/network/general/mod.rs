@@ -4,7 +4,7 @@
 //! egress chooses among held frames, a segment is with TCP, a timer. A FIFO needs no events: the time
 //! at which a frame leaves an interface, a wire or an egress queue is known when it enters. Links that
 //! may be paused and hosts that merge segments have no such closed form; those interfaces and switches
-//! are event-driven at every step, beside others that are not.
+//! are event-driven at every step, next to others that are not.
 //!
 //! Each wire into a switch, interface and switch is one source of events. It has at most one event in
 //! the schedule; later ones wait in the source's own FIFO. Hosts are never ahead of the clock, so
@@ -50,7 +50,7 @@ use packets::{Packet, Packets};
 use switch::Switch;
 use work::{InterfaceWork, Job, Meter, Stage, Way};
 
-/// A network to be set up, and how it is carried out.
+/// A network to be set up, and the way to simulate it.
 struct Setup<'a> {
     wiring: &'a Wiring,
     seed: &'a str,
@@ -95,7 +95,7 @@ enum Source {
     Work(u32, Stage),
 }
 
-/// The classes of events at the same time: the upper bits of a key, above those of [`tie_break_key`].
+/// The classes of events at the same time: the upper bits of a key, above the bits of [`tie_break_key`].
 const CLASS_SHIFT: u32 = 30;
 const FRAMES: u32 = 1 << CLASS_SHIFT;
 const PAUSES: u32 = 2 << CLASS_SHIFT;

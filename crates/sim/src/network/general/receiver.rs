@@ -78,8 +78,8 @@ impl Receiver {
         }
     }
 
-    /// Frames in the ring that the CPU has not handled. PAUSE goes by them: descriptors that are given back
-    /// together with those of frames to come would keep a paused link waiting for frames that do not come.
+    /// Frames in the ring that the CPU has not handled. PAUSE depends on this number: a descriptor that is given back
+    /// only when further frames arrive would keep a paused link waiting for frames that never come.
     pub(super) const fn waiting(&self) -> usize {
         self.outside.len() + self.inside.len()
     }

@@ -26,7 +26,7 @@ pub(super) struct Switch {
     pub(super) first_port: usize,
 }
 
-/// How a switch is carried out.
+/// How a switch is simulated.
 pub(super) enum Form {
     /// When a frame leaves is known when it enters, or when its egress chooses it.
     Closed { buffer: AnyBuffer<Packet>, counters: Box<[PortCounters]> },

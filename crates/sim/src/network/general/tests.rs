@@ -373,8 +373,8 @@ fn of_two_bottlenecks_the_slower_spaces_and_both_hold_a_queue() {
     lab.send("a", "b", 40 * MSS, 0);
     let (trace, outcome) = lab.try_run(false).expect("it runs");
     assert_eq!(trace.delivered(0), tandem(&[MSS; 40], &rates.map(|rate| (rate, 1_000))));
-    // When the last of 40 frames is at the first bottleneck, a fifth of those before have left; at the
-    // second one, half of those that arrived.
+    // When the last of 40 frames reaches the first bottleneck, a fifth of the frames before it have left;
+    // at the second one, half of the frames that arrived.
     let queue = |cable| outcome.end().ends[CableEnd { cable, end: 0 }.number()].queue_bytes_max;
     assert_eq!(queue(1), (40 - 7) * 1_518);
     assert_eq!(queue(2), (40 - 19) * 1_518);
@@ -536,7 +536,7 @@ fn zones_that_share_a_stack_talk_over_the_local_path_of_their_host() {
     let mut lab = Lab::new(&["a sw1", "a sw1", "b sw1"])
         .with_shared_zone("web", "a", "p0")
         .with_shared_zone("db", "a", "p1");
-    // The costs of its interface are not those of the local path.
+    // The interface has other costs than the local path.
     lab.run.network.groups[0].nic.receive_frame_ns = 9_000;
     let path = LocalPath { latency_ns: 3_000, rate_bps: Some(8 * GBPS), mtu_bytes: 1_018 };
     lab.run.network.groups[0].local_path = Some(path);
@@ -611,7 +611,7 @@ fn each_connection_counts_its_own_packets() {
     let all = trace.data[&TracePoint::Delivered(1)].iter().filter(|&&(at, ..)| at > START);
     let (times, connections): (Vec<_>, Vec<_>) = all.map(|&(at, of, _)| (at, of)).unzip();
     assert_eq!(times, tandem(&[MSS; 40], &[(GBPS, 1_000_000)]));
-    // Two packets of either connection: a departure makes room behind those of the other one.
+    // Two packets of either connection: a departure makes room behind the other connection's packets.
     assert_eq!(connections, [0, 0, 1, 1].repeat(10));
     assert_eq!(queue_drops(&lab.try_run(false).expect("it runs").1), 0);
 }

@@ -113,7 +113,7 @@ impl InterfaceWork {
     }
 }
 
-/// What the application at an end has copied to and from its socket, as far as its packets tell.
+/// Bytes that the application at an end has copied to and from its socket, as far as its packets tell.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Meter {
     /// Payload of a full segment.

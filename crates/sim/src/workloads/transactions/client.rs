@@ -17,7 +17,7 @@ struct Asked {
     first_byte: Option<Time>,
 }
 
-/// The generator of a host. Connections are those of its users, by their number.
+/// The generator of a host. A connection has the number of its user.
 pub(super) struct Client {
     generator: Generator<Stream>,
     request_bytes: u64,
@@ -49,7 +49,7 @@ impl Client {
         }
     }
 
-    /// What the driver does of it; none: it was recorded.
+    /// The driver's action for it; none: it was only recorded.
     fn follow(&mut self, now: Time, action: &TransactionAction) -> Option<Action> {
         let mut recorder = self.recorder.borrow_mut();
         match *action {

@@ -7,11 +7,11 @@ use netstudy_workload::{Action, Traffic};
 use super::pending::{Outbox, Permits, Timed, Times};
 use crate::host::stations::{Call, Shared};
 
-/// What one request costs.
+/// The costs of one request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RequestCosts {
     pub(super) cpu: Duration,
-    /// CPU time beside that, once for all requests that hold a slot.
+    /// Further CPU time, spent once for all requests that hold a slot.
     pub(super) shared_cpu: Duration,
     pub(super) disk: Duration,
     pub(super) hold: Duration,
@@ -38,7 +38,7 @@ pub(super) struct DatabaseWork {
     stations: Shared,
     times: Times,
     slots: Permits,
-    /// How many slots there are beside one's own.
+    /// Number of slots apart from a request's own.
     other_slots: u32,
     stages: Vec<Stage>,
     timed: Timed,
@@ -129,7 +129,7 @@ impl DatabaseWork {
         self.times.draw(hold + locks)
     }
 
-    /// How many hold slots beside one who does.
+    /// Number of other slots in use, as a request sees it that holds one.
     fn others(&self) -> u64 {
         u64::from(self.other_slots - self.slots.free())
     }

@@ -1,5 +1,5 @@
 //! Users, an application server and its database: [`client`] generates the load, [`server`] and
-//! [`database`] are stations behind real connections, [`recorder`] keeps what is sampled.
+//! [`database`] are stations behind real connections, [`recorder`] keeps the samples.
 
 mod client;
 mod database;
@@ -37,8 +37,8 @@ const MILLION: u64 = 1_000_000;
 const USUAL_FRAMES: u64 = 1_000;
 
 impl Workload for Transactions {
-    /// Connections of users, generator by generator; then those of the server to its database. Generators
-    /// without a user have no connection.
+    /// Connections of users, generator by generator; then the server's connections to its database.
+    /// Generators without a user have no connection.
     fn cast(&self) -> Result<Cast, String> {
         let [clients, users] = [self.roles.client.len(), self.load.users() as usize];
         if clients == 0 || self.roles.server.len() != 1 || self.roles.database.len() > 1 {
@@ -140,7 +140,7 @@ impl Traffic for Idle {
     }
 }
 
-/// What the users' and the servers' applications are made of.
+/// The input from which the users' and the servers' applications are made.
 struct Tiers<'a> {
     work: &'a Transactions,
     costs: &'a Costs,
@@ -269,7 +269,7 @@ impl Tiers<'_> {
     }
 }
 
-/// Whether the costs can be carried out.
+/// Whether the costs are possible.
 fn check(costs: &Costs) -> Result<(), String> {
     let Costs { request_bytes, response_bytes, .. } = costs;
     let sizes = [request_bytes, response_bytes];

@@ -1,4 +1,4 @@
-//! What a tier has decided on, and what it waits for.
+//! A tier's pending actions and jobs, and its queues for permits.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -33,7 +33,7 @@ impl Outbox {
     }
 }
 
-/// Jobs that become due at a time: the earliest first, those of equal times in their order.
+/// Jobs that become due at a time: the earliest first, jobs of equal times in the order of entry.
 #[derive(Debug, Default)]
 pub(super) struct Timed {
     heap: BinaryHeap<Reverse<(Time, u64, u32)>>,
@@ -59,7 +59,7 @@ impl Timed {
     }
 }
 
-/// Something of which there are so many: jobs wait for it in their order.
+/// A limited number of permits, such as threads; jobs wait for one in order of arrival.
 #[derive(Debug)]
 pub(super) struct Permits {
     free: u32,
@@ -71,12 +71,12 @@ impl Permits {
         Self { free: count, waiting: VecDeque::new() }
     }
 
-    /// How many nobody has.
+    /// Permits that no job holds.
     pub(super) const fn free(&self) -> u32 {
         self.free
     }
 
-    /// Whether the job has one now; else it will be the return of a later [`Self::give_back`].
+    /// Whether the job gets a permit now; if not, a later [`Self::give_back`] returns the job.
     pub(super) fn take(&mut self, job: u32) -> bool {
         if self.free == 0 {
             self.waiting.push_back(job);
@@ -86,7 +86,7 @@ impl Permits {
         true
     }
 
-    /// A job needs its one no more: the job that has it now.
+    /// A job gives its permit back. Returns the waiting job that gets it, if any.
     pub(super) fn give_back(&mut self) -> Option<u32> {
         let next = self.waiting.pop_front();
         self.free += u32::from(next.is_none());

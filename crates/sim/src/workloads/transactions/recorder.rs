@@ -1,4 +1,4 @@
-//! What a generator has sampled in the measuring phase, and its tables and laws.
+//! A generator's samples of the measuring phase, and its tables and laws.
 
 use netstudy_records::{
     Answers, Check, Latency, PhaseKind, RequestHistogram, Samples, StatisticsSamples,
@@ -164,7 +164,7 @@ fn sum(counts: impl Iterator<Item = Counts>) -> Counts {
     })
 }
 
-/// What was offered ended, was not met, or was under way when the phase was over.
+/// Each offered operation ended, was not met, or was under way at the end of the phase.
 pub(super) fn nothing_vanished(recorders: &[&Recorder]) -> Check {
     let sum = sum(recorders.iter().map(|one| one.sum()));
     let ended = sum.completed + sum.network_errors + sum.server_errors;

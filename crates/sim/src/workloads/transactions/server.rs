@@ -8,7 +8,7 @@ use super::database::DatabaseWork;
 use super::pending::{Outbox, Permits, Timed, Times};
 use crate::host::stations::{Call, Shared};
 
-/// What a page element costs, and the sizes of its messages.
+/// The costs of a page element, and the sizes of its messages.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ElementCosts {
     pub(super) request_bytes: u64,
@@ -25,7 +25,7 @@ pub(super) struct ElementCosts {
 pub(super) enum Backend {
     /// On the same host.
     Here(DatabaseWork),
-    /// Over the connections that follow those of users.
+    /// Over the connections numbered after the users'.
     There {
         /// Connections that nobody uses.
         free: Vec<u32>,
@@ -179,7 +179,7 @@ impl Server {
         }
     }
 
-    /// Does what is due at `now`.
+    /// Goes on with all jobs that are due at `now`.
     fn advance(&mut self, now: Time) {
         while let Some(number) = self.timed.pop(now) {
             self.go_on(now, number);

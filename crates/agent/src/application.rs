@@ -32,7 +32,7 @@ pub(crate) fn workload_connections(plan: &AgentPlan) -> Result<u32, String> {
     })
 }
 
-/// The workload, with the probe of the plan beside it.
+/// The workload, joined with the plan's probe.
 pub(crate) fn beside<T: Traffic + 'static>(
     plan: &AgentPlan,
     connections: u32,

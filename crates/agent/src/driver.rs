@@ -1,7 +1,7 @@
 //! The poll loop: drives an application over the kernel's TCP.
 //!
 //! One thread waits for sockets, for the application's next action and for the controller, and never
-//! for one connection alone. The application's actions come out of [`Application::poll`]; events go
+//! only for one connection. The application's actions come out of [`Application::poll`]; events go
 //! into it. An application that hears of acknowledgments gets them before it is polled for a timed
 //! action.
 
@@ -34,7 +34,7 @@ use crate::socket;
 use crate::tallies::Tally;
 use crate::tcp_info;
 
-/// The poller's keys of the controller and the timer. The key of a connection is its number; those of
+/// The poller's keys of the controller and the timer. The key of a connection is its number; keys of
 /// listeners and greeters have a bit that no connection has.
 const CONTROLLER: u64 = u64::MAX;
 const TIMER: u64 = u64::MAX - 1;

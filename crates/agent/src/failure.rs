@@ -6,7 +6,7 @@ use std::io;
 /// The reason why an agent ended early.
 #[derive(Debug)]
 pub enum Failure {
-    /// The plan cannot be read, or cannot be carried out.
+    /// The plan cannot be read, or asks for something impossible.
     Plan(String),
     /// Something happened to the traffic.
     Run(String),

@@ -64,7 +64,7 @@ impl Agent<'_> {
     }
 }
 
-/// Carries out the plan on standard input and writes records to standard output.
+/// Runs the plan on standard input and writes records to standard output.
 ///
 /// # Errors
 /// As [`Failure`] says; it is written as the last record, too.

@@ -6,7 +6,7 @@ use crate::application;
 use crate::failure::Failure;
 use crate::workloads::{self, Role, Task};
 
-/// A plan that can be carried out, and the task that it asks for.
+/// A valid plan, and the task that it asks for.
 pub(crate) struct Checked {
     pub(crate) plan: AgentPlan,
     pub(crate) task: Task,

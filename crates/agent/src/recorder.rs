@@ -27,7 +27,7 @@ pub(crate) struct Recorder {
     /// Samples of the workload in this phase.
     samples: u64,
     recording: Box<dyn Recording>,
-    /// Response times of the probe when it is alone, and beside the workload.
+    /// Response times of the probe: by itself, and during the workload.
     probe: Option<[Answers; 2]>,
 }
 

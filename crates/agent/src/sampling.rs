@@ -22,7 +22,7 @@ fn sources(plan: &InstrumentPlan) -> Sources {
 pub(crate) struct Snapshots {
     host: Probe,
     connections: Arc<Tallies>,
-    /// What this process has the disk do is counted too.
+    /// The disk work that this process causes is counted too.
     own_files: bool,
 }
 

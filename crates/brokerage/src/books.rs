@@ -1,4 +1,4 @@
-//! The books: laws that hold of the data alone, whatever load came before, and the reset, which keeps
+//! The books: laws that the data obey after any load, and the reset, which keeps
 //! them.
 
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ pub(crate) struct Books {
     pub(crate) figures: BTreeMap<String, i64>,
 }
 
-/// What an order that is done has added to its account.
+/// The amount that a completed order has added to its account.
 const MONEY: &str = "CASE ordertype WHEN 'sell' THEN price * quantity - orderfee \
     ELSE -(price * quantity + orderfee) END";
 const DONE: &str = "orderstatus IN ('closed', 'completed')";
@@ -145,9 +145,9 @@ pub(crate) async fn check<C: Connection>(connection: &mut C) -> Result<Books, Da
     Ok(books)
 }
 
-/// Removes what a run has left behind, as the published application does: registered users, cancelled
-/// orders, orders of holdings that were sold, counts of log-ins. The money of removed orders is brought
-/// forward, so that the books balance afterwards as before.
+/// Removes the traces of a run, as the published application does: registered users, cancelled
+/// orders, orders of sold holdings, counts of log-ins. The money of removed orders is brought forward,
+/// so that the books balance afterwards as before.
 pub(crate) async fn reset<C: Connection>(connection: &mut C) -> Result<Counts, DatabaseError> {
     connection.begin(Begin::Alone).await?;
     let mut counts = Counts::new();
@@ -161,7 +161,7 @@ pub(crate) async fn reset<C: Connection>(connection: &mut C) -> Result<Counts, D
     Ok(counts)
 }
 
-/// The statements of a reset, in order, those that are counted with their name.
+/// The statements of a reset, in order; a statement whose rows are counted has a name.
 fn removals() -> Vec<(Option<&'static str>, String)> {
     let registered = "substr(profile_userid, 1, 3) = 'ru:'";
     let of_registered =

@@ -27,15 +27,15 @@ use crate::web::{Server, Sessions};
 const PAGE_IMAGES_MAX: u8 = 9;
 /// Threads and connections, at most: more would be a slip.
 const WORKERS_MAX: u32 = 1_024;
-/// For what is under way when the process ends.
+/// Time for requests under way when the process ends.
 const SHUTDOWN: Duration = Duration::from_millis(100);
 
-/// Carries out the plan on `input` and obeys its commands, until a command, the end of `input` or the
+/// Runs the plan on `input` and obeys its commands, until a command, the end of `input` or the
 /// plan's time limit ends it.
 ///
 /// # Errors
-/// When the plan cannot be carried out, the address or the database cannot be used, or the time is
-/// over. The last record says so as well.
+/// When the plan is not valid, the address or the database cannot be used, or the time is over. The
+/// last record says so as well.
 pub fn run(input: impl BufRead + Send + 'static, output: impl Write) -> Result<(), Failure> {
     let mut output = Output(output);
     let outcome = carry_out(input, &mut output);

@@ -1,4 +1,4 @@
-//! What the server counts. Each counter is written without a lock, and read by snapshots alone.
+//! The server's counters. Each is written without a lock, and only snapshots read it.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

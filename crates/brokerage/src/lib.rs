@@ -1,10 +1,10 @@
 //! The application server of the transactional studies: an online brokerage with ten operations, HTML
 //! pages and a JSON face, over PostgreSQL or embedded SQLite.
 //!
-//! A request goes through three layers, each of which knows the one below it alone:
+//! A request goes through three layers, each of which knows only the one below it:
 //!
 //! - [`web`]: HTTP connections, sessions and pages;
-//! - [`operations`]: what an operation reads and writes, written once for any database;
+//! - [`operations`]: the reads and writes of each operation, written once for any database;
 //! - [`database`]: a pool of connections, and the statements.
 //!
 //! [`control`] obeys the process's controller: a plan and commands come in, records go out.
@@ -26,7 +26,7 @@ pub use control::run;
 /// Why the process ended before its time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// The plan cannot be carried out: which field, and why.
+    /// The plan is not valid: which field, and why.
     Plan(String),
     /// The address or the database cannot be used, or the time is over.
     Testbed(String),

@@ -1,4 +1,4 @@
-//! The ten operations: what each reads and writes, in the order of the published application. They are
+//! The ten operations: their reads and writes, in the order of the published application. They are
 //! written once, for any database.
 //!
 //! Whatever moves money is one transaction, and moves it by adding to the balance in the database, so
@@ -30,7 +30,7 @@ const RETRIES: u32 = 10;
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(100);
 
-/// What all requests share, beside the database.
+/// State that all requests share, apart from the database.
 #[derive(Debug)]
 pub(crate) struct Application {
     pub(crate) settings: BrokerageSettings,
@@ -86,7 +86,7 @@ impl Name {
     }
 }
 
-/// An operation of a user, with what the form says.
+/// An operation of a user, with the fields of the form.
 #[derive(Clone, Debug)]
 pub(crate) enum Operation {
     Login { user: String, password: String },
@@ -117,7 +117,7 @@ impl Operation {
         }
     }
 
-    /// The user who is told of closed orders first: all but those who come or go.
+    /// The user whose closed orders are reported first; none at log-in, log-out and registration.
     fn told(&self) -> Option<&str> {
         match self {
             Self::Login { .. } | Self::Logout { .. } | Self::Register { .. } => None,
@@ -132,7 +132,7 @@ impl Operation {
     }
 }
 
-/// What a connection of the pool is taken for.
+/// The job for which a connection of the pool is taken.
 #[derive(Clone, Debug)]
 pub(crate) enum Job {
     Operation(Operation),
@@ -149,7 +149,7 @@ impl Job {
     }
 }
 
-/// What came of a job.
+/// The result of a job.
 #[derive(Debug)]
 pub(crate) enum Outcome {
     Answer(Answer),
@@ -160,7 +160,7 @@ pub(crate) enum Outcome {
     Failed(DatabaseError),
 }
 
-/// What a page shows.
+/// The contents of a page.
 #[derive(Debug, Serialize)]
 pub(crate) struct Answer {
     /// Orders that were closed since the user was last told.
@@ -169,7 +169,7 @@ pub(crate) struct Answer {
     pub(crate) view: View,
 }
 
-/// What is particular to a page.
+/// The part of a page that depends on the operation.
 #[derive(Debug, Serialize)]
 #[serde(tag = "page", rename_all = "kebab-case")]
 pub(crate) enum View {
@@ -352,7 +352,7 @@ impl From<Problem> for Stop {
     }
 }
 
-/// Carries out a job on a connection, again where the database could not help it.
+/// Runs a job on a connection, and again after a transient error of the database.
 pub(crate) async fn perform<C: Connection>(
     connection: &mut C,
     application: &Application,
@@ -414,7 +414,7 @@ async fn attempt<C: Connection>(
     }
 }
 
-/// Where operations are carried out: a connection, and what all of them share.
+/// The environment of an operation: a connection, and the state that all operations share.
 struct Desk<'a, C> {
     connection: &'a mut C,
     application: &'a Application,

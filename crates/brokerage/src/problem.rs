@@ -1,6 +1,6 @@
 //! The errors that an operation or a request can end in, and their names in counters and pages.
 
-/// Why an operation was not carried out, or a request not answered as asked.
+/// Why an operation failed, or a request was not answered as asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Problem {
     /// There is no session of that cookie.

@@ -15,7 +15,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// Carries out the runs of a plan and writes their records.
+/// Runs the plan and writes the records of its runs.
 #[derive(Parser)]
 #[command(name = "netstudy-engine", version = version::VERSION.as_str(), about)]
 struct Arguments {

@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::AsFd;
 
-/// Carries out the plan of a switch on standard input.
+/// Runs the plan of a switch on standard input.
 pub(crate) fn switch() -> Result<(), netstudy_switch::Failure> {
     netstudy_switch::run(io::stdin().as_fd(), io::stdout().lock())
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use netstudy_records::{Record, RunRecord};
 
-/// Writes records; those of runs in the order of the plan, or, if asked to, as they finish.
+/// Writes records. Runs are in the order of the plan, or, if asked to, as they finish.
 pub(crate) struct Writer<W> {
     out: W,
     as_completed: bool,

@@ -12,7 +12,7 @@ pub(crate) fn thread_cpu_ns() -> u64 {
     ns(ClockId::ThreadCPUTime)
 }
 
-/// CPU time of all threads of this process, those that have ended included.
+/// CPU time of all threads of this process, including ended ones.
 pub(crate) fn process_cpu_ns() -> u64 {
     ns(ClockId::ProcessCPUTime)
 }

@@ -103,7 +103,7 @@ pub struct Sources {
     pub interfaces: Vec<String>,
     /// Disks by name; empty: devices, without partitions and disks made of other disks or of memory.
     pub disks: Vec<String>,
-    /// The process; none: this one, which alone has a [`Source::ProcessClock`].
+    /// The process; none: this one. Only this one has a [`Source::ProcessClock`].
     pub process: Option<u32>,
 }
 

@@ -79,7 +79,7 @@ const fn span(ps: f64) -> Duration {
 
 impl Chance for Stream {
     fn below(&mut self, n: u32) -> u32 {
-        // Multiply and shift; the bias of 2^-32 x n is far below what a study can see.
+        // Multiply and shift; the bias of 2^-32 x n is far too small for a study to see.
         ((u64::from(self.0.next_u32()) * u64::from(n)) >> 32) as u32
     }
 }

@@ -67,12 +67,11 @@ pub struct AgentPlan {
     /// The port that it listens on, at each local address of connections that it accepts; 0: ports
     /// that the kernel chooses.
     pub port: u16,
-    /// Its connections, numbered from 0: first those of the workload, then those of the probe. Only
-    /// observers have none.
+    /// Its connections, numbered from 0: the workload's, then the probe's. Only observers have none.
     pub connections: Vec<ConnectionPlan>,
     /// Its part in the traffic.
     pub workload: AgentWorkload,
-    /// Its part in the latency probe beside the workload; none: there is none.
+    /// Its part in the latency probe that runs with the workload; none: there is no probe.
     pub probe: Option<ProbePlan>,
 }
 
@@ -138,7 +137,7 @@ pub struct InstrumentPlan {
     /// Network interfaces of the host.
     pub interfaces: Vec<String>,
     /// The CPU time of all processes in the host's network namespace is counted too: its applications run
-    /// beside the agent.
+    /// there as well as the agent.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub namespace_cpu: bool,
 }
@@ -194,7 +193,7 @@ pub enum FileStore {
     Folder {
         /// Its folder, which is there.
         folder: String,
-        /// What the folder is on, and what is done about the page cache.
+        /// The medium of the folder, and the treatment of the page cache.
         place: FilePlace,
         /// Whether a received file is on the disk before its transfer has ended (fsync(2)).
         synced: bool,
@@ -241,7 +240,7 @@ pub enum AgentWorkload {
         response_bytes: u64,
         /// Delay between the receipt of a request and the first byte of the response.
         start_jitter: Jitter,
-        /// Its number among the servers, from 1: its delays are those that the simulator draws for it.
+        /// Its number among the servers, from 1: it draws the same delays as the simulator for that number.
         number: u32,
         /// Seed of the run: 16 hexadecimal digits.
         seed: String,
@@ -373,7 +372,7 @@ pub struct TransactionClient {
     pub deck: Deck,
     /// Quoted stocks of the brokerage.
     pub quotes: u32,
-    /// Page elements of a page of the brokerage besides itself.
+    /// Further page elements of a page of the brokerage, after the page itself.
     pub page_images: u32,
     /// Time between two blocks of statistics.
     #[serde(deserialize_with = "spans::ns")]
@@ -459,7 +458,7 @@ pub enum ProbePlan {
         /// Time between two requests of a connection.
         #[serde(deserialize_with = "spans::ns")]
         interval_ns: u64,
-        /// Time in which the probe runs alone, before the workload begins; 0: there is no such phase.
+        /// Time in which only the probe runs, before the workload begins; 0: there is no such phase.
         #[serde(deserialize_with = "spans::ns")]
         idle_ns: u64,
     },
@@ -548,7 +547,7 @@ pub enum AgentRecord {
     Progress {
         /// When.
         at_ns: u64,
-        /// Iterations, transfers or requests of this phase that have ended, without those of the probe.
+        /// Iterations, transfers or requests of this phase that have ended, the probe's left out.
         samples: u64,
         /// Bytes sent and received so far, all phases and connections together.
         bytes: u64,
@@ -659,13 +658,13 @@ pub enum AgentRecord {
         /// Submissions that were due, or were under way when the phase began: the sum of completed, network
         /// errors, server errors, not met and unfinished.
         offered: Vec<u64>,
-        /// Those that were under way when the phase began.
+        /// Submissions that were under way when the phase began.
         carried: Vec<u64>,
-        /// Those that were not begun, since too many were under way.
+        /// Submissions that were not begun, since too many were under way.
         not_met: Vec<u64>,
-        /// Those that ended in the phase without an error.
+        /// Submissions that ended in the phase without an error.
         completed: Vec<u64>,
-        /// Those that were under way when the phase ended.
+        /// Submissions that were under way when the phase ended.
         unfinished: Vec<u64>,
         /// Answers of HTTP with success.
         page_elements: Vec<u64>,

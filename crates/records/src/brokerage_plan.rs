@@ -25,7 +25,7 @@ pub enum BrokerageRecordSchema {
     V1,
 }
 
-/// What the application server serves, from which database: the first line of standard input.
+/// The application server's configuration and its database: the first line of standard input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BrokeragePlan {
@@ -41,9 +41,9 @@ pub struct BrokeragePlan {
     pub database: BrokerageDatabase,
     /// Connections to the database: more operations than that at once wait for one.
     pub pool_connections: u32,
-    /// Threads that carry out requests, beside those of an embedded database.
+    /// Threads that handle requests. An embedded database has its own.
     pub worker_threads: u32,
-    /// What `load` fills the database with.
+    /// The population that `load` writes to the database.
     pub population: BrokeragePopulation,
     /// The application variant.
     pub settings: BrokerageSettings,
@@ -57,7 +57,7 @@ pub struct BrokeragePlan {
 pub enum BrokerageDatabase {
     /// Embedded SQLite: the database's CPU time is the application server's.
     Sqlite {
-        /// Its file. Its write-ahead log lies beside it.
+        /// Its file. Its write-ahead log is in the same folder.
         file: String,
     },
     /// A PostgreSQL server.
@@ -96,7 +96,7 @@ pub struct BrokerageSettings {
     /// Commits wait until their log is on the disk; else the last of them are lost where the machine or
     /// the database's server crashes, and books still balance.
     pub durable_commits: bool,
-    /// Images on each page, from 0 to 9: page elements that browsers fetch beside it.
+    /// Images on each page, from 0 to 9: page elements that browsers fetch after the page itself.
     pub page_images: u8,
     /// Sessions at once: one more ends the oldest.
     pub session_limit: u32,
@@ -114,8 +114,8 @@ pub enum BrokerageCommand {
     Load {},
     /// Let the database gather statistics about its tables.
     GatherStatistics {},
-    /// Remove what a run has left behind: registered users, orders of holdings that were sold, counts
-    /// of log-ins. All sessions end.
+    /// Remove the traces of a run: registered users, orders of sold holdings, counts of log-ins. All
+    /// sessions end.
     Reset {},
     /// Do the books balance?
     Check {},
@@ -149,7 +149,7 @@ pub enum BrokerageRecord {
         /// The database's name and version, as it says.
         database: String,
     },
-    /// A command is carried out.
+    /// A command has been completed.
     Done {
         /// Which.
         command: String,
@@ -158,7 +158,7 @@ pub enum BrokerageRecord {
         /// Rows by table or kind.
         counts: BTreeMap<String, u64>,
     },
-    /// A command could not be carried out; the server goes on.
+    /// A command failed; the server goes on.
     Failed {
         /// Which.
         command: String,
@@ -192,14 +192,13 @@ pub enum BrokerageRecord {
     End {},
 }
 
-/// Counters since the process started; those of the maps have an entry for each name, also where it
-/// is zero.
+/// Counters since the process started; maps have an entry for each name, even if it is zero.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BrokerageCounters {
-    /// Operations that were carried out, by name.
+    /// Completed operations, by name.
     pub operations: BTreeMap<String, u64>,
-    /// Operations and requests that were not, by the name of the error.
+    /// Failed operations and requests, by the name of the error.
     pub errors: BTreeMap<String, u64>,
     /// HTTP responses: pages, images and answers of the JSON face, errors included.
     pub page_elements: u64,
@@ -207,9 +206,9 @@ pub struct BrokerageCounters {
     pub responses: BTreeMap<String, u64>,
     /// Statements sent to the database.
     pub statements: u64,
-    /// Transactions that were committed, those of one statement left out.
+    /// Committed transactions, except transactions of one statement.
     pub transactions: u64,
-    /// Errors of the database, by name, those that a retry has healed included.
+    /// Errors of the database, by name, including the ones that a retry has healed.
     pub database_errors: BTreeMap<String, u64>,
     /// Operations begun again because the database was busy, or chose them as victim of a deadlock or
     /// of a serialisation failure.

@@ -21,7 +21,7 @@ pub struct Latencies {
 
 impl Default for Latencies {
     fn default() -> Self {
-        // The histogram grows with what is recorded, so no latency is clipped.
+        // The histogram grows with the recorded values, so no latency is clipped.
         let histogram = Histogram::new(Self::SIGNIFICANT_DIGITS).expect("0 to 5 digits are kept");
         Self { histogram, min_ns: None, max_ns: None, sum_ns: 0 }
     }

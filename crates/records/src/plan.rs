@@ -45,7 +45,7 @@ pub struct Run {
     pub network: Network,
     /// The workload over them.
     pub workload: Workload,
-    /// Small requests beside the workload; none: there are none.
+    /// Small requests that run with the workload; none: there are none.
     #[serde(default)]
     pub probe: Option<Probe>,
     /// The phases of the run, in order; one of them is [`PhaseKind::Measure`].
@@ -510,7 +510,7 @@ pub struct Transfer {
 pub struct Ftp {
     /// Where the sender has the file.
     pub source: FileSource,
-    /// What the receiver does with the bytes.
+    /// How the receiver treats the bytes.
     pub sink: FileSink,
     /// How the server sends the file.
     pub data_path: DataPath,
@@ -530,7 +530,7 @@ pub enum FileSource {
     Disk,
 }
 
-/// What the receiver of a file does with its bytes.
+/// How the receiver of a file treats its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileSink {
@@ -605,7 +605,7 @@ pub enum PhaseKind {
     Configure,
     /// The application gathers statistics of its own data.
     GatherStatistics,
-    /// The probe alone, before the workload begins.
+    /// Only the probe runs, before the workload begins.
     Idle,
     /// The workload runs, and no sample is kept.
     WarmUp,

@@ -72,7 +72,7 @@ pub enum Status {
     Failed,
 }
 
-/// How the simulator carries a run out.
+/// How the simulator computes a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
@@ -314,7 +314,7 @@ pub struct TestbedLimit {
     pub unit: String,
     /// Whether the run measured the testbed instead of the system under study.
     pub exceeded: bool,
-    /// Whether the run is invalid for that reason alone.
+    /// Whether this is enough to make the run invalid.
     #[serde(default)]
     pub invalidates: bool,
     /// Source of the value, and its text.
@@ -408,7 +408,7 @@ pub struct RunRecord {
     /// Factor of all link rates of the study, such as `1/20`; none: 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scaled_by: Option<String>,
-    /// Metric and its value, where the run was carried out elsewhere and published.
+    /// Metric and its value, where the run was made elsewhere and published.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub published: BTreeMap<String, f64>,
     /// Metric and one unit of the last digit of its published value.

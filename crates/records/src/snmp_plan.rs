@@ -1,5 +1,5 @@
 //! Messages to and from the process that polls one switch by SNMP: one line of JSON each. Commands are
-//! those of [`crate::Command`].
+//! a [`crate::Command`] each.
 //!
 //! Times are nanoseconds of `CLOCK_MONOTONIC`, which all processes of a machine share.
 
@@ -81,7 +81,7 @@ pub enum SnmpCredentials {
         authentication: Authentication,
         /// Their password.
         authentication_password: Secret,
-        /// How messages are encrypted; none: they are signed alone.
+        /// How messages are encrypted; none: they are only signed.
         privacy: Option<Privacy>,
     },
 }
@@ -143,7 +143,7 @@ pub enum SnmpRecord {
         /// The switch's sysName.
         name: String,
     },
-    /// A poll of all ports beside those at intervals, as asked for. The next one is made with the
+    /// A poll of all ports on request, in addition to the polls at intervals. The next one is made with the
     /// command to go on.
     Snapshot {
         /// The name given by the command.

@@ -1,4 +1,4 @@
-//! CPUs, buses and the disk of a simulated host, with what work costs at each.
+//! CPUs, buses and the disk of a simulated host, and the costs of work at each.
 
 use serde::{Deserialize, Serialize};
 

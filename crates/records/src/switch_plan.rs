@@ -1,5 +1,5 @@
 //! Messages to and from the user-space switch process, which may act as several switches: one line of
-//! JSON each. Commands are those of [`crate::Command`].
+//! JSON each. Commands are a [`crate::Command`] each.
 //!
 //! Times are nanoseconds of `CLOCK_MONOTONIC`, which all processes of a machine share.
 

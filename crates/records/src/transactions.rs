@@ -72,7 +72,7 @@ pub enum Application {
         threads: Option<u32>,
         /// Connections to the database.
         pool_connections: u32,
-        /// Page elements of a page besides itself.
+        /// Further page elements of a page, after the page itself.
         page_images: u32,
         /// The database.
         database: Database,
@@ -230,7 +230,7 @@ pub enum Arrivals {
     Uniform,
 }
 
-/// What a page element costs in the simulator.
+/// The simulator's costs of a page element.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Costs {
@@ -243,7 +243,7 @@ pub struct Costs {
     /// CPU time of the application server where it has one CPU.
     #[serde(deserialize_with = "spans::ns")]
     pub app_cpu_ns: u64,
-    /// What each further CPU adds to that, in millionths.
+    /// Addition for each further CPU, in millionths.
     pub app_cpu_growth_ppm: u32,
     /// Requests to the database, one after the other.
     pub database_calls: u32,
@@ -254,10 +254,10 @@ pub struct Costs {
     /// CPU time of the database, of all requests together.
     #[serde(deserialize_with = "spans::ns")]
     pub database_cpu_ns: u64,
-    /// What its use of a disk adds to that.
+    /// Additional CPU time for its use of a disk.
     #[serde(default, deserialize_with = "spans::ns")]
     pub database_disk_cpu_ns: u64,
-    /// CPU time of work that the database does once for all requests that hold slots. A request alone pays
+    /// CPU time of work that the database does once for all requests that hold slots. A single request pays
     /// all of it; requests that hold slots together share it.
     #[serde(default, deserialize_with = "spans::ns")]
     pub database_shared_cpu_ns: u64,
@@ -298,14 +298,14 @@ pub struct TransactionSamples {
     /// Submissions that were due, or were under way when the phase began: the sum of completed, network errors,
     /// server errors, not met and unfinished.
     pub offered: Vec<u64>,
-    /// Those that were under way when the phase began.
+    /// Submissions that were under way when the phase began.
     #[serde(default)]
     pub carried: Vec<u64>,
-    /// Those that were not begun, since too many were under way.
+    /// Submissions that were not begun, since too many were under way.
     pub not_met: Vec<u64>,
-    /// Those that ended in the phase without an error.
+    /// Submissions that ended in the phase without an error.
     pub completed: Vec<u64>,
-    /// Those that were under way when the phase ended.
+    /// Submissions that were under way when the phase ended.
     pub unfinished: Vec<u64>,
     /// Answers of HTTP with success.
     pub page_elements: Vec<u64>,

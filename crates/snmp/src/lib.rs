@@ -20,7 +20,7 @@ pub use poller::poll;
 /// Why the poller ended before its time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// The plan cannot be carried out: which field, and why.
+    /// The plan is not valid: which field, and why.
     Plan(String),
     /// The switch cannot be read, or the time is over.
     Testbed(String),

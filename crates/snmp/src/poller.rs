@@ -26,12 +26,12 @@ const ATTEMPTS: usize = 3;
 const FIRST_TIMEOUT: Duration = Duration::from_secs(1);
 const UP_TIME: &str = "sysUpTime";
 
-/// Carries out the plan on `input` and obeys its commands, until a command, the end of `input` or the
+/// Runs the plan on `input` and obeys its commands, until a command, the end of `input` or the
 /// plan's time limit ends it.
 ///
 /// # Errors
-/// When the plan cannot be carried out, or when the switch does not answer at all. The last record says
-/// so as well.
+/// When the plan is not valid, or when the switch does not answer at all. The last record says so
+/// as well.
 pub fn poll(input: impl BufRead + Send + 'static, output: impl Write) -> Result<(), Failure> {
     let mut output = Output(output);
     let outcome = carry_out(input, &mut output);

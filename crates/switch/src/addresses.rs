@@ -20,7 +20,7 @@ pub(crate) fn destination(frame: &[u8]) -> Option<Mac> {
     frame.first_chunk().copied()
 }
 
-/// The hosts of addresses: those of the plan, and no others.
+/// The hosts of the plan's addresses, and no others.
 #[derive(Clone, Debug)]
 pub(crate) struct Addresses {
     /// Ascending.

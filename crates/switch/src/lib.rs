@@ -37,9 +37,9 @@ use control::Control;
 /// Why the switch ended before its time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// The plan cannot be carried out: which field, and why.
+    /// The plan is not valid: which field, and why.
     Plan(String),
-    /// The machine cannot do what the plan asks for, or the time is over.
+    /// The machine lacks something that the plan needs, or the time is over.
     Testbed(String),
 }
 
@@ -68,11 +68,11 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Carries out the plan on `input` and obeys its commands, until a command, the end of `input`, SIGTERM
+/// Runs the plan on `input` and obeys its commands, until a command, the end of `input`, SIGTERM
 /// or the plan's time limit ends it.
 ///
 /// # Errors
-/// When the plan cannot be carried out. The last record says so as well.
+/// When the plan is not valid. The last record says so as well.
 pub fn run(input: BorrowedFd<'_>, output: impl Write) -> Result<(), Failure> {
     let mut control = Control::new(input, output);
     let outcome = plan::read(&mut control).and_then(|plan| switch::carry_out(&plan, &mut control));

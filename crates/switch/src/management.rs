@@ -182,7 +182,7 @@ mod tests {
     fn request(data: &[u8]) -> Vec<u8> {
         let host = Management::new(HOST, HOST_IP, Agent::new("", "", ""));
         let mut frame = host.udp_frame(MAC, IP_OF_SWITCH, SNMP_PORT, data);
-        // From the host's own port 40000: what the checksum loses there it gets back.
+        // From the host's own port 40000, with a new checksum.
         frame[IP + IP_BYTES..][..2].copy_from_slice(&40_000_u16.to_be_bytes());
         frame[IP + IP_BYTES + 6..][..2].copy_from_slice(&[0, 0]);
         let packet = &frame[IP..];

@@ -53,7 +53,7 @@ const NS_PER_CS: u64 = 10_000_000;
 /// begin with 20 to 100 us), so hosts cannot tell the difference.
 const INTERRUPT_MODERATION: Duration = Duration::from_us(50);
 
-/// Carries out a plan until a command, the end of input, SIGTERM or the time limit ends it.
+/// Runs a plan until a command, the end of input, SIGTERM or the time limit ends it.
 pub(crate) fn carry_out(
     checked: &Checked,
     control: &mut Control<'_, impl Write>,
@@ -99,12 +99,12 @@ struct Came {
     consumed: u64,
 }
 
-/// Counters of frames that leave by a port: those whose first bit is on the wire.
+/// Counters of frames that leave by a port, from the first bit on the wire.
 #[derive(Clone, Copy, Default)]
 struct Left {
     frames: u64,
     bytes: u64,
-    /// Frames of the switch itself, also those that wait or were dropped.
+    /// Frames of the switch itself, including frames that wait or were dropped.
     originated: u64,
 }
 

@@ -31,7 +31,7 @@ impl Flags {
         self.0 & other.0 == other.0
     }
 
-    /// The bits that change the connection's state: without those of congestion notification and PSH.
+    /// The bits that change the connection's state: without the bits of congestion notification, and PSH.
     #[must_use]
     #[inline]
     pub const fn of_state(self) -> Self {
@@ -65,7 +65,7 @@ pub enum Ecn {
     Ce,
 }
 
-/// The SACK option: up to three blocks, as many as fit beside timestamps (RFC 2018, 3).
+/// The SACK option: up to three blocks, as many as fit together with timestamps (RFC 2018, 3).
 ///
 /// The edges are the low 32 bits of stream offsets, as on the wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

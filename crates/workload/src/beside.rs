@@ -25,7 +25,7 @@ pub trait Companion: Traffic {
 
 /// A workload with a companion, as one application: the connections of the workload come first.
 ///
-/// The phases are the workload's. The companion may run alone for some time first, once its connections
+/// The phases are the workload's. The companion may run by itself for some time first, once its connections
 /// are open; actions due then come before [`Self::workload_begins`]. Before the workload waits for the
 /// controller, and at its end, the companion comes to rest.
 #[derive(Clone, Debug)]
@@ -42,7 +42,7 @@ pub struct Beside<A, B> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// The companion is alone until then; [`Time::NEVER`]: its connections are being opened.
+    /// Only the companion runs until then; [`Time::NEVER`]: its connections are being opened.
     Alone(Time),
     /// The companion comes to rest since then; the workload begins afterwards.
     Resting(Time),
@@ -55,7 +55,7 @@ enum Stage {
 }
 
 impl<A: Traffic, B: Companion> Beside<A, B> {
-    /// A `workload` with its number of connections, and its companion, which runs alone for `idle`
+    /// A `workload` with its number of connections, and its companion, which runs by itself for `idle`
     /// first. `hold`: whether it waits for [`Traffic::go`] after that.
     #[must_use]
     pub fn new(

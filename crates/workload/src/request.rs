@@ -2,8 +2,8 @@
 //!
 //! In a closed loop a request follows a response; in an open loop requests are due at an interval,
 //! whether or not the last one has been answered. A response time counts from when its request was due,
-//! so lateness counts as waiting (no coordinated omission). [`Probe`] is an open loop beside another
-//! workload: it measures the latency under its load.
+//! so lateness counts as waiting (no coordinated omission). [`Probe`] is an open loop that runs with
+//! another workload: it measures the latency under its load.
 
 use alloc::collections::VecDeque;
 use alloc::vec;
@@ -53,7 +53,7 @@ pub struct RequestConfig {
 }
 
 impl RequestConfig {
-    /// Whether the shape can be carried out.
+    /// Whether the configuration is possible.
     ///
     /// # Errors
     /// Says why not.
@@ -81,7 +81,7 @@ impl RequestConfig {
 }
 
 impl RequestShape {
-    /// Whether the configuration can be carried out.
+    /// Whether the shape is possible.
     ///
     /// # Errors
     /// Says why not.

@@ -145,7 +145,7 @@ pub struct TransferConfig {
 }
 
 impl TransferConfig {
-    /// Whether the shape can be carried out.
+    /// Whether the configuration is possible.
     ///
     /// # Errors
     /// Says why not.
@@ -168,7 +168,7 @@ impl TransferConfig {
 }
 
 impl TransferShape {
-    /// Whether the configuration can be carried out.
+    /// Whether the shape is possible.
     ///
     /// # Errors
     /// Says why not.

@@ -339,7 +339,7 @@ impl<'a> Client<'a> {
         };
     }
 
-    /// Reads what the server says.
+    /// Reads the server's replies.
     fn hear(&mut self, flow: usize) -> Result<(), Failure> {
         let now = self.clock.now();
         let own = &mut self.flows[flow];
@@ -560,7 +560,7 @@ impl Flow {
         }
     }
 
-    /// An error with the server's address, and behind it what had gone wrong before.
+    /// An error with the server's address, followed by an earlier error if there was one.
     fn failure(&self, why: &str) -> Failure {
         let before = self.failed.as_ref().map(|(before, _)| format!(" ({before})"));
         Failure::Run(format!("server {}: {why}{}", self.server, before.unwrap_or_default()))

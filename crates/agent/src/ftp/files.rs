@@ -136,7 +136,7 @@ impl Files {
         Ok(Sink::File { file, is_synced: *synced })
     }
 
-    /// Opens a path in the folder. The kernel refuses what leads out of it, and symbolic links.
+    /// Opens a path in the folder. The kernel refuses paths that lead out of it, and symbolic links.
     fn beneath(&self, path: &str, flags: OFlag) -> Result<File, FileTrouble> {
         let folder = self.folder.as_ref().expect("a folder is open");
         let mode = if flags.contains(OFlag::O_CREAT) {
@@ -212,9 +212,9 @@ fn fill(path: &Path, bytes: u64, random: &[u8], place: FilePlace) -> io::Result<
     }
 }
 
-/// Reads what this process has mapped of files, its program and libraries, into the page cache: their
-/// pages would else be read from the disk when they are first needed, and the kernel charges that to
-/// the process as it does its data.
+/// Reads this process's mapped files, its program and libraries, into the page cache: their pages would
+/// else be read from the disk when they are first needed, and the kernel charges that to the process
+/// as it does its data.
 pub(super) fn prime_program() -> Result<(), Failure> {
     const MAPS: &str = "/proc/self/maps";
     let maps = fs::read_to_string(MAPS).map_err(Failure::run(MAPS))?;

@@ -69,7 +69,7 @@ pub(crate) struct FileTask {
 }
 
 impl FtpTask {
-    /// Carries the task out until the controller stops it, and writes the recorded data.
+    /// Runs the task until the controller stops it, and writes the recorded data.
     pub(crate) fn run(&self, agent: &Agent<'_>) -> Result<(), Failure> {
         files::prime_program()?;
         match self {
@@ -142,7 +142,7 @@ fn hear(mut stream: &TcpStream) -> io::Result<Heard> {
     }
 }
 
-/// Writes to a control connection, which has room for what is said between two answers.
+/// Writes to a control connection, whose buffer has room for all text between two answers.
 fn say(mut stream: &TcpStream, text: &str) -> io::Result<()> {
     stream.write_all(text.as_bytes())
 }

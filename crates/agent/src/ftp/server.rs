@@ -1,5 +1,5 @@
-//! The sessions of a server. It listens at the addresses of the plan and takes sessions from the
-//! addresses of the plan alone; it never opens a connection, and takes a data connection only from the
+//! The sessions of a server. It listens at the addresses of the plan and takes sessions only from the
+//! addresses of the plan; it never opens a connection, and takes a data connection only from the
 //! address of its session.
 
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ use crate::failure::Failure;
 use crate::pattern::random_bytes;
 use crate::socket;
 
-/// Sessions beyond those of the plan that may be open at a time.
+/// Sessions beyond the plan's that may be open at a time.
 const SPARE_SESSIONS: usize = 16;
 /// Time that a client has to log in.
 const LOGIN_TIME: Duration = Duration::from_secs(10);
@@ -253,7 +253,7 @@ impl<'a> Server<'a> {
         Ok(())
     }
 
-    /// Reads what a client says.
+    /// Reads a client's commands.
     fn hear(&mut self, number: u64) -> Result<(), Failure> {
         let Some(session) = self.sessions.get_mut(&number) else { return Ok(()) };
         match hear(&session.control) {
@@ -324,7 +324,7 @@ impl<'a> Server<'a> {
 
     fn say(&mut self, number: u64, reply: &Reply) {
         let Some(session) = self.sessions.get(&number) else { return };
-        // A client that does not read what is said to it is given up.
+        // A client that does not read its replies is given up.
         if say(&session.control, &reply.to_string()).is_err() {
             self.close(number);
         }

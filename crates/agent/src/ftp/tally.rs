@@ -110,7 +110,7 @@ impl SessionTally {
         seconds::Carried { received, acknowledged }
     }
 
-    /// The kernel's counters of all connections together; the states are those of the newest one.
+    /// The kernel's counters, summed over all connections; states are the newest connection's.
     fn sum(&self) -> Option<Values> {
         let own = self.connections();
         let streams = own.control.iter().chain(own.data.iter().map(|(stream, _)| stream));

@@ -37,7 +37,7 @@ impl Books {
         Self { operations: vec![Spans::default(); operations], ..Self::default() }
     }
 
-    /// Notes what has ended, and statistics; other actions are none of its business.
+    /// Records ended elements, transactions, errors and statistics; ignores other actions.
     pub(super) fn note(&mut self, action: TransactionAction) {
         match action {
             TransactionAction::Element { intended, sent, first_byte, ended, .. } => {

@@ -44,7 +44,7 @@ const TIMER: u64 = u64::MAX - 1;
 const EVENTS: usize = 256;
 /// Bytes that are read at once.
 const BUFFER_BYTES: usize = 64 * 1024;
-/// Descriptors besides those of the users.
+/// Descriptors in addition to the users' connections.
 const DESCRIPTORS: u64 = 64;
 
 /// Drives the users until the controller's `stop`, and writes the recorded data, also of a failed run: it may
@@ -294,14 +294,14 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Events that are waited for besides what comes in.
+    /// Waits for input on a user's connection, and for `room` to write if asked to.
     fn look_for_room(&mut self, client: u32, room: EpollFlags) -> Result<(), Failure> {
         let link = &self.links[client as usize];
         let Socket::Open(stream) = &link.socket else { return Ok(()) };
         look_for(&self.epoll, stream, EpollFlags::EPOLLIN | room, key(client, link.serial))
     }
 
-    /// Reads what has come for a user.
+    /// Reads the data that has come for a user.
     fn receive(&mut self, client: u32) -> Result<(), Failure> {
         let now = self.clock.now();
         let link = &mut self.links[client as usize];
@@ -410,7 +410,7 @@ impl<'a> Client<'a> {
                         return Ok(false);
                     }
                 }
-                // The timer only wakes the loop, which carries out due actions after every wait.
+                // The timer only wakes the loop, which performs due actions after every wait.
                 TIMER => {}
                 key => self.handle(key, event.events())?,
             }
@@ -488,7 +488,7 @@ impl<'a> Client<'a> {
         Ok(true)
     }
 
-    /// Writes what was recorded.
+    /// Writes the recorded data.
     fn write_records(self) -> Result<(), Failure> {
         let names: Vec<&str> = self.generator.names().collect();
         for record in self.books.into_records(&names, self.generator.counts()) {

@@ -151,7 +151,7 @@ impl Link {
         Ok(true)
     }
 
-    /// Reads what has come, at `now`, through `buffer`.
+    /// Reads the data that has come, at `now`, through `buffer`.
     pub(super) fn receive(&mut self, now: Time, buffer: &mut [u8]) -> Read {
         let Socket::Open(stream) = &self.socket else { return Read::Nothing };
         loop {

@@ -1,7 +1,7 @@
 //! Answers of HTTP/1.1 as they come in: head, body, end. RFC 9112.
 //!
-//! The parser keeps no body: it hands pieces on, and knows where the answer ends. What is split between
-//! reads is kept until its line is whole, so an answer means the same however it is split.
+//! The parser keeps no body: it hands pieces on, and knows where the answer ends. A line split between
+//! reads is kept until it is whole, so an answer means the same however it is split.
 
 use netstudy_workload::transactions::ServerFailure;
 
@@ -10,7 +10,7 @@ const HEAD_BYTES_MAX: usize = 64 * 1024;
 /// Bytes of the line that tells the size of a chunk, at most.
 const CHUNK_LINE_BYTES_MAX: usize = 256;
 
-/// Takes what an answer holds.
+/// Takes the contents of an answer.
 pub(super) trait Sink {
     /// The value of a header `Set-Cookie`.
     fn cookie(&mut self, value: &[u8]);
@@ -257,7 +257,7 @@ impl Parser {
             }
             204 | 304 => State::Done,
             _ if self.is_chunked => {
-                // A length beside it is not to be trusted, nor is what follows.
+                // An answer with a length too is not to be trusted, nor is the data behind it.
                 self.closes |= self.length.is_some();
                 State::ChunkSize
             }
@@ -318,7 +318,7 @@ mod tests {
         }
     }
 
-    /// What an answer is taken for.
+    /// The parser's view of an answer.
     #[derive(Clone, Debug, PartialEq, Eq)]
     struct Taken {
         status: u16,

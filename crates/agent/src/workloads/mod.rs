@@ -19,7 +19,7 @@ use crate::ftp::FtpTask;
 use crate::http::HttpTask;
 use crate::tcp_info::Losses;
 
-/// What an agent carries out.
+/// The task of an agent.
 pub(crate) enum Task {
     /// An application over the connections of the plan.
     Application(Box<dyn Application>),
@@ -30,7 +30,7 @@ pub(crate) enum Task {
 }
 
 impl Task {
-    /// Whether it reads or writes files, so that what the process has the disk do is counted.
+    /// Whether it reads or writes files, so that the disk work that the process causes is counted.
     pub(crate) const fn uses_files(&self) -> bool {
         matches!(self, Self::Ftp(_))
     }
@@ -62,7 +62,7 @@ pub(crate) trait Role {
         self.application(plan, connections).map(Task::Application)
     }
 
-    /// Its application, with the probe of the plan beside it.
+    /// Its application, joined with the plan's probe.
     ///
     /// # Errors
     /// Says why there can be none.

@@ -43,7 +43,7 @@ impl Role for Client<'_> {
             local: own.local,
             host: own.host.clone(),
             request_timeout: Duration::from_ns(own.request_timeout_ns),
-            // Names of what it makes at the brokerage differ from those of other generators and runs.
+            // The names that it creates at the brokerage differ from other generators' and other runs'.
             name: format!("{}-{}", own.seed, own.number),
         })))
     }
@@ -83,7 +83,7 @@ impl Client<'_> {
     }
 }
 
-/// Whether a text may stand in the head of a request: without white space and control characters.
+/// Whether a text may be part of the head of a request: without white space and control characters.
 fn is_line(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| (0x21..0x7f).contains(&byte))
 }
@@ -97,7 +97,7 @@ fn load(load: Load, deck: Deck) -> pure::Load {
         },
         Load::Open { interval_ps, arrivals, users } => {
             let interval = Duration::from_ps(interval_ps);
-            // Generators take turns: their numbers are those of their decks.
+            // Generators take turns, in the order of their decks.
             let offset = interval.div(deck.step.max(1).into()) * u64::from(deck.first);
             pure::Load::Open { interval, varies: arrivals == Arrivals::Poisson, offset, users }
         }

@@ -60,7 +60,7 @@ impl Row {
     }
 }
 
-/// What kind of error the database reports.
+/// The kind of an error that the database reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DatabaseProblem {
     /// It cannot be reached, or ends the connection.
@@ -137,14 +137,14 @@ impl From<DatabaseProblem> for Problem {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct DatabaseError {
     pub(crate) problem: DatabaseProblem,
-    /// What the database says.
+    /// The database's message.
     pub(crate) message: String,
 }
 
-/// What a transaction may meet of others.
+/// Isolation and durability of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Begin {
-    /// Whatever is committed when a statement begins; rows are locked by whom changes them.
+    /// Each statement sees the changes committed before it; changed rows are locked.
     Ordinary,
     /// All statements see the same moment.
     Snapshot,
@@ -236,8 +236,8 @@ impl Database {
         }
     }
 
-    /// Carries out a job on a connection of the pool. It is carried out to its end, also where nobody
-    /// waits for it any more.
+    /// Runs a job on a connection of the pool. It runs to its end, even if nobody waits for it any
+    /// more.
     pub(crate) async fn perform(&self, job: Job) -> Outcome {
         match self {
             Self::Sqlite(pool) => pool.perform(job).await,

@@ -34,7 +34,7 @@ const COPY_BYTES: usize = 64 * 1024;
 /// The comment of the application's own tables: those without it are another's.
 const MARK: &str = "table of the netstudy brokerage: each load makes it anew";
 const OWN_TABLES: [&str; 6] = ["account", "accountprofile", "quote", "holding", "orders", "keygen"];
-/// Tables, views and sequences without the mark, those of the server and its extensions left out.
+/// Tables, views and sequences without the mark, except the server's own and its extensions'.
 const OTHERS: &str = "SELECT (n.nspname || '.' || c.relname)::text FROM pg_class c \
     JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S') \
     AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%' \
@@ -188,7 +188,7 @@ impl Inner {
             return Err(DatabaseError { problem: DatabaseProblem::Unavailable, message });
         };
         let (client, connection) = connected.map_err(error)?;
-        // It ends with the client; errors are those of the statements under way.
+        // It ends with the client; its errors reach the statements under way.
         tokio::spawn(async move { drop(connection.await) });
         Ok(client)
     }
@@ -216,7 +216,7 @@ impl Inner {
 struct PostgresConnection<'a> {
     open: Open,
     inner: &'a Inner,
-    /// What begins a transaction, to be sent with its first statement.
+    /// The statement that begins a transaction, to be sent with its first statement.
     begins: Option<&'static str>,
     /// The connection cannot be used again.
     is_lost: bool,
@@ -237,14 +237,14 @@ impl PostgresConnection<'_> {
         Ok(prepared)
     }
 
-    /// What begins a transaction with the statement that is sent next, if anything does.
+    /// The statement that begins a transaction, if the next statement is its first.
     fn begins(&mut self) -> Option<&'static str> {
         self.inner.application.counters.statements.fetch_add(1, Relaxed);
         self.begins.take()
     }
 }
 
-/// The answer to a statement; what begins its transaction is sent with it, without waiting between them.
+/// The answer to a statement. If it is the first of a transaction, both are sent without waiting in between.
 async fn answer<T>(
     client: &Client,
     begins: Option<&'static str>,
@@ -429,7 +429,7 @@ const fn refused(message: String) -> DatabaseError {
     DatabaseError { problem: DatabaseProblem::Other, message }
 }
 
-/// By value: it stands in `map_err`.
+/// By value: it is used in `map_err`.
 #[allow(clippy::needless_pass_by_value)]
 fn error(error: tokio_postgres::Error) -> DatabaseError {
     let Some(reported) = error.as_db_error() else {

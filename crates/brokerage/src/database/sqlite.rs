@@ -22,7 +22,7 @@ use crate::problem::Problem;
 const SETTINGS: &str = "PRAGMA journal_mode = WAL; PRAGMA temp_store = MEMORY; \
     PRAGMA cache_size = -65536;";
 
-/// Threads that carry out jobs.
+/// Threads that run jobs.
 #[derive(Debug)]
 pub(crate) struct Pool {
     queue: Mutex<mpsc::Sender<Waiting>>,
@@ -72,7 +72,7 @@ impl Pool {
     }
 }
 
-/// Carries out jobs until the pool is gone.
+/// Runs jobs until the pool is gone.
 fn work(
     mut connection: SqliteConnection,
     jobs: &Mutex<mpsc::Receiver<Waiting>>,
@@ -232,7 +232,7 @@ impl Connection for SqliteConnection {
             // It only reads, and sees the moment of its first statement.
             self.connection.execute_batch("BEGIN").map_err(error)?;
         } else {
-            // It is the only writer, so it is alone.
+            // Writers take turns, so no other one is active.
             self.turn.take();
             self.has_turn = true;
             let begun = self.connection.execute_batch("BEGIN IMMEDIATE").map_err(error);
@@ -314,7 +314,7 @@ impl Cell {
     }
 }
 
-/// By value: it stands in `map_err`.
+/// By value: it is used in `map_err`.
 #[allow(clippy::needless_pass_by_value)]
 fn error(error: rusqlite::Error) -> DatabaseError {
     let message = error.to_string();

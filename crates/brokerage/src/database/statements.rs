@@ -1,4 +1,4 @@
-//! Every statement of the ten operations. The same text serves both databases: parameters stand in
+//! Every statement of the ten operations. The same text serves both databases: parameters are in
 //! ascending order, and SQLite, which locks the whole database for a writer, does without `FOR UPDATE`.
 
 macro_rules! statements {
@@ -35,7 +35,7 @@ statements! {
         ORDER BY holdingid";
     Quote: "SELECT symbol, companyname, volume, price, open1, low, high, change1 FROM quote \
         WHERE symbol = $1";
-    /// The orders that the user has not been told of.
+    /// Closed orders that the user has not seen yet.
     ClosedOrders: "SELECT orderid, ordertype, orderstatus, opendate, completiondate, quantity, price, \
         orderfee, quote_symbol, holding_holdingid FROM orders WHERE orderstatus = 'closed' AND \
         account_accountid = (SELECT accountid FROM account WHERE profile_userid = $1) ORDER BY orderid";

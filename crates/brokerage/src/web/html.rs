@@ -92,7 +92,7 @@ fn drawn(number: u8) -> Bytes {
     gif.into()
 }
 
-/// The form of those who are not logged in.
+/// The form for users who are not logged in.
 const LOG_IN: &str = "<form method=\"post\" action=\"/login\" class=\"box\">\n\
     <label>User <input name=\"uid\" value=\"uid:0\"></label>\n\
     <label>Password <input name=\"passwd\" type=\"password\"></label>\n\

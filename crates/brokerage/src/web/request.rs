@@ -1,4 +1,4 @@
-//! What a request asks for: its address, face, session and form.
+//! The contents of a request: its address, face, session and form.
 
 use hyper::header::{ACCEPT, COOKIE};
 use hyper::http::request::Parts;

@@ -206,7 +206,7 @@ impl Server {
         }
     }
 
-    /// Carries out an operation and makes its page.
+    /// Performs an operation and makes its page.
     async fn operate(
         self: Arc<Self>,
         route: Route,

@@ -50,7 +50,7 @@ pub(crate) struct Sessions {
 #[derive(Debug, Default)]
 struct Open {
     by_id: HashMap<SessionId, Arc<Session>>,
-    /// In the order in which they began; those that have ended since are in it until they come first.
+    /// In the order in which they began; ended sessions are removed later.
     order: VecDeque<SessionId>,
 }
 

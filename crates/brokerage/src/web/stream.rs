@@ -1,5 +1,5 @@
-//! A connection that counts its bytes and knows what it is waiting for, so that clients that are slow on
-//! purpose can be told from those that think.
+//! A connection that counts its bytes and knows what it is waiting for, to distinguish clients that are
+//! slow on purpose from users who think.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -12,7 +12,7 @@ use tokio::net::TcpStream;
 
 use crate::operations::Application;
 
-/// What a connection waits for.
+/// The event that a connection waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     /// The next request.

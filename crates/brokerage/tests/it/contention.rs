@@ -154,7 +154,7 @@ fn the_summary_of_the_market_is_of_one_moment_while_users_trade() {
     let mut volumes = Vec::new();
     for user in 100..130 {
         let market = market(&server, user);
-        // All stocks are among the first five: what is told of each of them is what the totals are of.
+        // All stocks are among the first five, so the totals must be the sums over the listed stocks.
         let [gainers, losers] = ["gainers", "losers"].map(|name| &market[name]);
         let prices: i64 = numbers(gainers, "price_cents").iter().sum();
         let index = market["index_cents"].as_i64().expect("a number");

@@ -1,4 +1,4 @@
-//! A server of PostgreSQL that was there before: what is in it stays, and one brokerage at a time loads it.
+//! An existing PostgreSQL server: its contents stay, and one brokerage at a time loads it.
 
 use netstudy_records::{BrokerageCommand, BrokerageDatabase, BrokerageRecord, Secret};
 

@@ -1,4 +1,4 @@
-//! What clients do by mistake or on purpose: an error with a name, and books that balance.
+//! Mistakes and attacks of clients: an error with a name, and books that balance.
 
 use std::thread;
 

@@ -734,7 +734,7 @@ fn tcp_counts_what_the_applications_do() {
     for agent in [&mut client, &mut server] {
         let snapshot = agent.snapshot("measure-start");
         let [own] = &snapshot.connections[..] else { panic!("{:?}", snapshot.connections) };
-        // Of the greeting and its answer TCP alone knows.
+        // Only TCP counts the greeting and its answer.
         let greeted = own.tcp["tcp_bytes_received"] - own.bytes_received;
         assert!([1, GREETING_BYTES as u64].contains(&greeted), "{own:?}");
         assert!(own.tcp["tcp_bytes_acked"] >= own.bytes_sent, "{own:?}");
@@ -906,7 +906,7 @@ fn response_times(records: &[AgentRecord], whose: RequestsOf, when: PhaseKind) -
     found.expect("a client says how long responses took")
 }
 
-/// The response times are those of `requests` requests, and consistent.
+/// There are response times of `requests` requests, and they are consistent.
 fn assert_response_times((count, min, max, sum, histogram): &ResponseTimes, requests: u64) {
     assert_eq!(*count, requests);
     assert_eq!(histogram.iter().map(|class| class.1).sum::<u64>(), requests);

@@ -1,5 +1,5 @@
-//! The tests of this crate from outside that keep to times, in one program. The others, `loaded`, take all
-//! processors for a while: agents would be late beside them.
+//! The tests of this crate from outside that depend on timing, in one program. The others, `loaded`, occupy all
+//! CPUs for a while, which would make agents late.
 
 mod agent;
 mod process;

@@ -33,7 +33,7 @@ struct Asked {
     body: String,
 }
 
-/// What a server does then.
+/// The server's reaction.
 enum Reply {
     /// Writes these bytes.
     Send(Vec<u8>),
@@ -157,7 +157,7 @@ fn plan(client: TransactionClient) -> AgentPlan {
 /// Count, unanswered, shortest, longest.
 type Times = (u64, u64, Option<u64>, Option<u64>);
 
-/// What a generator recorded.
+/// A generator's records.
 #[derive(Debug, Default)]
 struct Outcome {
     /// By operation: its columns.
@@ -537,7 +537,7 @@ fn a_warm_up_is_not_measured_and_the_application_may_restart_behind_it() {
     let is_warm = Arc::new(AtomicU64::new(0));
     let phase = Arc::clone(&is_warm);
     let server = Server::start(move |_| {
-        // What is answered in the warm-up would be an error.
+        // An answer in the warm-up would be an error.
         if phase.load(Ordering::SeqCst) == 0 {
             Reply::End(with_length(500, "", "cold"))
         } else {

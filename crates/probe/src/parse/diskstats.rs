@@ -24,7 +24,7 @@ const COLUMNS: &[&str] = &[
     "ms flushing",
 ];
 
-/// Reads it: disks and partitions with what they counted.
+/// Reads it: disks and partitions with their counters.
 ///
 /// # Errors
 /// A line is without a name, or a value is not a number.

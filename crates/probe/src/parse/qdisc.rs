@@ -42,8 +42,7 @@ pub struct Qdisc {
 }
 
 impl Qdisc {
-    /// Whether it is the interface's root queueing discipline; its counters include those of its
-    /// children.
+    /// Whether it is the interface's root queueing discipline; its counters include its children's.
     #[must_use]
     pub const fn is_root(&self) -> bool {
         self.parent == TC_H_ROOT

@@ -38,7 +38,7 @@ impl Fields for Events<'_> {
 /// Reads `/proc/stat`.
 ///
 /// # Errors
-/// A value is not a number, or no CPU is told of.
+/// A value is not a number, or there is no CPU.
 pub fn parse(text: &str) -> Result<Stat<'_>, ParseError> {
     let mut stat = Stat { cores: Vec::new(), events: Events(Vec::new()) };
     for line in text.lines() {

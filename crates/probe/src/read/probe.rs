@@ -12,8 +12,8 @@ use crate::readings::{of_flows, of_links, of_qdiscs, of_text};
 use crate::totals::Totals;
 use crate::{FlowReader, Origin, Reading, Snapshot, Source, Sources};
 
-/// Sources held open for repeated reading. They stay those of the namespace in which they were opened,
-/// in every thread.
+/// Sources held open for repeated reading. They show the namespace in which they were opened, in
+/// every thread.
 #[derive(Debug)]
 pub struct Probe {
     sources: Sources,
@@ -98,7 +98,7 @@ impl Probe {
                 let route = opened(&mut self.route)?;
                 let qdiscs = route.qdiscs()?;
                 keep_json(snapshot, source, keep, |_| to_json(&qdiscs));
-                // Queueing disciplines are told by the number of their interface.
+                // Queueing disciplines are identified by the number of their interface.
                 let names = if links.is_empty() { &route.links()? } else { links };
                 of_qdiscs(&qdiscs, names, &self.sources).map_err(invalid)
             }

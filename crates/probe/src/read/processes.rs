@@ -16,8 +16,8 @@ use crate::parse::{Fields, process};
 #[derive(Debug)]
 pub(crate) struct Processes {
     namespace: u64,
-    /// Whether the numbers that /proc shows are those of this process' own pid namespace, so that the clocks
-    /// of processes can be read. Otherwise their time is known in ticks alone.
+    /// Whether /proc shows the numbers of this process' own pid namespace, so that the clocks of processes can
+    /// be read. Otherwise their time is known only in ticks.
     has_own_proc: bool,
     tick: Duration,
     /// The time of a process that ends is carried over in whole ticks; the sum never goes back for that.
@@ -67,7 +67,7 @@ impl Processes {
     }
 }
 
-/// The CPU clock of a process: all its threads, those that have ended included.
+/// The CPU clock of a process: all its threads, including ended ones.
 fn clock(process: i32) -> Option<Duration> {
     let clock = clock_getcpuclockid(Pid::from_raw(process)).ok()?;
     clock_gettime(clock).ok().map(Duration::from)

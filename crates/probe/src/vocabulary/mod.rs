@@ -23,13 +23,13 @@ pub enum Kind {
 pub enum Unit {
     /// The unit of the name.
     Same,
-    /// Ticks of `USER_HZ`, told in milliseconds.
+    /// Ticks of `USER_HZ`, converted to milliseconds.
     Ticks,
-    /// Sectors of 512 bytes, told in bytes.
+    /// Sectors of 512 bytes, converted to bytes.
     Sectors,
-    /// 1024 bytes, told in bytes.
+    /// 1024 bytes, converted to bytes.
     Kibibytes,
-    /// Pages of memory, told in bytes.
+    /// Pages of memory, converted to bytes.
     Pages,
 }
 

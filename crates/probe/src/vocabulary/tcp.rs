@@ -3,7 +3,7 @@
 
 use super::{Counter, c16, c32, c64, gauge, word};
 
-/// Sums over the connections that are open; a connection that has closed is no longer told of.
+/// Sums over the connections that are open; a closed connection is no longer included.
 pub(super) const FLOWS: &[Counter] = &[
     c32(
         "segments_sent",

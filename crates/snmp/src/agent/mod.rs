@@ -1,5 +1,5 @@
 //! The agent of the emulated switch: a request in, a response out (RFC 3416). It has no state but its
-//! names; the counters are those of the moment of the request, so there is no interval at which they
+//! names; counters are read at the moment of the request, so there is no interval at which they
 //! are refreshed.
 
 use snmp2::{MessageType, Pdu, Version};
@@ -10,7 +10,7 @@ use crate::oids::{
     SYS_OBJECT_ID, SYS_SERVICES, SYS_UP_TIME, SYSTEM, joined,
 };
 
-/// Octets of a response beside its bindings, at most: headers of message and PDU, without the community.
+/// Octets of a response without its bindings, at most: headers of message and PDU, without the community.
 const AROUND_BYTES: usize = 40;
 /// Names in one request at most.
 const NAMES_MAX: usize = 128;

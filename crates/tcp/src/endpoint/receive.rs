@@ -221,7 +221,7 @@ pub(super) mod tests {
         client
     }
 
-    /// Data for `end`, right behind what has come.
+    /// Data for `end`, directly after the data received so far.
     fn data(end: &Endpoint, len: u32) -> Segment {
         let (seq, ack) = (end.received.next(), end.snd_nxt);
         Segment { seq, ack, len, window: 1_000, flags: Flags::ACK, ..Segment::default() }

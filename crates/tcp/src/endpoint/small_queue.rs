@@ -15,7 +15,7 @@ use netstudy_units::Time;
 
 use super::{Config, Endpoint};
 
-/// Memory of a packet beside its payload: `struct sk_buff`, 320 bytes for headers (`MAX_TCP_HEADER`), and
+/// Memory of a packet without its payload: `struct sk_buff`, 320 bytes for headers (`MAX_TCP_HEADER`), and
 /// `struct skb_shared_info` on a machine of 64 bits (`SKB_TRUESIZE` in `tcp_stream_alloc_skb`).
 const OVERHEAD_BYTES: u64 = 256 + 320 + 320;
 
@@ -137,7 +137,7 @@ impl Endpoint {
     /// `left_at`; [`Time::NEVER`] if [`Self::handle_departure`] will tell that later. Not to be called
     /// for a segment that the host dropped.
     pub fn handed_over(&mut self, now: Time, len: u32, left_at: Time) {
-        // A SYN or FIN waits alone, and pure acknowledgments are as good as not counted
+        // No data waits behind a SYN or FIN, and pure acknowledgments are as good as not counted
         // (`skb_set_tcp_pure_ack`).
         if len > 0
             && let Some(queue) = &mut self.small_queue

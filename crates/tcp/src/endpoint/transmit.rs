@@ -390,7 +390,7 @@ impl Endpoint {
         if !FAST {
             self.quick_acks.send_data(now, self.config.delayed_ack);
         }
-        // Beside a full segment the SACK option would exceed the MTU: it travels on its own.
+        // With a full segment the SACK option would exceed the MTU: it is sent in a segment of its own.
         if self.ack_now {
             self.ack_now = self.sack && self.received.has_islands();
         }
@@ -401,7 +401,7 @@ impl Endpoint {
         segment
     }
 
-    /// Adds the fields of a segment without payload: those of every segment, and SACK.
+    /// Adds the fields of a segment without payload: the fields of every segment, and SACK.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn stamp_ack<const FAST: bool>(
         &mut self,

@@ -1,6 +1,6 @@
 //! Loss recovery of Linux 2.6.18: forward acknowledgment and rate halving.
 //!
-//! The names are those of `net/ipv4/tcp_input.c` (`tcp_ack`, `tcp_fastretrans_alert` and the functions
+//! The names are from `net/ipv4/tcp_input.c` (`tcp_ack`, `tcp_fastretrans_alert` and the functions
 //! they call). The queue of sent packets, with its scoreboard, is `sent::packets`.
 
 use netstudy_units::Time;

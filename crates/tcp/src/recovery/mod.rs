@@ -194,7 +194,7 @@ impl LossRecovery {
         self.prr.min_rtt()
     }
 
-    /// Whether the endpoint's fast path may be taken. It is compiled for [`Rfc`] alone: [`on_ack`] goes
+    /// Whether the endpoint's fast path may be taken. It is compiled only for [`Rfc`]: [`on_ack`] goes
     /// there directly, and `on_sent` only starts the retransmission timer.
     pub(crate) fn has_fast_path(&self) -> bool {
         self.in_use == InUse::Rfc

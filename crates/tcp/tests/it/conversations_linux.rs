@@ -1,6 +1,6 @@
 //! The conversations whose outcome does not depend on the recovery, under the TCP of Linux 2.6.18: the
 //! same files as in `conversations.rs`, only the template of the lab differs. `linux` and
-//! `requests` are about that TCP alone.
+//! `requests` only test that TCP.
 
 mod lab {
     pub(crate) use crate::lab::*;

@@ -1,6 +1,5 @@
 //! The conversations whose outcome does not depend on the recovery, under the TCP of Linux 6: the same
-//! files as in `conversations.rs`, only the template of the lab differs. `linux6` is about that TCP
-//! alone.
+//! files as in `conversations.rs`, only the template of the lab differs. `linux6` only tests that TCP.
 
 mod lab {
     use netstudy_tcp::{Congestion, Recovery, Reno};

@@ -179,7 +179,7 @@ fn fate() -> impl Strategy<Value = Fate> {
 fn network() -> impl Strategy<Value = Network> {
     let rate = prop_oneof![Just(None), (1_000_000..1_000_000_000_u64).prop_map(Some)];
     let fates = || vec(fate(), 0..120);
-    // A path that stays cut for longer than TIME-WAIT would leave one side alone: at most three losses.
+    // A path cut for longer than TIME-WAIT would leave one side without a peer: at most three losses.
     let last = || vec(fate(), 0..4);
     (0..30_000_u64, rate, [fates(), fates()], [last(), last()]).prop_map(
         |(delay_us, rate_bps, fates, last_fates)| Network { delay_us, rate_bps, fates, last_fates },
@@ -240,7 +240,7 @@ struct Case {
 /// How long all that was written may take on a path that is whole.
 struct Patience {
     max_rto: Duration,
-    /// A segment sent alone, its delayed acknowledgment included.
+    /// A segment with none before it, its delayed acknowledgment included.
     per_segment: Duration,
     segment_bytes: u64,
 }

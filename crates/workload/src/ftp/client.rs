@@ -1,8 +1,8 @@
-//! The client's side of a session: what it says next. RFC 959, 5; RFC 2428; RFC 3659.
+//! The client's side of a session: its next commands. RFC 959, 5; RFC 2428; RFC 3659.
 //!
 //! A session logs in, asks for the size of the file that it is to fetch, and then makes one transfer
 //! after the other, each on a data connection of its own, which the server listens for. The driver
-//! reports each reply with [`ClientSession::replied`], and carries out the steps that come of it, in their order.
+//! reports each reply with [`ClientSession::replied`], and takes the resulting steps in their order.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -40,7 +40,7 @@ pub struct RemoteFile {
     pub sends: bool,
 }
 
-/// What the driver is to do next.
+/// The driver's next task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClientStep {
     /// Send a command.
@@ -276,7 +276,7 @@ mod tests {
         ClientSession::new(login, RemoteFile { path: "data".into(), bytes: 7, sends }, Some(SERVER))
     }
 
-    /// What it says or does to each reply.
+    /// The session's commands and steps after each reply.
     fn answers(
         session: &mut ClientSession,
         replies: &[(u16, &str)],

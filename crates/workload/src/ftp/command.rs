@@ -34,7 +34,7 @@ pub enum Command {
     Go(String),
     /// SYST: which system it is.
     System,
-    /// FEAT: what it can do beyond RFC 959.
+    /// FEAT: its features beyond RFC 959.
     Features,
     /// NOOP: nothing.
     Nothing,

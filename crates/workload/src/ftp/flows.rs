@@ -22,7 +22,7 @@ pub struct FtpConfig {
 }
 
 impl FtpConfig {
-    /// Whether the transfers can be carried out.
+    /// Whether the configuration is possible.
     ///
     /// # Errors
     /// Says why not.

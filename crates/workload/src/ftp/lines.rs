@@ -15,7 +15,7 @@ pub enum BadLine {
     NotText,
 }
 
-/// Joins pieces to lines. A line ends with CR LF; LF alone is taken too, as other programs do.
+/// Joins pieces to lines. A line ends with CR LF; a bare LF is taken too, as other programs do.
 #[derive(Clone, Debug, Default)]
 pub struct Lines {
     read: Vec<u8>,

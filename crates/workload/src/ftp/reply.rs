@@ -14,7 +14,7 @@ const REPLY_LINES_MAX: usize = 256;
 pub struct Reply {
     /// Three digits.
     pub code: u16,
-    /// What it says to people; further lines behind line feeds.
+    /// Its text for people; further lines behind line feeds.
     pub text: String,
 }
 
@@ -122,7 +122,7 @@ impl Replies {
     /// on.
     ///
     /// # Errors
-    /// What came is no reply.
+    /// The received text is no reply.
     pub fn take(&mut self) -> Result<Option<Reply>, BadReply> {
         while let Some(line) = self.lines.take().map_err(BadReply::Line)? {
             if let Some(reply) = self.add(line)? {

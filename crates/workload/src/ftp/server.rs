@@ -1,4 +1,4 @@
-//! The server's side of a session: what it answers to each command. RFC 959, 5.4; passive and binary
+//! The server's side of a session: its answer to each command. RFC 959, 5.4; passive and binary
 //! only.
 //!
 //! The driver hands over one line at a time with [`ServerSession::command`]. Where the answer needs the
@@ -15,7 +15,7 @@ use super::reply::Reply;
 /// Failed log-ins after which a session ends.
 const LOGINS_MAX: u32 = 3;
 
-/// What the driver is to do next.
+/// The driver's next task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ServerStep {
     /// Send this reply.

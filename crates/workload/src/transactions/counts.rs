@@ -1,4 +1,4 @@
-//! What a generator counts in its measuring phase.
+//! A generator's counts in its measuring phase.
 
 use core::ops::AddAssign;
 
@@ -11,13 +11,13 @@ use netstudy_units::Duration;
 pub struct Counts {
     /// Submissions that were due, or were under way when the phase began.
     pub offered: u64,
-    /// Those that were under way when it began.
+    /// Submissions that were under way when it began.
     pub carried: u64,
-    /// Those that were not begun, since too many were under way.
+    /// Submissions that were not begun, since too many were under way.
     pub not_met: u64,
-    /// Those that ended without an error.
+    /// Submissions that ended without an error.
     pub completed: u64,
-    /// Those that were under way when the phase ended.
+    /// Submissions that were under way when the phase ended.
     pub unfinished: u64,
     /// Answers with success.
     pub page_elements: u64,

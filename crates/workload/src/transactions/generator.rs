@@ -38,7 +38,7 @@ pub struct GeneratorConfig {
     pub deck: DeckConfig,
     /// Quoted stocks of the brokerage.
     pub quotes: u32,
-    /// Page elements of a page of the brokerage besides itself.
+    /// Further page elements of a page of the brokerage, after the page itself.
     pub page_images: u32,
     /// Time between two statistics of the measuring phase.
     pub statistics_every: Duration,
@@ -47,7 +47,7 @@ pub struct GeneratorConfig {
 }
 
 impl GeneratorConfig {
-    /// Whether it can be carried out.
+    /// Whether the configuration is possible.
     ///
     /// # Errors
     /// Says why not.
@@ -251,8 +251,8 @@ impl Client {
     };
 }
 
-/// Generates the load of one host. The driver calls [`Self::start`], reports how requests end, and carries out
-/// what [`Self::poll`] says whenever [`Self::next_action`] is due. Times never go back.
+/// Generates the load of one host. The driver calls [`Self::start`], reports how requests end, and performs
+/// the actions of [`Self::poll`] whenever [`Self::next_action`] is due. Times never go back.
 #[derive(Clone, Debug)]
 pub struct Generator<R> {
     config: GeneratorConfig,
@@ -339,7 +339,7 @@ impl<R: Random> Generator<R> {
         }
     }
 
-    /// Names of the operations, by their number: those of the mix, and the log-in of the brokerage.
+    /// Names of the operations, by their number: the ones of the mix, and the log-in of the brokerage.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.config.operations.iter().map(|operation| &*operation.name)
     }
@@ -394,7 +394,7 @@ impl<R: Random> Generator<R> {
 
     /// The application has answered a client's request with success.
     pub fn answered(&mut self, now: Time, client: u32, answer: Answer) {
-        // A driver may report an answer before it polls for what was due earlier.
+        // A driver may report an answer before it polls for actions that were due earlier.
         self.advance(now);
         let index = client as usize;
         let own = &mut self.clients[index];
@@ -472,7 +472,7 @@ impl<R: Random> Generator<R> {
         self.sequence.due().min(self.statistics_due).min(self.arrival).min(thinker)
     }
 
-    /// Does what is due up to `now`, in the order of its times.
+    /// Goes through everything that is due up to `now`, in the order of time.
     fn advance(&mut self, now: Time) {
         loop {
             let due = self.next_due();
@@ -619,9 +619,9 @@ impl<R: Random> Generator<R> {
         self.shares.partition_point(|&up_to| up_to <= chance) as u32
     }
 
-    /// The next operation of a client. As many purchases sell as sales found nothing to sell, those of new users
-    /// left out: these begin without holdings, and the others would sell theirs for them until none were left
-    /// (`DayTrader` 7 and 8: `getScenarioAction` and the scenario servlet leave them out, too).
+    /// The next operation of a client. A sale that finds nothing to sell becomes a purchase, so a later purchase
+    /// becomes a sale. New users are left out: they begin without holdings, and the others would sell theirs for
+    /// them until none were left (`DayTrader` 7 and 8 do the same: `getScenarioAction` and the scenario servlet).
     fn choose(&mut self, client: usize) -> u32 {
         let own = &self.clients[client];
         let is_registered = own.user.is_some();
@@ -723,7 +723,7 @@ impl<R: Random> Generator<R> {
         }
     }
 
-    /// What the answer to a client's step changes.
+    /// Applies the answer to a client's step.
     fn follow(&mut self, client: usize, holding: Option<u64>) {
         let own = &mut self.clients[client];
         let Some(step) = own.step else { return };

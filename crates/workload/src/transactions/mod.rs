@@ -1,8 +1,8 @@
 //! Transactions: users who submit operations to an application, each of one or more requests.
 //!
-//! The [`Generator`] decides who submits what and when. It knows neither HTTP nor sizes: a driver carries its
-//! requests out and tells how each has ended, so the simulator and the agent share it. An *operation* is one
-//! transaction; a *page element* is one answer.
+//! The [`Generator`] decides who submits which operation and when. It knows neither HTTP nor sizes: a driver
+//! sends its requests and reports how each has ended, so the simulator and the agent share it. An *operation* is
+//! one transaction; a *page element* is one answer.
 
 mod counts;
 mod deck;

@@ -4,7 +4,7 @@ use alloc::string::String;
 
 use netstudy_units::Duration;
 
-/// One request. What it looks like in HTTP is the driver's business.
+/// One request. Its form in HTTP is the driver's business.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Request {
     /// Begins a session of a registered user; an earlier session of the client is over.
@@ -24,7 +24,7 @@ pub enum Request {
     Account,
     /// Changes the user's profile.
     Update {
-        /// Number of this change: its details differ from those of others.
+        /// Number of this change: each change has its own details.
         number: u64,
     },
     /// Buys shares of a stock.
@@ -156,8 +156,8 @@ impl Brokerage {
         ("register", Self::Register),
     ];
 
-    /// Its requests: those of the public successors of the published application, in the scenario servlet of
-    /// `DayTrader` 7 and 8 and in the load scripts beside it.
+    /// Its requests, as in the public successors of the published application: the scenario servlet of
+    /// `DayTrader` 7 and 8, and the load scripts that come with it.
     pub(super) const fn steps(self) -> &'static [Step] {
         match self {
             Self::Login => &[Step::Login],

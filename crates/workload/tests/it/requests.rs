@@ -1,5 +1,5 @@
-//! Requests and responses over ideal pipes of 1 Gbit/s and a millisecond each way, alone and as a
-//! probe beside transfers.
+//! Requests and responses over ideal pipes of 1 Gbit/s and a millisecond each way, by themselves and
+//! as a probe during transfers.
 
 use netstudy_units::{Duration, Time};
 use netstudy_workload::{
@@ -151,7 +151,7 @@ fn what_cannot_be_carried_out_is_refused_with_the_reason() {
 
 const PROBE_SHAPE: RequestShape = RequestShape { request_bytes: 64, response_bytes: 64 };
 
-/// A put with a probe each 10 ms beside it, alone for `idle` before.
+/// A put with a probe each 10 ms, which runs by itself for `idle` before.
 fn probed(idle: Duration, hold: bool) -> (Beside<TransferClient, Probe>, TransferShape) {
     let shape = TransferShape {
         direction: Direction::Put,

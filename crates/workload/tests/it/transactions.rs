@@ -104,7 +104,7 @@ const fn every(interval: Duration, users: u32) -> Load {
     Load::Open { interval, varies: false, offset: Duration::ZERO, users }
 }
 
-/// What the server does with a request.
+/// The server's reaction to a request.
 enum Deed {
     /// Answers at this time.
     Answer(Time),
@@ -114,7 +114,7 @@ enum Deed {
     Fail(Time, Failure),
 }
 
-/// What has been seen of a generator.
+/// Everything seen of a generator.
 #[derive(Default)]
 struct Seen {
     requests: Vec<(Time, u32, Request)>,
@@ -292,7 +292,7 @@ fn a_driver_that_is_late_makes_no_submission_younger() {
 fn a_submission_that_is_one_too_many_is_not_met() {
     let (counts, seen) =
         run(config(page(), every(ms(1), 3), ms(100)), constant(Duration::from_us(3500)));
-    // Three at a time, 3.5 ms each: three of four are met. Those of 97 ms and 98 ms end after the phase.
+    // Three at a time, 3.5 ms each: three of four are met. The ones of 97 ms and 98 ms end after the phase.
     assert_eq!((counts.offered, counts.not_met), (100, 25));
     assert_eq!((counts.completed, counts.unfinished), (73, 2));
     assert!(seen.requests.iter().all(|&(_, client, _)| client < 3));
@@ -499,7 +499,7 @@ fn purchases_and_sales_keep_their_shares_however_long_it_goes_on() {
         let number = generator.names().position(|own| own == name).expect("it is in the mix");
         generator.counts()[number].completed
     };
-    // The brokerage has carried out the last request; the generator has no response to it and does not count it.
+    // The brokerage has handled the last request; the generator has no response to it and does not count it.
     assert!(exchange.bought - of("buy") <= 1 && exchange.sold - of("sell") <= 1);
     let all = sum(&generator);
     let trades = (exchange.bought + exchange.sold) as f64;
@@ -517,7 +517,7 @@ fn purchases_and_sales_keep_their_shares_however_long_it_goes_on() {
     for share in &shares {
         assert!((share - shares[0]).abs() < 5.0 * error * 2.0_f64.sqrt(), "{shares:?}");
     }
-    // Registered users buy as often as they sell: what they hold goes up and down with each trade.
+    // Registered users buy as often as they sell: their holdings go up and down with each trade.
     let drift = exchange.held().abs_diff(held_before) as f64;
     assert!(drift < 5.0 * trades.sqrt(), "{held_before} holdings became {}", exchange.held());
 }
@@ -645,7 +645,7 @@ fn statistics_add_up_to_the_whole_phase() {
         .iter()
         .map(|row| (row.at, row.users, row.counts.page_elements, row.counts.response_sum_ns))
         .collect();
-    // What ends at the instant of a block is of the next one.
+    // An element that ends at the instant of a block counts for the next one.
     let ns = 1_000_000;
     assert_eq!(rows, [(ms(4), 2, 6, 6 * ns), (ms(8), 2, 14, 14 * ns), (ms(10), 2, 18, 18 * ns)]);
     assert_eq!(seen.statistics.last().expect("there are some").counts, counts);

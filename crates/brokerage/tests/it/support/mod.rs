@@ -137,7 +137,7 @@ impl Brokerage {
         }
     }
 
-    /// The counters once all connections are closed: what ends one is counted when it has ended.
+    /// The counters once all connections are closed: the reason of an end is counted after it.
     pub(crate) fn counters_when_closed(&mut self) -> BrokerageCounters {
         let mut reads = std::iter::repeat_with(|| self.counters()).take(10_000);
         reads.find(|counters| counters.connections_open == 0).expect("all connections are closed")
@@ -158,7 +158,7 @@ impl Brokerage {
         assert_eq!(self.broken_laws(), Vec::<String>::new());
     }
 
-    /// Ends its input. What it returns.
+    /// Ends its input, and returns its result.
     pub(crate) fn end_of_input(mut self) -> Result<(), Failure> {
         self.input = None;
         self.thread.take().expect("it runs").join().expect("it does not panic")
@@ -174,7 +174,7 @@ impl Drop for Brokerage {
     }
 }
 
-/// Says that a test was not carried out, and why.
+/// Says that a test was skipped, and why.
 pub(crate) fn skipped(name: &str, reason: &str) {
     eprintln!("skipped: {name} - {reason}");
 }

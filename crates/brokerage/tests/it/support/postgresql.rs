@@ -11,7 +11,7 @@ use super::{Folder, skipped};
 /// The role and the database that initdb makes.
 const ROLE: &str = "netstudy";
 const DATABASE: &str = "postgres";
-/// It is part of the socket's name alone.
+/// It is only part of the socket's name.
 const PORT: u16 = 5432;
 /// Whom root lets the server run as: it refuses root.
 const ORDINARY_USER: &str = "nobody";
@@ -105,7 +105,7 @@ impl Postgresql {
         self.run("pg_ctl", &["-D", &self.data(), "-m", "immediate", "-w", "stop"]);
     }
 
-    /// What the server answers to these statements, each in a transaction of its own.
+    /// The server's output for these statements, each in a transaction of its own.
     pub(crate) fn psql(&self, statements: &str) -> String {
         let output = self.run("psql", &self.psql_arguments(statements));
         String::from_utf8_lossy(&output.stdout).trim().to_owned()

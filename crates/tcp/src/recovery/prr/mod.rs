@@ -1,6 +1,6 @@
 //! Loss recovery of Linux 6: RACK, tail loss probes, proportional rate reduction and F-RTO.
 //!
-//! The names in brackets are those of the kernel (`net/ipv4/tcp_input.c` where no other file is named):
+//! The names in brackets are the kernel's (`net/ipv4/tcp_input.c` where no other file is named):
 //! `ack` is its `tcp_ack`, `phases` its state machine, `window` its congestion window. `rack` and
 //! `probe` find losses, `undo` reverts needless reductions, and `timer` is the one timer for all.
 //!

@@ -231,7 +231,7 @@ impl SentSegments {
         self.waiting -= u32::from(state & (LOST | RETRANSMITTED) == LOST);
     }
 
-    /// The receiver reports `blocks` beside the acknowledgment `ack`. Returns how many segments
+    /// The receiver reports `blocks` together with the acknowledgment `ack`. Returns how many segments
     /// became SACKed, and decides which are lost.
     pub fn sack(&mut self, ack: u64, blocks: &SackBlocks) -> u32 {
         let newly = self.mark_sacked(ack, blocks);

@@ -73,7 +73,7 @@ fn who_answers_lets_the_end_of_a_write_wait_until_that_was_in_vain() {
     assert_eq!(lab.acks(Client), [(ms(5), 501), (ms(65), 1001), (ms(105), 1501)]);
 }
 
-/// The client gets twelve segments, the second one after the sixth. Returns what it acknowledges from the
+/// The client gets twelve segments, the second one after the sixth. Returns its acknowledgments from the
 /// second one on.
 fn acks_behind_a_gap(change: impl Fn(&mut Config)) -> Vec<u64> {
     let change = |c: &mut Config| {

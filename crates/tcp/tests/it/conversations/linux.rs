@@ -1,4 +1,4 @@
-//! The TCP of Linux 2.6.18: the names in brackets are those of the kernel's functions, and each figure
+//! The TCP of Linux 2.6.18: the names in brackets are the kernel's functions, and each figure
 //! is worked by hand from them.
 
 use netstudy_tcp::{Config, RtoRule, Segment};
@@ -128,7 +128,7 @@ fn after_a_recovery_disorder_lasts_until_more_is_acknowledged() {
     // `undo_marker`: still Disorder, so the window is moderated to 1 + 3.
     solo.hears(ms(30), &ack(36_001));
     assert_eq!(window(&solo), (4, 15));
-    // Now it is Open, and windows that are acknowledged at once are left alone.
+    // Now it is Open, and a window that is acknowledged at once is not moderated.
     solo.hears(ms(40), &ack(40_001));
     let open = window(&solo).0;
     solo.hears(ms(50), &ack(40_001 + 1000 * u64::from(open)));

@@ -1,4 +1,4 @@
-//! The TCP of Linux 6: the names in brackets are those of the kernel's functions, and each figure is
+//! The TCP of Linux 6: the names in brackets are the kernel's functions, and each figure is
 //! worked by hand from them.
 //!
 //! Segments have 1000 bytes, a round trip takes 20 ms, the timeout is 200 ms, and the application

@@ -73,7 +73,7 @@ fn a_report_beside_data_counts() {
     let mut solo = Solo::open(lab().client_config());
     solo.writes(ms(0), 10_000);
     let report = Segment { len: 500, ..sack(1, &[(1001, 4001)]) };
-    // RFC 6675 (2): data beside it makes no difference.
+    // RFC 6675 (2): data in the same segment makes no difference.
     let said = solo.hears(ms(10), &report);
     assert_eq!((said[0].seq, said[0].len), (1, 1000));
     assert_eq!(solo.end().counters().fast_recoveries, 1);

@@ -216,8 +216,8 @@ fn reordering_by_one_or_two_places_is_no_loss() {
 
 #[test]
 fn reordering_by_three_places_is_taken_for_a_loss() {
-    // With SACK the acknowledgment of 6 allows the rescue of 10; without, those of 6 and of 8 look like
-    // partial ones: 7 and 9 are repeated too.
+    // With SACK the acknowledgment of 6 allows the rescue of 10; without, the ones of 6 and of 8 look
+    // partial: 7 and 9 are repeated too.
     for (sack, repeated) in [(true, 2), (false, 3)] {
         let mut lab = lab().both(|c| c.sack = sack).open();
         lab.hold_back(Server.data(3), 3);

@@ -77,7 +77,7 @@ fn a_remnant_of_the_window_is_not_used_while_data_is_on_the_way() {
     let mut solo = Solo::open(lab().client_config());
     solo.hears(ms(0), &window(1, 2500));
     let lens = |segments: &[Segment]| segments.iter().map(|s| s.len).collect::<Vec<_>>();
-    // RFC 9293 (3.8.6.2.1): 500 bytes of room are left alone.
+    // RFC 9293 (3.8.6.2.1): 500 bytes of room are not used.
     assert_eq!(lens(&solo.writes(ms(0), 5000)), [1000, 1000]);
     assert_eq!(lens(&solo.hears(ms(1), &window(2001, 2500))), [1000, 1000]);
     // The last segment of the written data is sent at any length.

@@ -1,4 +1,4 @@
-//! Laws of every segment, in every test: checked from the segments alone.
+//! Laws of every segment, in every test: checked only from the segments.
 
 use netstudy_tcp::{Endpoint, Flags, Segment, State};
 
@@ -6,7 +6,7 @@ use netstudy_units::Time;
 
 use super::{Pick, Side};
 
-/// What one end must have seen, from the segments alone.
+/// Everything that one end must have seen, derived only from the segments.
 #[derive(Default)]
 struct Witness {
     mtu_bytes: u32,

@@ -140,7 +140,7 @@ impl Path {
         self.flight.insert((arrival, self.carried), *segment);
     }
 
-    /// One more segment was sent: those that waited for it arrive right behind it.
+    /// One more segment was sent: held segments that waited for it arrive right behind it.
     fn release_held(&mut self, arrival: Time) {
         for (count, _) in &mut self.held {
             *count -= 1;

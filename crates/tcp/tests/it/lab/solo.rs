@@ -17,7 +17,7 @@ pub(crate) fn sack(ack_at: u64, blocks: &[(u64, u64)]) -> Segment {
     segment
 }
 
-/// `len` bytes from `seq` on, beside an acknowledgment of the SYN.
+/// `len` bytes from `seq` on, with an acknowledgment of the SYN.
 pub(crate) fn data(seq: u64, len: u32) -> Segment {
     Segment { seq, len, ..ack(1) }
 }

@@ -85,7 +85,7 @@ impl Trace {
 
     pub(crate) fn tally(&self, side: Side) -> Tally {
         let mut tally = Tally::default();
-        // Where packets are cut, a copy may begin within what went out before it.
+        // Where packets are cut, a copy may begin within a segment sent before it.
         let mut reached = 0;
         for Entry { pick, segment, .. } in self.from(side) {
             if let Kind::Ack(_) = pick.kind {

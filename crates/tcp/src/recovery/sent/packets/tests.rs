@@ -185,7 +185,7 @@ enum Operation {
         len: u64,
         count: usize,
     },
-    /// Data comes to a receiver, which reports what it holds.
+    /// Data comes to a receiver, which reports the data that it holds.
     Arrive {
         share: u64,
         len: u64,
@@ -217,7 +217,7 @@ fn operation() -> impl Strategy<Value = Operation> {
 #[derive(Clone)]
 struct Stream {
     sent: SentSegments,
-    /// What the receiver holds beyond `una`, the newest arrival first.
+    /// Ranges that the receiver holds beyond `una`, the newest arrival first.
     held: Vec<Range>,
     una: u64,
     next: u64,
@@ -245,7 +245,7 @@ impl Stream {
         }
     }
 
-    /// The receiver joins what has arrived with what it holds (RFC 2018, 4).
+    /// The receiver joins a new range with the ranges that it holds (RFC 2018, 4).
     fn arrive(&mut self, arrived: Range) {
         let touches = |held: &Range| held.start <= arrived.end && arrived.start <= held.end;
         let mut whole = arrived;
@@ -281,7 +281,7 @@ impl Stream {
                 self.report(&ranges, self.una);
             }
             Operation::Arrive { share, len } => {
-                // Segments begin at the same places, so that what arrives meets what is held.
+                // Segments begin at the same places, so that arriving data meets held data.
                 let start = (self.una + 1 + span * share / 1000).next_multiple_of(u64::from(MSS));
                 let end = (start + len).min(self.next);
                 if start < end {
@@ -341,7 +341,7 @@ proptest! {
     }
 }
 
-/// A queue as it is printed, without what it remembers of its passes.
+/// A queue as it is printed, without its memory of former passes.
 fn without_memory(sent: &SentSegments) -> String {
     let mut sent = sent.clone();
     sent.packets.compared = Prefix::default();

@@ -1,11 +1,11 @@
-"""What each mechanism of the simulator contributes to its accuracy on the published incast tables.
+"""Contribution of each mechanism of the simulator to its accuracy on the published incast tables.
 
 usage: python -m tools.ablation [--iterations 100] [--seed 1]
 
 Runs the incast study as its profiles have it, then with one mechanism at a time taken away, always
 with the same random numbers, and writes the median errors into docs/concepts/accuracy.md, a table a
 configuration, over some numbers of servers from the range. Nothing
-is fitted anew: what is shown is what the other mechanisms do without the one. A mechanism that the
+is fitted anew: a row shows how the other mechanisms do without that one. A mechanism that the
 profiles do not have is left out.
 """
 
@@ -37,12 +37,12 @@ SHOWN = (COMPLETION, DROPS, RETRANSMISSIONS)
 SERVERS = (2, 4, 8, 12, 16, 20, 23)
 
 Change = Callable[[trial.Run], Mapping[str, Any]]
-"""What a run without a mechanism has instead: path in the run -> value; empty: nothing."""
+"""Replacement for a mechanism: path in the run -> value; empty: nothing."""
 
 
 @dataclass(frozen=True)
 class Mechanism:
-    """A part of the model, what stands in its place when it is taken away, and how."""
+    """A part of the model, its replacement when it is taken away, and how to replace it."""
 
     name: str
     instead: str
@@ -158,7 +158,7 @@ MECHANISMS = (
         nic(receive_ring_frames=None, receive_refill_frames=1),
     ),
     Mechanism("ring refilled by batches", "by single frames", nic(receive_refill_frames=1)),
-    Mechanism("frames kept by the adapter", "descriptors alone", nic(receive_ring_frames=512)),
+    Mechanism("frames kept by the adapter", "descriptors only", nic(receive_ring_frames=512)),
     Mechanism("packet rate of the adapter", "none", nic(packet_rate_pps=None)),
     Mechanism(
         "room for several full frames at the ingress", "for one", buffer(ingress_reserve_frames=1)
@@ -187,7 +187,7 @@ MECHANISMS = (
             }
         ),
     ),
-    # What was tried and is not in the profiles stands here the other way round.
+    # Mechanisms that were tried and rejected: here the row is the model with the mechanism added.
     Mechanism("no link pause", "asked for by the hosts, honoured by one switch", pause_in_memory),
     Mechanism("bursts as long as 64 KiB", "16 KiB", host(offload_burst_bytes=16_384)),
     Mechanism(
@@ -280,7 +280,7 @@ def _changed(run: trial.Run, changes: Mapping[str, Any]) -> tuple[trial.Run, boo
 
 
 def replaced(base: Sequence[RunRecord], others: Sequence[RunRecord]) -> list[RunRecord]:
-    """The records with those of the same runs in place of their own."""
+    """The records, with `others` in place of the records of the same runs."""
     by_run = {record.run: record for record in others}
     return [by_run.get(record.run, record) for record in base]
 

@@ -118,7 +118,7 @@ def _sections(
 
 
 def goals_table(references: Mapping[str, PanelReference]) -> Table:
-    """What was aimed at, what was found, and whether that is met."""
+    """Each goal, the value found, and whether it is met."""
     groups = (
         Group("Configuration"),
         Group("Goal"),
@@ -184,8 +184,8 @@ def is_within(row: Beside, bound_pct: float, packets_max: float) -> bool:
 def tests_table(references: Mapping[str, PanelReference], records: Sequence[RunRecord]) -> Table:
     """Rank correlations of completion times between single replicates.
 
-    A replicate is a test. What two tests of the model have in common is all that a test of the
-    model can be asked to have in common with the published one.
+    A replicate is a test. Two tests of the model agree only so far, and a test of the model cannot
+    be asked to agree more closely with the published one.
     """
     groups = tuple(
         map(Group, ("Rank correlation, completion time", "Tests", "Median", "From", "To"))
@@ -240,7 +240,7 @@ def _spread_row(what: str, found: Sequence[float]) -> tuple[Value, ...]:
 
 
 def _ratio_rows(goal: Goal, reference: PanelReference) -> Iterator[tuple[Value, ...]]:
-    """The ratio against what may be made of the published one."""
+    """The ratio and the range around the published ratio that counts as met."""
     for ratio in reference.ratios:
         if ratio.metric != goal.metric or ratio.published is None or ratio.own is None:
             continue

@@ -17,9 +17,9 @@ HEAD = """\
 
 <!-- Written by `make docs`; changes here are lost. -->
 
-What a program may use: the names of `netstudy` itself. Everything else may change from one version
-to the next. Nothing is imported before it is used, and of pyarrow, pandas and polars only what a
-conversion needs. [Ten questions to the data](../guide/ten-questions.md) uses most of it.
+The public interface: the names of `netstudy` itself. Everything else may change from one version
+to the next. Nothing is imported before it is used; of pyarrow, pandas and polars, only the one that
+a conversion needs. [Ten questions to the data](../guide/ten-questions.md) uses most of it.
 
 ```python
 import netstudy
@@ -59,7 +59,7 @@ def _type(cls: type) -> Iterator[str]:
     fields = dataclasses.fields(cls) if dataclasses.is_dataclass(cls) else ()
     public = [one for one in fields if one.repr and one.name != "folder"]
     if public:
-        yield "| attribute | type | what it is |\n|---|---|---|"
+        yield "| attribute | type | meaning |\n|---|---|---|"
         for one in public:
             kind = str(one.type).replace("|", "\\|")
             yield f"| `{one.name}` | `{kind}` | {' '.join(documented.get(one.name, '').split())} |"

@@ -1,11 +1,11 @@
-"""How close calibrated models come to what was published: docs/concepts/calibration.md.
+"""How close calibrated models come to published values: docs/concepts/calibration.md.
 
 usage: python -m tools.calibration [PROFILE...]
 
-Carries out the command that found a profile's figures once more, with one round, in which figures
-stay as they are, and with longer runs. What comes of it is written into the profile's marked part
-of the page. No number between the markers is typed: aims are data below, the rest is the command's
-answer, the study's reference and the profiles.
+Runs the command that found a profile's figures once more, with one round, which keeps the figures,
+and with longer runs. The result is written into the profile's marked part of the page. No number
+between the markers is typed: aims are data below, the rest is the command's answer, the study's
+reference and the profiles.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/concepts/calibration.md"
 PROFILES: Final = ("trade-z9", "ethernet-z9")
 MEASURE: Final = "120 s"
-"""Simulated time of each run: chance is then small beside the aims."""
+"""Simulated time of each run: long enough that chance is small compared with the aims."""
 
 _BASE: Final = 100.0
-"""What a source prints for the row that others are in percent of."""
+"""Published value of the base row; other rows are in percent of it."""
 _DECIMALS: Final = 2
 
 
 @dataclass(frozen=True)
 class Aim:
-    """How close a metric is meant to be to what was published: within the widest of these."""
+    """How close a metric is meant to be to its published value: within the widest of these."""
 
     metric: str
     share: float = 0.0
@@ -84,7 +84,7 @@ AIMS: Final = (
 
 @dataclass(frozen=True)
 class Row:
-    """A published value beside what the model says."""
+    """A published value and the model's."""
 
     file: str
     treatment: Treatment
@@ -130,7 +130,7 @@ def judging(command: str, measure: str) -> list[str]:
 
 
 def answer(words: Sequence[str]) -> dict[str, Any]:
-    """What a command of netstudy prints for programs, carried out at the top of the repository.
+    """The JSON answer of a command of netstudy, run at the top of the repository.
 
     Raises TestbedError where it fails.
     """
@@ -204,8 +204,8 @@ def block(profile: str, words: Sequence[str], found: Mapping[str, Any]) -> str:
 
 def _provenance(words: Sequence[str], found: Mapping[str, Any], rows: Sequence[Row]) -> Sentence:
     return say(
-        "netstudy {own}, {engine}; runs of {measure}, with other random numbers than those of the"
-        " fit. Sum of squares of {n} fitted values in units of their tolerance, with the random"
+        "netstudy {own}, {engine}; runs of {measure}, with different random numbers from the"
+        " fit's. Sum of squares of {n} fitted values in units of their tolerance, with the random"
         " numbers of the fit: {cost}.",
         own=Name(__version__),
         engine=Name(engine_version(find_engine())),
@@ -216,14 +216,14 @@ def _provenance(words: Sequence[str], found: Mapping[str, Any], rows: Sequence[R
 
 
 def _told(study: Study) -> dict[str, tuple[str, ...]]:
-    """File of the reference -> the factors that it tells of."""
+    """File of the reference -> its factors."""
     return {one.file: tuple(one.factors) for one in study.reference}
 
 
 def aims_table(rows: Sequence[Row], told: Mapping[str, Sequence[str]]) -> Table:
-    """For each aim, the row that is farthest from what was published: of those that were fitted,
-    the same as others predict them, and those that were not fitted. `told`: the factors of each
-    file."""
+    """For each aim, the row that is farthest from the published value: of fitted rows, of the same
+    rows as predicted by a fit to the others, and of rows that were not fitted. `told`: the factors
+    of each file."""
     said = [*rows, *_left_out(rows)]
     kinds = ("fitted", "left out", "predicted", "extrapolated")
     found = (
@@ -294,7 +294,7 @@ def _aim_text(aim: Aim, metric: Metric, kind: str) -> str:
 
 
 def row_tables(rows: Sequence[Row], study: Study) -> Iterator[Table]:
-    """A table for each file of the reference: every value beside the model's."""
+    """A table for each file of the reference: every published value and the model's."""
     for file, found in groupby(rows, lambda row: row.file):
         own = list(found)
         (reference,) = (one for one in study.reference if one.file == file)
@@ -385,7 +385,7 @@ def fitted_rows(profile: str, library: HardwareLibrary) -> list[FigureRow]:
 
 
 def write(profile: str, page: Path = PAGE, measure: str = MEASURE) -> None:
-    """Judge a profile and put what comes of it into the page."""
+    """Judge a profile and write the result into the page."""
     words = judging(command_of(profile, HardwareLibrary.default()), measure)
     replace_between(page, begin(profile), end(profile), block(profile, words, answer(words)))
 

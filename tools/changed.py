@@ -3,8 +3,8 @@
 usage: python -m tools.changed [COMMIT]
 
 Prints assignments for the shell: the crates, the paths of tests/ and the marks to be tested. The
-layers of the front and the dependencies of the crates decide: a test is chosen if it uses what has
-changed or a layer above that. Where this cannot tell, everything is tested.
+layers of the front and the dependencies of the crates decide: a test is chosen if it uses changed
+code or a layer above it. Where this cannot tell, everything is tested.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def _test_files() -> tuple[PurePosixPath, ...]:
 def _reached(test: PurePosixPath) -> set[str]:
     """Modules of the repository that a test file uses, through other files of tests/ and tools/ and
     through the conftest.py of its folders. The front's own imports are left to its layers."""
-    # That of tests/ itself serves all areas: what it imports says nothing of one test.
+    # The conftest.py of tests/ itself serves all areas: its imports say nothing of a single test.
     ahead = [test, *(folder / "conftest.py" for folder in test.parents[:-2])]
     files: set[PurePosixPath] = set()
     modules: set[str] = set()

@@ -3,8 +3,8 @@
 usage: python -m tools.conformance [--run] [RESULTS]
 
 Compares the newest folder of each study of studies/conformance on each of the two testbeds, and
-writes the page's marked part. --run carries the studies out on both before that. No number between
-the markers is typed.
+writes the page's marked part. --run first runs the studies on both. No number between the markers
+is typed.
 """
 
 from __future__ import annotations
@@ -96,9 +96,9 @@ def _section(study: Study, results: Path) -> Iterator[str]:
 
 
 def seeds_table(found: FolderComparison) -> Table:
-    """How far apart two runs of one seed lie at most, in any cell, beside each metric's band.
+    """The largest difference between two runs of one seed, in any cell, and each metric's band.
 
-    A band is at most 1.5 times that.
+    A band is at most 1.5 times that difference.
     """
     rows = tuple(
         (

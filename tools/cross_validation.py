@@ -2,11 +2,11 @@
 
 usage: python -m tools.cross_validation [--iterations 60] [--seed 1]
 
-A fit begins away from what the profiles have: at the first value of each figure's list. It takes
-each figure twice through its list by the rule of `tools.fit`, on two configurations; what it has
-found then predicts the third with fresh random numbers. Beside that stand the profiles as they are,
-with the same random numbers: they were fitted on all three. So a model that only fits is told apart
-from one that predicts.
+A fit begins away from the profiles' values: at the first value of each figure's list. It takes
+each figure twice through its list by the rule of `tools.fit`, on two configurations; its result
+then predicts the third with fresh random numbers. For comparison the profiles, which were fitted on
+all three, are run with the same random numbers. This distinguishes a model that only fits from one
+that predicts.
 
 Written into docs/concepts/accuracy.md.
 """
@@ -104,7 +104,7 @@ def _rows(one: Fold) -> Iterator[tuple[Value, ...]]:
 
 
 def figures_table(folds: Sequence[Fold], profiles: Chosen) -> Table:
-    """What each fit chose."""
+    """The figures that each fit chose."""
     groups = (
         Group("Profile"),
         Group("Figure"),

@@ -2,7 +2,7 @@
 
 usage: python -m tools.figure_library
 
-To be called after a change of vl-convert's release; a test names a library that is out of date.
+To be run after a change of vl-convert's release; a test names a library that is out of date.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PATH = Path(__file__).parents[1] / "python/netstudy/report/charts" / LIBRARY
 
 
 def bundled() -> str:
-    """Vega and Vega-Lite in one script, without what reports do not use."""
+    """Vega and Vega-Lite in one script, without the parts that reports do not use."""
     script: str = vl_convert.javascript_bundle(SNIPPET)
     return script
 

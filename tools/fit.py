@@ -1,4 +1,4 @@
-"""Fits what is not documented of the incast study's switches and hosts to the published tables.
+"""Fits undocumented figures of the incast study's switches and hosts to the published tables.
 
 usage: python -m tools.fit [--iterations 100] [--seed 1] [--intervals-only | --score] [--write]
 
@@ -7,10 +7,10 @@ other takes each of its values; the one with the least error stays, until none c
 candidates meet the same random numbers.
 
 All configurations count alike, however many rows their tables have. The error of one is the mean
-over its series: the completion times, the drops, the retransmissions, and what the study's verdict
-ends with, how many times as long one switch takes as the other at the end of the range. That is
-taken over the last quarter of the range, since one row alone carries sampling errors of both
-switches. It is no sum of the first: two switches that are both a tenth too slow
+over its series: the completion times, the drops, the retransmissions, and the ratio that the
+study's verdict ends with: one switch's time to the other's at the end of the range. That is
+taken over the last quarter of the range, since a single row carries sampling errors of both
+switches. It does not follow from the first: two switches that are both a tenth too slow
 compare as published, and two that are a tenth off in opposite directions do not. In each series it
 is the mean absolute log ratio of simulated to published values, none counting more than a quarter:
 the published means of few servers carry a sampling error of their own, and no single row shall
@@ -19,18 +19,18 @@ speak of, however few there are. Retransmissions count only where they are a tab
 observation: with jumbo frames they follow from the drops, with small ones the host loses some
 that no switch counts.
 
-The lists are no finer than runs as long as the published test can tell: two values closer than
-that would be told apart by chance. A fit takes some numbers of servers from the range, since
+The lists are no finer than runs as long as the published test can tell: chance would decide
+between two values closer than that. A fit takes some numbers of servers from the range, since
 neighbours say nearly the same.
 
 Then each figure gets its interval, with fresh random numbers: the values of its list, around the
 fitted one, that fit as well (`netstudy.calibration.fits_as_well`). All other figures stay as they
 are, and an end of an interval may be the end of the list.
 
-Search, intervals and profiles are those of `netstudy calibrate`; what is made small is this tool's
-own (docs/decisions/0051-what-a-fit-makes-small.md).
+Search, intervals and profiles are the ones of `netstudy calibrate`; the error to minimise is this
+tool's own (docs/decisions/0051-what-a-fit-makes-small.md).
 
-The result is scored with fresh random numbers and more iterations, and printed beside the
+The result is scored with fresh random numbers and more iterations, and printed next to the
 profiles' own figures; with --write it goes into the profiles, whose comments stay as they are.
 --score only scores the profiles as they are, row by row.
 """
@@ -79,7 +79,7 @@ WORST = 0.25
 PACKETS = 2.0
 """Packets an iteration that are added to both sides of a ratio."""
 COUNTED = (DROPS, RETRANSMISSIONS)
-"""What is compared so."""
+"""Metrics that are compared so."""
 HOST_LOSES = frozenset({"10 MB striped"})
 """Configurations in which the host loses frames, so that retransmissions are not the drops."""
 REPLICATES = 3
@@ -92,7 +92,7 @@ _IN_A_RUN = {
     "tcp": "network.groups.tcp",
     "nic": "network.groups.nic",
 }
-"""Section of a profile -> where its figures stand in a run of the plan."""
+"""Section of a profile -> path of its figures in a run of the plan."""
 
 
 def _lists(**profiles: Mapping[str, tuple[float, ...]]) -> dict[Figure, tuple[float, ...]]:
@@ -131,7 +131,7 @@ Row = tuple[Level, frozenset[tuple[str, Level]]]
 
 @dataclass(frozen=True)
 class Means:
-    """What one run says of the quantities that are fitted."""
+    """One run's means of the quantities that are fitted."""
 
     treatment: Treatment
     replicate: int
@@ -167,7 +167,7 @@ def pooled(runs: Iterable[Means]) -> list[Means]:
 
 
 class Simulator:
-    """Carries out plans, and no run twice: most figures leave one of the switches as it was."""
+    """Runs plans, and no run twice: most figures leave one of the switches as it was."""
 
     def __init__(self) -> None:
         self._known: dict[str, Means] = {}
@@ -183,7 +183,7 @@ class Simulator:
 
 
 def errors(runs: Sequence[Means]) -> list[float]:
-    """What is made small, for each replicate."""
+    """The error to minimise, for each replicate."""
     by_replicate: dict[int, list[Means]] = {}
     for run in runs:
         by_replicate.setdefault(run.replicate, []).append(run)
@@ -198,7 +198,7 @@ def _error(runs: Sequence[Means]) -> float:
 
 
 def _series(runs: Sequence[Means]) -> Iterator[list[Sequence[float]]]:
-    """By configuration: log ratios of times, packets, and the switches beside each other."""
+    """By configuration: log ratios of times, of packets, and of one switch to the other."""
     for configuration in {run.treatment["configuration"]: None for run in runs}:
         own = [run for run in runs if run.treatment["configuration"] == configuration]
         times = _log_ratios(own, COMPLETION)
@@ -243,7 +243,7 @@ def _between_switches(log_ratios: Mapping[Row, float]) -> list[float]:
 
 
 def path(figure: Figure) -> str:
-    """Where a figure stands in a run of the plan."""
+    """Path of a figure in a run of the plan."""
     return f"{_IN_A_RUN[figure.section]}.{figure.knob.wired}"
 
 
@@ -308,7 +308,7 @@ def write(found: Mapping[Figure, Fitted], folder: Path = HARDWARE) -> None:
 
 
 def score(base: trial.Plan, *, by_row: bool = False) -> None:
-    """Median absolute percentage errors as the report has them; with `by_row` those of the rows."""
+    """Median absolute percentage errors as the report has them; with `by_row` each row's too."""
     for configuration, found in trial.agreements(base, trial.simulate(base)).items():
         for one in found.agreements:
             if one.metric in (COMPLETION, *COUNTED) and one.median_abs_pct is not None:

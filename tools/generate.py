@@ -1,9 +1,8 @@
-"""Writes what the product itself knows best: pages of docs/reference, and the JSON Schemas.
+"""Writes pages of docs/reference and the JSON Schemas from the product's own definitions.
 
 usage: python -m tools.generate [--check]
 
-With --check nothing is written; a file that is not what would be written is named, and the exit
-code is 1.
+With --check nothing is written; a file whose text is out of date is named, and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ VERBS = """\
 
 <!-- Written by `make docs`; changes here are lost. -->
 
-What `netstudy --help` and `netstudy VERB --help` print.
+The output of `netstudy --help` and `netstudy VERB --help`.
 """
 
 RECORDS = """\
@@ -60,8 +59,8 @@ RECORDS = """\
 
 The contract between the front and the engine. The engine reads one plan, a JSON object, and writes
 records, a JSON object a line: first `engine`, then one `run` for each run, last `end`; `progress`
-in between when asked for. Every number has its unit at the end of its name. The JSON Schemas stand
-in `schema/`. A key without a default that is not required is `null` when there is nothing to tell.
+in between when asked for. Every number has its unit at the end of its name. The JSON Schemas are
+in `schema/`. A key without a default that is not required is `null` where there is no value.
 """
 
 STUDY_FILE = """\
@@ -81,16 +80,16 @@ TCP_PROFILES = """\
 <!-- Written by `make docs`; changes here are lost. -->
 
 Whole TCPs that a study names with `tcp: {profile: …}`, from `hardware/tcp/`. Every figure is a
-setting of the same name in a [study](study-file.md). [TCP profiles](../concepts/tcp.md) tells what
-the parts do. A dash is the standard's rule, or a part that is not there.
+setting of the same name in a [study](study-file.md). [TCP profiles](../concepts/tcp.md) explains
+the parts. A dash is the standard's rule, or a part that is not there.
 """
 
 TCP_SETTINGS = """
 ## Settings
 
-What each figure is, its name in the [plan](records.md), and what a TCP has that does not say it.
+The meaning of each figure, its name in the [plan](records.md), and its value in a TCP without it.
 
-| figure | in the plan | without it | what it is |
+| figure | in the plan | without it | meaning |
 |---|---|---|---|
 """
 
@@ -105,7 +104,7 @@ Replicates are pooled. `agreement:` and `--band` may call a metric by the name o
 These have many samples in a run: {sampled}.
 Of them a study may also name, wherever it names a metric:
 
-| in place of `_mean` | what it is |
+| in place of `_mean` | meaning |
 |---|---|
 | `_p50`, `_p90`, `_p95`, `_p99`, `_p999` | a percentile, where there are {fewest} samples or more |
 | `_min`, `_max` | the smallest and the largest sample |
@@ -120,27 +119,27 @@ METRIC_HEADINGS = {
     "transfer": "Transfers",
     "request": "Requests",
     "transactions": "Transactions",
-    "probe": "The probe beside a workload",
+    "probe": "The probe of a workload",
     "tcp": "Sampled connections",
 }
 METRICS_OF_NODES = """
 ## Hosts, interfaces, switches, links, the machine
 
-These are read at a node, which stands before the metric: `app.cpu_pct` of a host group,
+These are read at a node, which is named before the metric: `app.cpu_pct` of a host group,
 `client-3.cpu_pct` of one host, `a.zone1.goodput_mbps` of a zone, `app@client.send_mbps` of the
 interface towards client (or `a@ce2.send_mbps` by its name), `switch@server.port_in_mbps` of the
 port to a group or another switch, `link.utilisation_pct`, `machine.softirq_pct`. A group's rate
-is the sum of its hosts', its percentage their mean. The value is that of the measuring phase; `
+is the sum of its hosts', its percentage their mean. The value is of the measuring phase; `
 in warm-up` and the like behind the name mean another phase, where counters are read at both of
 its edges. Where an instrument samples the node (`sar` a host, `ports` a switch), `_min`, `_max`,
-`_p50`, `_p90`, `_p95`, `_p99` and `_p999` are those of the rates between two samples. What was not
-counted is an empty cell.
+`_p50`, `_p90`, `_p95`, `_p99` and `_p999` are statistics of the rates between two samples. A
+value that was not counted is an empty cell.
 
-In namespaces the CPUs, soft interrupts and disks are those of the one machine: its own
-metrics say so, and none of them is divided among hosts. `cpu_pct` of a host there is the time of
-its processes; what the kernel does for it in soft interrupts is in `machine.softirq_pct` alone. A
+In namespaces all hosts share the machine's CPUs, soft interrupts and disks: it has its own
+metrics for them, and none of them is divided among hosts. `cpu_pct` of a host there is the time of
+its processes; the kernel's work for it in soft interrupts is only in `machine.softirq_pct`. A
 host in namespaces hands frames to the switch's program before its line has carried them, so that
-`send_mbps` between two samples may be above the line rate; what came in at the switch is not.
+`send_mbps` between two samples may be above the line rate; the rate received at the switch is not.
 """
 NODE_HEADINGS: Mapping[Kind, str] = {
     "host": "At a host, its interfaces or one of them",
@@ -149,11 +148,11 @@ NODE_HEADINGS: Mapping[Kind, str] = {
     "machine": "At the machine below all hosts",
 }
 NODE_TABLE = """
-| name | what it is | unit | formula | better | statistics | measured by |
+| name | meaning | unit | formula | better | statistics | measured by |
 |---|---|---|---|---|---|---|
 """
 METRIC_TABLE = """
-| name | figure | what it is | unit | formula | better | measured by |
+| name | figure | meaning | unit | formula | better | measured by |
 |---|---|---|---|---|---|---|
 """
 
@@ -224,12 +223,12 @@ def _of_nodes(kind: Kind) -> str:
 
 
 def study_file() -> str:
-    """What a study may say."""
+    """Every key of a study."""
     return f"{STUDY_FILE}\n{tables(json_schema(), 'Study')}"
 
 
 def tcp_profiles() -> str:
-    """The whole TCPs beside each other, then each with its sources."""
+    """The whole TCPs side by side, then each with its sources."""
     library = HardwareLibrary.default()
     rows = {
         name: {row.name: row for row in library.rows("tcp", name)} for name in library.names("tcp")
@@ -307,7 +306,7 @@ def generated() -> dict[Path, str]:
 
 
 def outdated() -> list[Path]:
-    """The files that are not what would be written now."""
+    """The files whose text is out of date."""
     return [
         path for path, text in generated().items() if not path.exists() or path.read_text() != text
     ]

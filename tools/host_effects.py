@@ -1,10 +1,10 @@
-"""What properties of hosts do to losses, beside the kernel: docs/concepts/conformance.md.
+"""Effects of host properties on losses, compared with the kernel: docs/concepts/conformance.md.
 
 usage: python -m tools.host_effects [--iterations 200] [--seed 1] [RESULTS]
 
 Simulates two cells of studies/conformance as they are, and with one property of the hosts at a time
-changed; beside it stand the kernel's figures from the newest folder in namespaces. No number
-between the markers is typed.
+changed; the kernel's figures are from the newest folder in namespaces. No number between the
+markers is typed.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Losses:
 
 
 def losses(records: Sequence[RunRecord]) -> Losses:
-    """What was lost and how it was repaired. Raises ValueError without a single iteration."""
+    """Losses and their repair. Raises ValueError without a single iteration."""
     tables = [one.samples.iteration for one in records]
     completed_ns = [ns for table in tables if table for ns in table.completion_ns]
     if not completed_ns:
@@ -110,7 +110,7 @@ def losses(records: Sequence[RunRecord]) -> Losses:
 
 
 def _of_servers(record: RunRecord, counter: str) -> int:
-    """What all servers counted in the measuring phase. Raises KeyError where one did not count."""
+    """The sum of a counter over all servers, in the measuring phase. Raises KeyError without it."""
     servers = [name for name, node in record.nodes.items() if node.group == "server"]
     return sum(record.growth(record.counters[name])[counter] for name in servers)
 

@@ -1,4 +1,4 @@
-"""Finds what names a workload outside of its files.
+"""Finds names of workloads outside of their files.
 
 usage: python -m tools.one_file_a_workload
 
@@ -7,7 +7,7 @@ class there. This reads the source as Python does, so that comments and docstrin
 they like, and looks for
 
 - imports of a workload's file, or of its model on the wire,
-- texts that are its name, that of what it counts, or that of a metric which is its own,
+- texts that are its name, its unit of counting, or a metric that only it has,
 - tables of samples and keys of `workload` read by that name,
 - its words in texts of the layers that have such files.
 
@@ -34,20 +34,20 @@ PACKAGE: Final = Path(__file__).parents[1] / "python/netstudy"
 FOLDER: Final = "workloads"
 """Where the files of workloads are, in each layer that has some."""
 CONTRACTS: Final = ("wire.py", "testbed/real/wire.py")
-"""What the engine and agents read and write: kinds are part of it."""
+"""The contracts with the engine and agents: kinds are part of them."""
 NAMES_OF_OTHERS: Final[Mapping[str, frozenset[str]]] = {
     "cli/init.py": frozenset({"transfer"}),
     "cli/validate.py": frozenset({"errors"}),
 }
-"""File -> what is called like a workload or its metric in it and is something else: a template, a
-key of what is printed."""
+"""File -> names of workloads or their metrics that mean something else there: a template, a key of
+the output."""
 TELLS_WORDS: Final = ("plan", "testbed", "analysis", "report")
 """Layers whose texts hold no word of a workload. Studies and verbs show examples."""
 
 
 @dataclass(frozen=True)
 class Known:
-    """What names workloads."""
+    """The names by which workloads are recognised."""
 
     files: frozenset[str]
     """Names of their modules."""
@@ -74,8 +74,8 @@ class Breach:
 
 
 def known() -> Known:
-    """What names the workloads of this version. `published` is a testbed too, and a probe has
-    requests as well: their words alone tell nothing."""
+    """The names of this version's workloads. `published` is a testbed too, and a probe has requests
+    as well: a text of only these words shows nothing."""
     wired = get_args(get_args(wire.Workload)[0])
     kinds = {*Workload.kinds(), *(str(one.model_fields["kind"].default) for one in wired)}
     units = {unit for one in LOWERINGS for unit in (one.unit, one.unit.removesuffix("s"))}
@@ -142,7 +142,7 @@ def _imports(node: ast.Import | ast.ImportFrom, names: Known) -> Iterator[str]:
 
 
 def _holds(of: ast.expr) -> bool:
-    """Whether an expression is what has a place for each workload."""
+    """Whether an expression has a part for each workload."""
     name = of.attr if isinstance(of, ast.Attribute) else of.id if isinstance(of, ast.Name) else ""
     return name in ("samples", "workload")
 
@@ -152,10 +152,10 @@ def _words(text: str) -> set[str]:
 
 
 def main(found: Iterable[Breach] | None = None) -> int:
-    """Print what there is. The exit code."""
+    """Print the breaches. The exit code."""
     told = list(breaches() if found is None else found)
     for one in told:
-        print(f"python/netstudy/{one}: it belongs into a file of workloads/", file=sys.stderr)
+        print(f"python/netstudy/{one}: it belongs in a file of workloads/", file=sys.stderr)
     return 1 if told else 0
 
 

@@ -13,7 +13,7 @@ Schema = dict[str, Any]
 
 WORDS = {"string": "text", "object": "map"}
 SCALARS = {("string", "number"): "text", ("string", "number", "boolean"): "level"}
-"""YAML reads 2010 as a number where a name is meant: what takes either is told as what it means."""
+"""YAML reads 2010 as a number where a name is meant: a key that takes either is shown as text."""
 BOUNDS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
 UNITS: dict[str, Callable[[int], str]] = {
     "ns": format_duration,
@@ -104,8 +104,8 @@ def _bounds_in_units(key: str, kind: str) -> str:
 
 
 def _default(key: str, schema: Schema) -> str:
-    """A single value, in people's units too where the key's name ends in a unit; what is empty or
-    a whole object needs no telling."""
+    """A single value, in people's units too where the key's name ends in a unit; an empty value or
+    a whole object is not shown."""
     value = schema.get("default")
     if value is None or "const" in schema or isinstance(value, dict | list):
         return ""
@@ -115,7 +115,7 @@ def _default(key: str, schema: Schema) -> str:
 
 
 def _kind(schema: Schema) -> str:
-    """What may be written, in words; references become links inside the page."""
+    """The permitted values, in words; references become links inside the page."""
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
         return f"[{name}](#{name.lower()})"

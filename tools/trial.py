@@ -1,8 +1,8 @@
-"""The incast study with changed figures, straight through the engine, beside the published tables.
+"""The incast study with changed figures, run by the engine and compared with the published tables.
 
-What fits the profiles and what takes mechanisms away both ask the same question: how close does a
-plan come to the published values? Plans are JSON here, so that a figure can be changed where it
-stands in the plan, without a profile of its own.
+The fit of profiles and the ablation of mechanisms ask the same question: how close does a plan
+come to the published values? Plans are JSON here, so that a figure can be changed directly in the
+plan, without a profile of its own.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def published() -> tuple[Published, ...]:
 
 
 def configurations() -> tuple[str, ...]:
-    """The configurations that the study carries out, each with a published table."""
+    """The configurations of the study, each with a published table."""
     return tuple(map(str, study().factors["configuration"].names))
 
 
@@ -111,7 +111,7 @@ def put(run: Run, changes: Mapping[str, Any]) -> None:
 
 
 def simulate(asked: Plan) -> list[wire.RunRecord]:
-    """Carry out a plan; the records in its order.
+    """Run a plan; the records in its order.
 
     Raises RuntimeError where the engine refuses the plan, or a run fails or breaks a law.
     """
@@ -130,8 +130,7 @@ def simulate(asked: Plan) -> list[wire.RunRecord]:
 
 
 def agreements(asked: Plan, records: Sequence[wire.RunRecord]) -> dict[str, PanelReference]:
-    """What the report's analysis says of the records beside the published values, by
-    configuration."""
+    """The report's analysis of the records and the published values, by configuration."""
     cells = pool(wire.Plan.model_validate(asked), records)
     compare = study().compare
     assert compare is not None, "the incast study compares its switches"

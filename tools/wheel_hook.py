@@ -20,7 +20,7 @@ class EngineHook(BuildHookInterface):  # type: ignore[type-arg]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Adds both and names the platform. Raises KeyError for a wheel without an engine."""
-        if version == "editable":  # a checkout has its engine beside its interpreter
+        if version == "editable":  # a checkout has its engine next to its interpreter
             return
         arch = os.environ["NETSTUDY_WHEEL_ARCH"]
         build_data["pure_python"] = False

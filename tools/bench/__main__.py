@@ -1,7 +1,7 @@
-"""Measures how fast the engine is, beside earlier commits: `make bench`.
+"""Measures how fast the engine is, compared with earlier commits: `make bench`.
 
 Rates are useful data packets, the full-sized segments that a run must carry at least, a second of
-CPU time on one thread. What an agent takes to read its host's counters is measured too. Each
+CPU time on one thread. An agent's cost of reading its host's counters is measured too. Each
 is the best of some rounds, since other load can only make it slower. Every call adds a line to
 benches/history.jsonl; keep it with the commit that it measured.
 """
@@ -31,7 +31,7 @@ ENGINE = ("crates", "Cargo.toml")
 ON_THE_PACKET_PATH = ("fabric", "random", "sim", "tcp", "units", "workload")
 """The crates whose counts the engine's profile holds."""
 DEEP_BUFFER_BYTES, SHORT_BLOCK_BYTES = 64_000_000, 400_000
-"""For the most flows, whose first windows alone are a thousand times the scenario's buffer."""
+"""For the most flows: their first windows fill the scenario's buffer a thousand times."""
 
 
 def measure() -> history.Measurement:
@@ -113,7 +113,7 @@ def _git(root: Path, *arguments: str) -> str:
 
 
 def table(compared: Sequence[history.Comparison]) -> Table:
-    """What was measured, a number a row."""
+    """The measured numbers, one a row."""
     shown = Table("", "now", "against the last", "against the best")
     shown.caption = (
         "useful data packets a second of user time; memory in bytes; "

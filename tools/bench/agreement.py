@@ -1,4 +1,4 @@
-"""What the simulators say of the same scenario, side by side in docs/concepts/agreement.md.
+"""Results of the simulators for the same scenario, side by side in docs/concepts/agreement.md.
 
 Every program runs the same iterations from the same start with several seeds, so the page does not
 depend on the machine. Its table is written between two markers; the words around it are typed.
@@ -24,7 +24,7 @@ SEEDS = (1, 2, 3)
 
 @dataclass(frozen=True)
 class Agreement:
-    """What each program says of one cell, a list of outcomes by its name: one a seed."""
+    """Each program's outcomes for one cell, by its name: one a seed."""
 
     cell: Cell
     iterations: int

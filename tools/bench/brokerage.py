@@ -1,4 +1,4 @@
-"""Holds the brokerage against nginx, and states what its home page costs: `make bench-brokerage`.
+"""Compares the brokerage with nginx, and measures its home page's cost: `make bench-brokerage`.
 
 wrk asks for one page over connections that stay open: a page without database work of the brokerage
 and the same bytes as a file of nginx, then the home page with SQLite and with PostgreSQL. All
@@ -6,7 +6,7 @@ servers run at once and are asked in turn, so that whatever else the machine doe
 medians are compared.
 
 A server has one worker and stays on one CPU, wrk on another one; databases share the server's. CPU
-time a request is what the kernel charges to all processes of the server while wrk runs
+time a request is the time that the kernel charges to all processes of the server while wrk runs
 (/proc/pid/task/*/schedstat), by the requests that were answered. Everything happens on the
 loopback interface of a sandbox. Prints a table, and as the last line all figures as one JSON
 object.
@@ -51,7 +51,7 @@ HOME_SQLITE, HOME_POSTGRESQL = "brokerage, home, SQLite", "brokerage, home, Post
 
 @dataclass(frozen=True)
 class Asked:
-    """What one turn of wrk gave."""
+    """The result of one turn of wrk."""
 
     requests: int
     seconds: float
@@ -255,7 +255,7 @@ def postgresql(programs: Path, cpu: int) -> Iterator[tuple[wire.PostgresqlDataba
 
 
 def figures(taken: dict[str, Sequence[Asked]]) -> dict[str, dict[str, float]]:
-    """Medians of each page, and CPU time a request beside nginx's in the same turn."""
+    """Medians of each page, and CPU time a request relative to nginx's in the same turn."""
     shown = {}
     for name, turns in taken.items():
         beside = [one.cpu_us / other.cpu_us for one, other in zip(turns, taken[NGINX], strict=True)]
@@ -275,7 +275,7 @@ def table(shown: dict[str, dict[str, float]]) -> Table:
         "requests/s",
         "server's CPU a request",
         "database's CPU a request",
-        "server's CPU beside nginx's",
+        "server's CPU / nginx's",
     )
     for name, of in shown.items():
         lines.add_row(

@@ -27,7 +27,7 @@ class Cell:
 
     @property
     def segment_bytes(self) -> int:
-        """What a full segment carries."""
+        """Payload of a full segment."""
         return self.mtu - header_bytes(timestamps=True)
 
 

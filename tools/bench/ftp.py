@@ -1,4 +1,4 @@
-"""Holds the agent's FTP against vsftpd and curl: `make bench-ftp`.
+"""Compares the agent's FTP with vsftpd and curl: `make bench-ftp`.
 
 Two network namespaces with a veth pair between them, in a sandbox that leaves nothing behind. One
 server sends a file from a RAM disk to one client, or to five at once, which discard it.
@@ -9,9 +9,9 @@ server sends a file from a RAM disk to one client, or to five at once, which dis
   studies.
 
 The two take turns, so that whatever else the machine does meets both; medians are compared. The
-server stays on one CPU, the clients on another one. Processor time is that of the compared side
-alone: of servers what all their processes take from the log-ins to the last byte, of clients all
-that the kernel charges to them (getrusage(2)). Prints a table, and as the last line all figures as
+server stays on one CPU, the clients on another one. CPU time is only that of the compared side:
+for servers, of all their processes from the log-ins to the last byte; for clients, all time that
+the kernel charges to them (getrusage(2)). Prints a table, and as the last line all figures as
 one JSON object.
 """
 
@@ -52,7 +52,7 @@ DataPath = Literal["copying", "sendfile"]
 
 @dataclass(frozen=True)
 class Case:
-    """What is compared, and with how many clients at once."""
+    """The compared side, and its number of clients at once."""
 
     side: Literal["server", "client"]
     clients: int
@@ -74,7 +74,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Fetched:
-    """What one turn gave."""
+    """The result of one turn."""
 
     bytes: int
     seconds: float

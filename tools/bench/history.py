@@ -60,7 +60,7 @@ def append(path: Path, measurement: Measurement) -> None:
 
 
 class Comparison(BaseModel):
-    """One number beside the last and the best of the same machine; None where there is none."""
+    """One number compared with the last and the best of the same machine; None without one."""
 
     model_config = ConfigDict(frozen=True)
 

@@ -1,4 +1,4 @@
-"""Holds the generator of transactions against wrk: `make bench-http`.
+"""Compares the generator of transactions with wrk: `make bench-http`.
 
 Two network namespaces with a veth pair between them, in a sandbox that leaves nothing behind. nginx
 sends one static page of the size of a brokerage's page, the brokerage (with SQLite on a RAM disk)
@@ -64,7 +64,7 @@ class Page:
 
 @dataclass(frozen=True)
 class Case:
-    """What is asked for, over how many connections."""
+    """The requested page, and the number of connections."""
 
     page: Page
     connections: int
@@ -77,7 +77,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Turn:
-    """What one turn of a generator gave."""
+    """The result of one turn of a generator."""
 
     requests: int
     seconds: float

@@ -1,14 +1,14 @@
-"""Holds the agent's bulk transfer against iperf3's: `make bench-iperf3`.
+"""Compares the agent's bulk transfer with iperf3's: `make bench-iperf3`.
 
 Two network namespaces with a veth pair between them, in a sandbox that leaves nothing behind. Of
 either program, one process sends to one other, on as many connections as there are streams, each
 of them its share of the same number of bytes. The two take turns, so that whatever else the
 machine does meets both; medians are compared.
 
-Processes that send stay on one CPU, those that receive on another one, of both programs
-alike: where the scheduler puts them decides the rate otherwise.
+For both programs, sending processes stay on one CPU, receiving ones on another: otherwise the
+scheduler's placement decides the rate.
 
-Processor time is what the kernel charges to the processes of both ends, user and system
+CPU time is the time that the kernel charges to the processes of both ends, user and system
 (getrusage(2)). Prints a table, and as the last line all figures as one JSON object; --write puts
 the table into docs/concepts/real-traffic.md as well.
 """
@@ -56,7 +56,7 @@ Measure = Callable[[Cell, int, Ends], Transfer]
 
 
 def ends(allowed: Iterable[int]) -> Ends:
-    """The first two of those that may be used; where there is one only, both share it."""
+    """The first two of the allowed CPUs; if there is only one, both ends share it."""
     first, *rest = sorted(allowed)
     return Ends(first, rest[0] if rest else first)
 
@@ -98,7 +98,7 @@ def _ip(line: str) -> None:
 def staying_on(cpu: int) -> Iterator[None]:
     """Processes that are started in the block stay on a CPU.
 
-    They inherit it: what a child did itself before its program starts would count as the program's.
+    They inherit it: work of a child between fork and exec would count as the program's.
     """
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {cpu})
@@ -124,7 +124,7 @@ class Process:
         self._popen.stdin.flush()
 
     def lines(self) -> IO[str]:
-        """What it prints, as it comes."""
+        """Its output, line by line as it comes."""
         assert self._popen.stdout is not None
         return self._popen.stdout
 

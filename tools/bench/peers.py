@@ -1,4 +1,4 @@
-"""Holds the engine against ns-3 and ns-2 on the same scenarios: `make bench-peers`.
+"""Compares the engine with ns-3 and ns-2 on the same scenarios: `make bench-peers`.
 
 Prints speeds as a table, agreement as a table, and as the last line all speeds as one JSON object.
 Writes the agreement into docs/concepts/agreement.md.
@@ -31,7 +31,7 @@ def speed_table(measured: Iterable[speeds.Speed]) -> Table:
 
 
 def scenario(cell: Cell | dumbbell.Cell) -> str:
-    """What a cell is one of."""
+    """The scenario of a cell."""
     if isinstance(cell, dumbbell.Cell):
         return f"dumbbell, {dumbbell.PAIRS} pairs"
     return f"incast, servers: {cell.servers}"
@@ -54,7 +54,7 @@ def say(console: Console, measured: Sequence[speeds.Speed]) -> None:
 
 
 def main() -> None:
-    """Measure, print, write the page. What is measured is printed before the next is begun."""
+    """Measure, print, write the page. Each result is printed before the next measurement."""
     argparse.ArgumentParser(prog="python -m tools.bench.peers", description=__doc__).parse_args()
     console, progress = Console(width=140), Console(stderr=True)
     console.print("million useful data packets a second of user time, one thread, medians")

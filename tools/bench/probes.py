@@ -1,4 +1,4 @@
-"""What reading a host's counters costs an agent: the benchmark of `crates/probe`."""
+"""An agent's cost of reading a host's counters: the benchmark of `crates/probe`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tools.bench.scenarios import ROOT
 
 COMMAND = ("cargo", "bench", "--locked", "--quiet", "--package=netstudy-probe", "--bench=snapshot")
 KEPT = ("all", "namespace", "one connection")
-"""All sources, those that a namespace has to itself, and what is read with a request."""
+"""All sources, the sources that each namespace has to itself, and one connection."""
 
 
 def measure(rounds: int) -> dict[str, float]:

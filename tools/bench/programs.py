@@ -46,7 +46,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a simulator says of some iterations: goodput, and drops and timeouts of all of them."""
+    """A simulator's result for some iterations: goodput, and drops and timeouts of all of them."""
 
     goodput_mbps: float
     drops: int

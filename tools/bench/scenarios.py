@@ -1,4 +1,4 @@
-"""What the benchmarks simulate, as runs of netstudy's own studies."""
+"""The scenarios of the benchmarks, as runs of netstudy's own studies."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def run_records(output: str) -> list[wire.RunRecord]:
 
 
 def simulate(runs: Sequence[wire.Run], threads: int = 1) -> usage.Usage:
-    """What the engine used for these runs, all of which must have come out well."""
+    """The engine's usage for these runs, all of which must have succeeded."""
     used = usage.run(engine_job(runs, threads))
     run_records(used.output)
     return used

@@ -1,9 +1,9 @@
-"""What the user-space switch carries on this machine: `python -m tools.bench.switch`.
+"""Measures the user-space switch on this machine: `python -m tools.bench.switch`.
 
 Servers send to one client over TCP through `netstudy-engine switch`, in namespaces that end with
 the measurement. The switch has the last CPU to itself, all else shares the first. One line a
-case: what arrived beside what the link allows, how late frames left, the longest queue, drops
-beside retransmissions.
+case: goodput and the link's limit, how late frames left, the longest queue, drops and
+retransmissions.
 """
 
 from __future__ import annotations

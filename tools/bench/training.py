@@ -1,6 +1,6 @@
-"""The runs that `make profile` records, carried out by the engine that it built to count.
+"""The runs that `make profile` records, made by the engine that it built to count.
 
-What no run of the plan reaches, the compiler takes for rare and builds for size: so it holds the
+The compiler takes code that no run reaches for rare and builds it for size. So the plan holds the
 benchmarks' scenarios, which the engine's speed is judged by, and a run of each other kind.
 """
 
@@ -15,7 +15,7 @@ PACKETS = 400_000
 """Useful packets of a run: the shares of the paths are steady by then."""
 MODERN_TCP = "linux-6"
 MERGED_BYTES = 65_536
-"""What a receiver merges at most; merging takes one event a hop."""
+"""Largest merged segment of a receiver; merging is simulated event-driven."""
 OTHERS = ("transfer-star", "request-star", "latency-under-load")
 """Studies of the other workloads: of each the first run."""
 

@@ -1,4 +1,4 @@
-"""What transfers by the agent and by iperf3 gave, side by side: a table, JSON, part of a page.
+"""Results of transfers by the agent and by iperf3, side by side: a table, JSON, part of a page.
 
 Each figure is the median over the rounds, with the lowest and the highest of them.
 """
@@ -32,7 +32,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Transfer:
-    """What one transfer gave."""
+    """The result of one transfer."""
 
     bytes: int
     seconds: float
@@ -89,7 +89,7 @@ class Comparison:
     taken: Mapping[str, Sequence[Transfer]]
 
     def figure(self, quantity: Quantity, program: str) -> Figure:
-        """What a program's rounds come to."""
+        """A program's figure over the rounds."""
         values = [quantity.of(transfer) for transfer in self.taken[program]]
         return Figure(median(values), min(values), max(values))
 

@@ -1,4 +1,4 @@
-"""What one program used: CPU time, wall time, memory."""
+"""Usage of one program: CPU time, wall time, memory."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Usage:
-    """What a program used until its end, and what it printed."""
+    """A program's usage until its end, and its output."""
 
     user_s: float
     wall_s: float
@@ -67,6 +67,6 @@ def launched(command: Sequence[str], fd: int) -> list[str]:
 
 
 def parse(said: str, output: str) -> Usage:
-    """What the launcher said; Linux counts memory in kibibytes (getrusage(2))."""
+    """The launcher's numbers; Linux counts memory in kibibytes (getrusage(2))."""
     user_s, wall_s, rss_kib = said.split()
     return Usage(float(user_s), float(wall_s), int(rss_kib) * 1024, output)

@@ -123,7 +123,7 @@ impl Door {
         Ok(Some((place, &greeter.stream)))
     }
 
-    /// Hears more of a greeting.
+    /// Reads more of a greeting.
     pub(crate) fn hear(&mut self, place: usize) -> Greeted {
         let Some(greeter) = &mut self.greeters[place] else { return Greeted::NotYet };
         match greeter.stream.read(&mut greeter.said[greeter.heard..]) {
@@ -168,7 +168,7 @@ impl Door {
         Greeted::Refused
     }
 
-    /// Whom it has closed; none: it listens nowhere.
+    /// The peers refused so far; none: it listens nowhere.
     pub(crate) fn record(&self) -> Option<AgentRecord> {
         let Self { wrong_address, wrong_token, .. } = *self;
         (!self.listeners.is_empty()).then_some(AgentRecord::Refused { wrong_address, wrong_token })

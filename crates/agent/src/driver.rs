@@ -45,7 +45,7 @@ const GREETER: u64 = 1 << 61;
 /// shorter: due actions wait.
 const LOOK_INTERVAL: Duration = Duration::from_us(100);
 
-/// Greeters that are late are closed that often at least.
+/// Late greeters are closed at least this often.
 const DOOR_CHECK_MS: u16 = 1_000;
 
 /// Drives the application until the controller stops it, and writes the recorded data, also of a failed
@@ -369,7 +369,7 @@ impl<'a> Driver<'a> {
         self.epoll.modify(connection.stream(), &mut event).map_err(Failure::run("epoll"))
     }
 
-    /// Waits until something is due or has happened, and sees to it. Whether to go on.
+    /// Waits until something is due or has happened, and handles it. Returns whether to go on.
     fn wait(&mut self) -> Result<bool, Failure> {
         let due = self.application.next_action();
         let is_near = due != Time::NEVER && self.clock.is_near(due);
@@ -412,7 +412,7 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    /// How long to wait for events at most: something is to be looked at now and then.
+    /// How long to wait for events at most: some conditions are checked at intervals.
     fn patience(&self) -> EpollTimeout {
         let silence_ms = self.silence_limit.map(|limit| limit.as_ns() / 1_000_000 / 8 + 1);
         let door_ms = self.door.is_busy().then_some(u64::from(DOOR_CHECK_MS));
@@ -424,7 +424,7 @@ impl<'a> Driver<'a> {
         ms.map_or(EpollTimeout::NONE, |ms| EpollTimeout::try_from(ms).unwrap_or(EpollTimeout::MAX))
     }
 
-    /// Sees to something that has happened. Whether to go on.
+    /// Handles an event. Returns whether to go on.
     fn handle(&mut self, token: u64, what: EpollFlags) -> Result<bool, Failure> {
         match token {
             CONTROLLER => return self.listen_to_controller(),

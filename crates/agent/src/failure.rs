@@ -8,7 +8,7 @@ use std::io;
 pub enum Failure {
     /// The plan cannot be read, or asks for something impossible.
     Plan(String),
-    /// Something happened to the traffic.
+    /// The traffic failed.
     Run(String),
     /// Nobody reads the records.
     Output(io::Error),

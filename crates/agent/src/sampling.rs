@@ -61,7 +61,7 @@ impl Snapshots {
 
 /// Bytes that this process has had the disk read, and that it has made the disk write: none of a file
 /// that is in the page cache, or on a RAM disk. /proc/pid/io, proc(5). Pages of the program itself
-/// count too: its major faults tell of these, getrusage(2).
+/// count too: its major page faults, getrusage(2).
 fn add_own_files(counters: &mut BTreeMap<String, u64>, missing: &mut BTreeMap<String, String>) {
     const PLACE: &str = "/proc/self/io";
     let text = match fs::read_to_string(PLACE) {

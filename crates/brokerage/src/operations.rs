@@ -163,7 +163,7 @@ pub(crate) enum Outcome {
 /// The contents of a page.
 #[derive(Debug, Serialize)]
 pub(crate) struct Answer {
-    /// Orders that were closed since the user was last told.
+    /// Orders that were closed since the user last saw them.
     pub(crate) alerts: Vec<Order>,
     #[serde(flatten)]
     pub(crate) view: View,
@@ -443,7 +443,7 @@ impl<C: Connection> Desk<'_, C> {
         Ok(Answer { alerts, view })
     }
 
-    /// The orders that were closed since the user was last told; now the user is.
+    /// The orders that were closed since the user last saw them, which are marked as seen.
     async fn alerts(&mut self, user: &str) -> Result<Vec<Order>, Stop> {
         let rows = self.connection.query(Statement::ClosedOrders, &[Value::Text(user)]).await?;
         let orders: Vec<Order> = rows.iter().map(Order::of).collect();

@@ -83,7 +83,7 @@ impl PauseRequests {
 /// PAUSE counters of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PauseCounters {
-    /// PAUSE frames sent, with the ones that end a pause.
+    /// PAUSE frames sent, including the ones that end a pause.
     pub pauses_sent: u64,
     /// PAUSE frames received, honoured or not.
     pub pauses_received: u64,

@@ -17,7 +17,7 @@ impl FrameSizes {
         self.0[Self::class(frame_bytes)] += 1;
     }
 
-    /// All but the frames of these sizes, which are among them.
+    /// The counts with frames of these sizes subtracted; each of them has been counted.
     #[must_use]
     pub fn without(mut self, sizes: impl Iterator<Item = u32>) -> Self {
         sizes.for_each(|frame_bytes| self.0[Self::class(frame_bytes)] -= 1);

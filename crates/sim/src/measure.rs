@@ -29,7 +29,7 @@ const LAST_SAMPLE: Time = Time::from_ps(180 * 24 * 3_600 * 1_000_000_000_000);
 /// Time from the last client that holds to the start of the next phase, as a controller needs to tell
 /// all clients.
 const CONTROL_TIME: Duration = Duration::from_ms(1);
-/// Of the rows of [`SecondSamples`].
+/// The length of a row of [`SecondSamples`].
 const SECOND: Duration = Duration::from_secs(1);
 /// The measurement of a run that has ended.
 pub(crate) struct Outcome {
@@ -158,7 +158,7 @@ pub(crate) struct Snapshot {
 /// Counters of one connection since it was opened.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Connection {
-    /// Counters of both ends, that of the opener first.
+    /// Counters of both ends, the opener's first.
     pub(crate) ends: [Counters; 2],
     /// Payload that either end has sent, each byte once.
     pub(crate) sent_bytes: [u64; 2],
@@ -259,7 +259,7 @@ struct Tally {
     ahead: Vec<(Time, Rare)>,
 }
 
-/// More are not kept ahead than need be.
+/// Number of early events above which the measurement settles the past ones.
 const AHEAD_MAX: usize = 4096;
 
 impl Tally {
@@ -337,7 +337,7 @@ pub(crate) struct Measure {
     second: (Time, Vec<[u64; 2]>),
     /// Clients that wait for the next phase.
     holding: usize,
-    /// Clients in a warm-up whose end the controller will tell.
+    /// Clients in a warm-up whose end the controller decides.
     ready: usize,
     /// Clients for which the time of the measuring phase is over.
     over: usize,

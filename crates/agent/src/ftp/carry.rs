@@ -22,10 +22,10 @@ use crate::tcp_info;
 
 /// Bytes that are read from a connection at once, and from a file: the buffer stays in a CPU's cache.
 const BUFFER_BYTES: usize = 64 * 1024;
-/// Bytes that the kernel is asked to send at once: how often the bytes sent are told.
+/// Bytes that the kernel is asked to send at once: sent bytes are reported after each.
 const SENDFILE_BYTES: usize = 8 << 20;
-/// How often it is looked whether all bytes have been acknowledged, if the other end does not close the
-/// connection.
+/// Interval at which the sender checks whether all bytes have been acknowledged, if the other end does not
+/// close the connection.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// A file and a data connection.
@@ -55,7 +55,7 @@ pub(super) enum Way {
     },
 }
 
-/// The outcome: so much was carried, or why it was not.
+/// The outcome: the bytes carried, or an error.
 pub(super) type Carried = Result<Stored, FileTrouble>;
 
 impl Cargo {

@@ -28,7 +28,7 @@ use crate::socket;
 /// Time that a server has to say why a transfer failed.
 const REASON_TIME: Duration = Duration::from_secs(1);
 
-/// Carries a client's task out.
+/// Runs a client's task.
 pub(super) fn run(agent: &Agent<'_>, task: &ClientTask) -> Result<(), Failure> {
     let mut client = Client::new(agent, task)?;
     agent.output.write(&agent.ready(Vec::new()))?;
@@ -358,7 +358,7 @@ impl<'a> Client<'a> {
                 if !matches!(own.data, Data::Carrying) {
                     return Err(own.failure(&why));
                 }
-                // Why it ends here is not known yet: the file's thread is about to say it.
+                // The reason for the end is not known yet: the file's thread is about to report it.
                 own.failed.get_or_insert((why, now + REASON_TIME));
                 return Ok(());
             }
@@ -367,7 +367,7 @@ impl<'a> Client<'a> {
 
     // ---- waiting
 
-    /// Waits until something is due or has happened, and sees to it. Whether to go on.
+    /// Waits until something is due or has happened, and handles it. Returns whether to go on.
     fn wait(&mut self) -> Result<bool, Failure> {
         let mut what = vec![Waited::Controller, Waited::Carriers];
         let mut fds = vec![

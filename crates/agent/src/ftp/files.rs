@@ -167,7 +167,7 @@ impl Drop for Files {
     }
 }
 
-/// A trouble with a file that is the file's.
+/// The trouble that an error of a local file means.
 pub(super) fn local(error: &io::Error) -> FileTrouble {
     match error.raw_os_error().map(Errno::from_raw) {
         Some(Errno::ENOSPC | Errno::EDQUOT) => FileTrouble::NoRoom,

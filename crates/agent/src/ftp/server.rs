@@ -31,12 +31,12 @@ const SPARE_SESSIONS: usize = 16;
 const LOGIN_TIME: Duration = Duration::from_secs(10);
 /// Time that a client has to open the data connection of a transfer.
 const DATA_TIME: Duration = Duration::from_secs(10);
-/// How often it is looked for clients that are late.
+/// How often late clients are looked for.
 const LOOK: Duration = Duration::from_secs(1);
 /// Bytes of commands that may wait while a file is carried.
 const AHEAD_BYTES: usize = 64 * 1024;
 
-/// Carries a server's task out.
+/// Runs a server's task.
 pub(super) fn run(agent: &Agent<'_>, task: &ServerTask) -> Result<(), Failure> {
     let mut server = Server::new(agent, task)?;
     let mut listening = Vec::new();
@@ -150,7 +150,7 @@ impl<'a> Server<'a> {
         Ok(())
     }
 
-    /// Waits until something has happened, and sees to it. Whether to go on.
+    /// Waits until something has happened, and handles it. Returns whether to go on.
     fn wait(&mut self) -> Result<bool, Failure> {
         let mut what = vec![Waited::Controller, Waited::Carriers];
         let mut fds = vec![

@@ -394,7 +394,7 @@ impl<'a> Client<'a> {
 
     // ---- waiting
 
-    /// Waits until something is due or has happened, and sees to it. Whether to go on.
+    /// Waits until something is due or has happened, and handles it. Returns whether to go on.
     fn wait(&mut self) -> Result<bool, Failure> {
         let patience = self.patience()?;
         let mut events = [EpollEvent::empty(); EVENTS];

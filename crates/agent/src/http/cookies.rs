@@ -4,7 +4,7 @@
 const COOKIES_MAX: usize = 16;
 const BYTES_MAX: usize = 4096;
 
-/// The cookies of one user. Paths and domains are not looked at: there is one application.
+/// The cookies of one user. Paths and domains are ignored: there is one application.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Jar {
     cookies: Vec<(Vec<u8>, Vec<u8>)>,

@@ -1,4 +1,4 @@
-//! The requests of HTTP that requests of a generator are, and what is read of the pages that answer them.
+//! Writes the requests of a generator as HTTP, and reads the pages that answer them.
 
 use std::io::Write;
 
@@ -9,8 +9,8 @@ use netstudy_workload::transactions::Request;
 const PASSWORD: &str = "xxx";
 /// The attribute that precedes a holding's number on the portfolio page.
 const HOLDING: &[u8] = b"data-holding=\"";
-/// How much of [`HOLDING`] is there again once so much of it has been and the next byte differs: a `d`
-/// behind `data-hol` may be its beginning (Knuth, Morris and Pratt 1977).
+/// Bytes of [`HOLDING`] that still match after `matched` bytes have and the next byte differs: a `d` behind
+/// `data-hol` may be its beginning (Knuth, Morris and Pratt 1977).
 const fn again(matched: usize) -> usize {
     if matched == b"data-hold".len() { 1 } else { 0 }
 }

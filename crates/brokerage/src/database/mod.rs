@@ -215,7 +215,7 @@ pub(crate) enum Database {
 }
 
 impl Database {
-    /// Opens the database. Its name and version.
+    /// Opens the database. Returns its name and version.
     pub(crate) async fn open(
         at: &BrokerageDatabase,
         pool_connections: u32,

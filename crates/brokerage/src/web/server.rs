@@ -68,7 +68,7 @@ impl Server {
         Self { application, database, sessions }
     }
 
-    /// Listens, and serves until the runtime ends. Where.
+    /// Listens, and serves until the runtime ends. Returns the address.
     pub(crate) fn listen(self: Arc<Self>, at: &Endpoint) -> Result<Endpoint, Failure> {
         let address = SocketAddr::new(at.address, at.port);
         let (listener, local) = listener(address)

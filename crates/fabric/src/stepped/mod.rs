@@ -127,7 +127,7 @@ struct Port<F> {
     counters: PortCounters,
 }
 
-/// The next step of a port. The order is that of steps due at the same time.
+/// The next step of a port. Steps due at the same time are taken in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
     /// The last bit of a frame leaves.
@@ -155,7 +155,7 @@ impl<F: Copy + Mark, A: Architecture<F>> Stepped<F, A> {
         Self { architecture, ports, steps }
     }
 
-    /// Takes a frame that has arrived, or drops it. Whether it took it.
+    /// Takes a frame that has arrived, or drops it. Returns whether it was taken.
     pub fn offer(&mut self, arrival: &Arrival, frame: F) -> bool {
         let port = &mut self.ports[arrival.egress as usize];
         let admission = self.architecture.admit(arrival, &frame, || port.wire.wire().drained_at());
@@ -194,8 +194,8 @@ impl<F: Copy + Mark, A: Architecture<F>> Stepped<F, A> {
         self.steps.earliest().1
     }
 
-    /// Takes one step that is due at `now`, that of the lowest port first. Returns the frame that
-    /// starts to leave, if the step was that.
+    /// Takes one step that is due at `now`, the lowest port's first. Returns the frame that starts to leave, if
+    /// the step was that.
     pub fn step(&mut self, now: Time, chance: &mut impl Chance) -> Option<Departure<F>> {
         let (port, due) = self.steps.earliest();
         if due > now {

@@ -50,7 +50,7 @@ impl<F> PausingWire<F> {
         self.wire.push(ready, frame_bytes, frame);
     }
 
-    /// A PAUSE frame of `quanta` has arrived. Whether the wire pauses for it, or goes on.
+    /// A PAUSE frame of `quanta` has arrived. Returns whether the wire heeds it.
     pub fn handle_pause(&mut self, now: Time, quanta: u16) -> bool {
         self.counters.pauses_received += 1;
         if self.honours {
@@ -59,7 +59,7 @@ impl<F> PausingWire<F> {
         self.honours
     }
 
-    /// The buffer behind the port holds `level` now. Whether a PAUSE frame is to be sent for that.
+    /// The buffer behind the port holds `level` now. Returns whether a PAUSE frame is to be sent for that.
     pub fn handle_level(&mut self, now: Time, level: impl FnOnce() -> u64) -> bool {
         let requests = self.requests.as_mut();
         let quanta = requests.and_then(|requests| requests.handle_level(now, level()));
@@ -72,7 +72,7 @@ impl<F> PausingWire<F> {
         self.requests.as_ref().map_or(Time::NEVER, PauseRequests::next_timeout)
     }
 
-    /// Asks again for a pause, if that is due. Whether it was.
+    /// Asks again for a pause, if that is due. Returns whether it was.
     pub fn handle_timeout(&mut self, now: Time) -> bool {
         let requests = self.requests.as_mut();
         let quanta = requests.and_then(|requests| requests.handle_timeout(now));

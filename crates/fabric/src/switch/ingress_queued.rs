@@ -264,13 +264,13 @@ impl<F: Copy + Default, W> IngressBuffers<F, W> {
         self.egresses[egress as usize].queues.queued_bytes > self.marked_above_bytes
     }
 
-    /// The place of the queue that the egress, for which frames are held, takes the next one from.
+    /// The place of the queue from which the egress takes its next held frame.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn choose(&self, egress: u32, chance: &mut impl Chance) -> usize {
         self.egresses[egress as usize].queues.choose(self.config.random_arbitration_pct, chance)
     }
 
-    /// The egress takes the frame at the front of the queue at `place`. The port by which it came.
+    /// The egress takes the frame at the front of the queue at `place`. Returns the port by which it came.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn take(&mut self, egress: u32, place: usize) -> u32 {
         let (ingress, frame_bytes) = self.egresses[egress as usize].queues.drop_front(place);
@@ -439,7 +439,7 @@ impl<F: Copy + Default> VirtualQueues<F> {
         queue.front().expect("a port is listed while its queue holds a frame")
     }
 
-    /// That frame is taken. The ingress port, and the size of the frame.
+    /// Removes that frame. Returns its ingress port and its size.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn drop_front(&mut self, place: usize) -> (u32, u32) {
         let frame_bytes = self.front(place).frame_bytes;

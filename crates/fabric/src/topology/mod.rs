@@ -49,7 +49,7 @@ pub struct Node {
 pub struct Port {
     /// The number of its node.
     pub node: usize,
-    /// Its name, of which the node has no other.
+    /// Its name, unique within the node.
     pub name: String,
 }
 
@@ -80,11 +80,11 @@ pub struct Graph {
 pub enum TopologyError {
     /// Two nodes have one name.
     NameTaken(String),
-    /// A zone is on something that is no host.
+    /// A zone is on a node that is not a host.
     ZoneOnNoHost {
         /// The zone.
         zone: String,
-        /// On which it should be.
+        /// The node named as its host.
         on: String,
     },
     /// A link ends at a zone.
@@ -94,7 +94,7 @@ pub enum TopologyError {
         /// Its host.
         host: String,
     },
-    /// A link ends twice at one node.
+    /// Both ends of a link are at one node.
     LinkToItself(String),
     /// A port has two links.
     PortTaken {
@@ -113,14 +113,14 @@ pub enum TopologyError {
     NoPort {
         /// The node.
         node: String,
-        /// The port that it does not have.
+        /// The missing port.
         port: String,
     },
     /// No path leads from one node to the other.
     Unreachable {
-        /// The one.
+        /// One node.
         from: String,
-        /// The other.
+        /// The other node.
         to: String,
     },
     /// A switch sends and receives no traffic of its own.
@@ -187,7 +187,7 @@ impl Graph {
     /// Adds a zone on the host with the number `host`. Its number among the nodes.
     ///
     /// # Errors
-    /// The name is taken, or that is no host.
+    /// The name is taken, or `host` is not a host.
     pub fn add_zone(&mut self, name: &str, host: usize) -> Result<usize, TopologyError> {
         if self.nodes[host].kind != NodeKind::Host {
             let on = self.nodes[host].name.clone();
@@ -556,7 +556,7 @@ impl Topology {
         Ok(())
     }
 
-    /// The cycle that a link between two switches closes which were both entered.
+    /// The cycle closed by a link between two switches, both of which the search has entered.
     fn cycle(&self, entered: &[Option<Entered>], one: usize, other: usize) -> TopologyError {
         let place = |switch: usize| entered[switch].expect("both were entered");
         let (mut up, mut down) = (vec![one], vec![other]);

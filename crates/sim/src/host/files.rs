@@ -16,18 +16,18 @@ pub(crate) trait FileCosts {
     /// Most bytes that one call moves; none: calls cost nothing, and one moves all.
     fn piece_bytes(&self) -> Option<u64>;
 
-    /// The application reads this many bytes of its file at `now` and hands them to TCP: when TCP has them.
+    /// The application reads this many bytes of its file at `now` and hands them to TCP. Returns when TCP has them.
     fn read(&mut self, now: Time, bytes: u64) -> Time;
 
-    /// The application takes this many bytes from TCP at `now` and writes them to its file: when it is done.
+    /// The application takes this many bytes from TCP at `now` and writes them to its file. Returns when it is done.
     fn write(&mut self, now: Time, bytes: u64) -> Time;
 
-    /// When the piece that was to be done at `done` is really done: something may have put it off since.
+    /// The present end of a piece that was to be done at `done`: it may have been delayed since.
     fn put_off(&mut self, done: Time) -> Time {
         done
     }
 
-    /// The application waits at `now` until all that it wrote is on the disk (fsync): when it is.
+    /// The application waits at `now` until all that it wrote is on the disk (fsync). Returns when it is.
     fn sync(&mut self, now: Time) -> Time;
 }
 

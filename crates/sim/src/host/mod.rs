@@ -93,12 +93,12 @@ impl StreamBytes {
     }
 }
 
-/// The earlier connections of an end, where connections are opened again.
+/// The sums over an end's earlier connections, if connections are opened again.
 #[derive(Clone, Copy, Debug, Default)]
 struct Past {
     /// The present connection was opened, or is waited for.
     is_open: bool,
-    /// How many there were, modulo 256.
+    /// Number of earlier connections, modulo 256.
     incarnation: u8,
     counters: Counters,
     bytes: StreamBytes,
@@ -323,7 +323,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
             self.again().fire_timers(network, host, now);
         }
         if T::REOPENS && segment.incarnation != self.shared.past[to.index()].incarnation {
-            // It belongs to a connection that its host has forgotten.
+            // It belongs to an earlier connection.
             return;
         }
         let end = &mut self.ends[to.index()];
@@ -383,7 +383,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         }
     }
 
-    /// The state of a connection was `before`.
+    /// Tells the application of a change of state since `before`: opened, or closed by the peer.
     #[cold]
     #[inline(never)]
     fn tell_state(mut self, now: Time, to: EndIndex, before: State) {

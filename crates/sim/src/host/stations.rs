@@ -15,11 +15,11 @@ use netstudy_records as records;
 use netstudy_records::{FileSource, Service};
 use netstudy_units::{Duration, Time};
 
-/// Something that does one thing at a time, and when it is busy.
+/// The busy times of a CPU, bus or disk, which does one thing at a time.
 #[derive(Clone, Debug)]
 struct Timeline {
     free_at: Time,
-    /// All that was reserved.
+    /// Total reserved time.
     reserved: Duration,
     /// Reserved times that had not ended when the last one was reserved, in order.
     ahead: VecDeque<[Time; 2]>,
@@ -91,7 +91,7 @@ impl Pipe {
         picoseconds(8_000_000_000_000 * u128::from(bytes) / u128::from(self.rate_bps))
     }
 
-    /// Carries bytes that are ready at `ready`: when all are carried.
+    /// Carries bytes that are ready at `ready`. Returns when all are carried.
     fn carry(&mut self, now: Time, ready: Time, bytes: u64) -> Time {
         let start = ready.max(self.timeline.free_at);
         let end = start + self.time(bytes);
@@ -185,7 +185,7 @@ struct OneCpu {
     timeline: Timeline,
     /// When it has handled all packets.
     packets_until: Time,
-    /// How long packets have put off calls, over all.
+    /// Total time by which packets have delayed calls.
     put_off: Duration,
 }
 
@@ -198,7 +198,7 @@ impl OneCpu {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Call {
     cpu: usize,
-    /// When its CPU ends it, if packets put it off no more than until it was last asked for.
+    /// When its CPU ends it, with the delay by packets up to `put_off`.
     cpu_done: Time,
     put_off: Duration,
     /// When disk and buses have done their part.
@@ -345,7 +345,7 @@ impl Stations {
     // ---- packets
 
     /// A packet of an interface is to be sent, `copied_bytes` of its payload from an application whose calls end
-    /// `calls` times in it: when the CPU has handled it.
+    /// `calls` times in it. Returns when the CPU has handled it.
     pub(crate) fn send_packet(
         &mut self,
         now: Time,
@@ -403,7 +403,7 @@ impl Stations {
         end
     }
 
-    /// A frame is ready to cross from the memory to its interface, or the other way: when it has.
+    /// A frame is ready to cross from the memory to its interface, or the other way. Returns when it has.
     pub(crate) fn move_frame(&mut self, now: Time, frame_bytes: u32) -> Time {
         self.move_by_device(now, u64::from(frame_bytes))
     }
@@ -418,8 +418,8 @@ impl Stations {
 
     // ---- calls of applications
 
-    /// An application sends this many bytes of its file: TCP has them when the call is done. `from_disk`: the file, and since when
-    /// the disk could have read ahead.
+    /// An application sends this many bytes of its file: TCP has them when the call is done. `from_disk`: the file,
+    /// and the time since when the disk could have read ahead.
     pub(crate) fn send_file(
         &mut self,
         now: Time,
@@ -474,7 +474,7 @@ impl Stations {
         self.reserve_call(now, cost, 0)
     }
 
-    /// The call as it is now that packets may have put it off.
+    /// The call with the delay by packets so far.
     pub(crate) fn renewed(&self, call: &Call) -> Call {
         let put_off = self.cpus[call.cpu].put_off;
         Call { cpu_done: call.cpu_done + (put_off - call.put_off), put_off, ..*call }

@@ -170,7 +170,7 @@ impl<B: SwitchBuffer<Frame>, L: Limits, O: Tracer> Star<B, L, O> {
         }
     }
 
-    /// Carries the traffic of `hosts` out; `on_samples` hears of samples that have ended.
+    /// Runs the traffic of `hosts`; `on_samples` is called when samples have ended.
     pub(crate) fn run<T: Traffic>(
         mut self,
         hosts: &mut Hosts<'_, T, Line<L>>,

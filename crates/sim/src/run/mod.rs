@@ -201,7 +201,7 @@ struct Execution<'a, T, O> {
 
 impl<T: Traffic, O: Tracer> Execution<'_, T, O> {
     /// Chooses the code for the network, the limits of interfaces and the buffer once, so that no choice
-    /// is left a packet.
+    /// is left per packet.
     fn run(self) -> Result<Outcome, String> {
         match (self.star, self.wiring.is_limited()) {
             (Some(star), _) => self.in_closed_form(star),

@@ -1,4 +1,4 @@
-//! Files by FTP: hosts that carry the sessions of `netstudy_workload::ftp` out over simulated connections.
+//! Files by FTP: hosts that run the sessions of `netstudy_workload::ftp` over simulated connections.
 //!
 //! A flow has two connections: one for data, which is opened anew for each file, and one for commands and
 //! replies. An application numbers all its data connections first, then the control connections in the same
@@ -45,13 +45,13 @@ const CLIENT: usize = 0;
 const SERVER: usize = 1;
 
 impl ControlText {
-    /// One end says something: the number of its bytes.
+    /// One end sends text. Returns its number of bytes.
     fn say(&self, side: usize, text: &str) -> u64 {
         self.0.borrow_mut()[side].extend(text.as_bytes());
         text.len() as u64
     }
 
-    /// The other end of `side` hears this many further bytes.
+    /// The other end of `side` receives this many further bytes.
     fn hear(&self, side: usize, bytes: u64) -> Vec<u8> {
         self.0.borrow_mut()[side].drain(..bytes as usize).collect()
     }
@@ -62,7 +62,7 @@ impl ControlText {
 struct Pending {
     actions: VecDeque<Action>,
     now: Time,
-    /// Something has happened that was not polled for.
+    /// An event has happened since the last poll.
     is_due: bool,
 }
 
@@ -164,7 +164,7 @@ impl ClientHost {
         }
     }
 
-    /// The next step of a carrier that is due. Whether there was one.
+    /// Takes the next due step of a carrier. Returns whether there was one.
     fn carry(&mut self, now: Time) -> bool {
         for (connection, flow) in (0..).zip(&mut self.flows) {
             let Some(step) = flow.carrier.poll(now) else { continue };
@@ -347,7 +347,7 @@ impl ServerHost {
         self.say(number, &reply);
     }
 
-    /// The next step of a carrier that is due. Whether there was one.
+    /// Takes the next due step of a carrier. Returns whether there was one.
     fn carry(&mut self, now: Time) -> bool {
         for (number, session) in self.sessions.iter_mut().enumerate() {
             let Some(step) = session.carrier.poll(now) else { continue };

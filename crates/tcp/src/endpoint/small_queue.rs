@@ -103,7 +103,7 @@ impl SmallQueue {
         }
     }
 
-    /// The first frame of which it was not known will have left at `left_at`.
+    /// The first frame with an unknown departure will have left at `left_at`.
     fn close_frame(&mut self, left_at: Time) {
         let known = self.packets.partition_point(|packet| packet.open_frames == 0);
         let in_queue = known < self.packets.len();

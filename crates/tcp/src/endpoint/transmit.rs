@@ -42,7 +42,7 @@ impl Endpoint {
     }
 
     /// Whether an acknowledgment is all that can be due, since all that was written is acknowledged.
-    /// Then [`Self::poll_ack`] once stands for [`Self::poll_transmit`].
+    /// Then one [`Self::poll_ack`] replaces [`Self::poll_transmit`].
     #[must_use]
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn has_only_acks(&self) -> bool {

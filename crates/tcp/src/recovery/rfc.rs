@@ -143,7 +143,7 @@ fn count_duplicate(end: &mut Endpoint) {
     }
 }
 
-/// Enters recovery when a loss was found, and tells order from disorder.
+/// Enters recovery when a loss was found, and distinguishes order from disorder.
 fn react_to_losses(end: &mut Endpoint) {
     if matches!(end.phase, Phase::Recovery | Phase::Loss) {
         return;

@@ -22,7 +22,7 @@ pub enum ServerStep {
     Reply(Reply),
     /// Send this reply, and close.
     Close(Reply),
-    /// Look whether they know each other; then [`ServerSession::known`].
+    /// Check whether the user and the password match; then [`ServerSession::known`].
     Check {
         /// Who wants to log in.
         user: String,
@@ -58,7 +58,7 @@ pub enum FileTrouble {
     Broken(String),
     /// There is no room for it.
     NoRoom,
-    /// Something is wrong here.
+    /// Another error at the server.
     Local(String),
 }
 

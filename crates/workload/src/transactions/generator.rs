@@ -21,7 +21,7 @@ use crate::phases::{Limit, Next, Phases, Sequence, Turn, Until};
 const WHOLE_PPM: u32 = 1_000_000;
 /// Most users of one generator.
 const USERS_MAX: u32 = 1_000_000;
-/// Most shares that a purchase is of.
+/// Most shares of one purchase.
 const QUANTITY_MAX: u32 = 200;
 /// Time until a user of a closed loop submits again after a connection failed, where thinking takes less: an
 /// application that is down is not asked as fast as the generator can.
@@ -112,7 +112,7 @@ const fn is_brokerage(script: Script) -> bool {
     matches!(script, Script::Brokerage(_))
 }
 
-/// The next action of a generator. Samples are of what ended in the measuring phase, and of nothing else.
+/// The next action of a generator. Samples cover only requests and transactions that ended in the measuring phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransactionAction {
     /// Send a request; then [`Generator::answered`] or [`Generator::failed`]. A client has one request under way
@@ -466,7 +466,7 @@ impl<R: Random> Generator<R> {
         self.outbox.push_back(action);
     }
 
-    /// When the next thing happens that no event brings.
+    /// When the next action is due that no event brings.
     fn next_due(&self) -> Time {
         let thinker = self.thinking.peek().map_or(Time::NEVER, |Reverse((at, _))| *at);
         self.sequence.due().min(self.statistics_due).min(self.arrival).min(thinker)

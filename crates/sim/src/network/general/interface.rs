@@ -136,7 +136,7 @@ pub(super) struct SteppedInterface {
     counters: NicCounters,
 }
 
-/// The next step of an interface. The order is that of steps due at the same time.
+/// The next step of an interface. Steps due at the same time are taken in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
     /// The CPU has handled a frame.

@@ -178,7 +178,7 @@ impl<L: Limits, O: Tracer> General<L, O> {
         }
     }
 
-    /// Carries the traffic of `hosts` out; `on_samples` hears of samples that have ended.
+    /// Runs the traffic of `hosts`; `on_samples` is called when samples have ended.
     pub(crate) fn run<T: Traffic>(
         mut self,
         hosts: &mut Hosts<'_, T>,
@@ -706,7 +706,7 @@ impl Setup<'_> {
         pause.thresholds.is_some()
     }
 
-    /// All interfaces, and that of each end.
+    /// All interfaces, and the interface of each end.
     fn make_interfaces<L: Limits>(&self, wires: &[Wire]) -> Interfaces<L> {
         let Wiring { topology, interfaces: kinds, routes, .. } = self.wiring;
         let interface = |(index, kind): (usize, &InterfaceKind)| {

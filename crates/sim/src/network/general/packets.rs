@@ -17,7 +17,7 @@ pub(super) struct Packet {
 }
 
 impl Mark for Packet {
-    /// The mark is left on a packet that is subject to marks, and on no other (RFC 3168, 5).
+    /// Marks the packet if it is subject to marks (RFC 3168, 5).
     #[inline]
     fn mark(&mut self) -> bool {
         let subject = self.ecn != Ecn::NotEct;
@@ -62,7 +62,7 @@ impl Packets {
         &mut self.segments[packet.slot as usize]
     }
 
-    /// A packet is under way no longer: its segment.
+    /// Removes a packet, and returns its segment.
     #[inline]
     pub(super) fn take(&mut self, packet: &Packet) -> Segment {
         let segment = self.segment(packet);
@@ -70,19 +70,19 @@ impl Packets {
         segment
     }
 
-    /// A packet is under way no longer.
+    /// Removes a packet.
     #[inline]
     pub(super) fn drop(&mut self, packet: &Packet) {
         self.free.push(packet.slot);
         self.ended += 1;
     }
 
-    /// How many were under way, and are no longer.
+    /// Number of packets removed so far.
     pub(super) const fn ended(&self) -> u64 {
         self.ended
     }
 
-    /// How many are under way.
+    /// Number of packets under way.
     pub(super) const fn len(&self) -> usize {
         self.segments.len() - self.free.len()
     }

@@ -1,11 +1,10 @@
 //! From a host's wire to its TCP: the interface, its ring, and the CPU that polls it.
 //!
-//! A frame takes a descriptor of the ring until the CPU has handled it, and as many more as are given
-//! back with it. The interface takes frames in
-//! at its packet rate; when the first one is in and the CPU idles, an interrupt follows after the
-//! moderation delay. The CPU then polls batches until the ring is empty (NAPI of Linux,
-//! `net_rx_action`). Consecutive segments of a connection in a batch may be merged (GRO,
-//! `tcp_gro_receive`); merged segments go to TCP at the end of the batch at the latest.
+//! A frame takes a descriptor of the ring, which is given back, with others in a batch, after the CPU has
+//! handled the frame. The interface takes frames in at its packet rate; when the first one is in and the CPU
+//! idles, an interrupt follows after the moderation delay. The CPU then polls batches until the ring is
+//! empty (NAPI of Linux, `net_rx_action`). Consecutive segments of a connection in a batch may be merged
+//! (GRO, `tcp_gro_receive`); merged segments go to TCP at the end of the batch at the latest.
 
 use netstudy_ring::Ring;
 use netstudy_tcp::{Flags, Segment};
@@ -59,7 +58,7 @@ struct Merged {
 }
 
 impl Receiver {
-    /// That of the interface `name` in the run with the seed `seed`.
+    /// The receiver of the interface `name` in the run with the seed `seed`.
     pub(super) fn new(kind: &ReceiveKind, seed: &str, name: &str) -> Self {
         Self {
             kind: *kind,

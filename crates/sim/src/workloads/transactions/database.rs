@@ -32,7 +32,7 @@ enum Stage {
     Holds,
 }
 
-/// The work of a database, whoever asks. Jobs are numbered by who does, who has one at a time.
+/// The work of a database. A job has the number of its asker, which has one job at a time.
 pub(super) struct DatabaseWork {
     costs: RequestCosts,
     stations: Shared,
@@ -96,7 +96,7 @@ impl DatabaseWork {
         None
     }
 
-    /// A stage of a request may be over. Whether the request is.
+    /// Goes on with a request if its stage is over. Returns whether the request is done.
     fn go_on(&mut self, now: Time, job: u32) -> bool {
         let (next, at) = match self.stages[job as usize] {
             Stage::Cpu(call) => {
@@ -121,8 +121,8 @@ impl DatabaseWork {
         false
     }
 
-    /// How long a request holds its slot beyond its work. Locks are others', so it waits for them in proportion to
-    /// the other slots that are in use.
+    /// How long a request holds its slot after its work. Other requests hold the locks, so it waits in proportion to
+    /// the other slots in use.
     fn hold(&mut self) -> Duration {
         let RequestCosts { hold, contention, .. } = self.costs;
         let locks = (contention * self.others()).div(u64::from(self.other_slots.max(1)));
@@ -144,7 +144,7 @@ impl DatabaseWork {
     }
 }
 
-/// The host of the database: a request has come whole when its bytes have.
+/// The host of the database. A request is complete when all its bytes have arrived.
 pub(super) struct Database {
     work: DatabaseWork,
     request_bytes: u64,

@@ -30,7 +30,7 @@ use pending::{Permits, Times};
 use recorder::Recorder;
 use server::{Backend, ElementCosts, Server};
 
-/// Threads of a server that has any number of them.
+/// The thread count of a server without a limit.
 const NO_LIMIT: u32 = u32::MAX;
 const MILLION: u64 = 1_000_000;
 /// Frames that may wait at an interface for which the wait for a buffer is given.
@@ -76,7 +76,7 @@ impl Workload for Transactions {
         named.map(|role| role.split('@').next()).any(|name| name == Some(host))
     }
 
-    /// The recorders of generators add theirs: see [`Applications::perform`].
+    /// The generators' recorders add their tables: see [`Applications::perform`].
     fn add_samples(&self, _sampled: &Sampled, _tables: &mut Samples) {}
 }
 
@@ -232,8 +232,8 @@ impl Tiers<'_> {
         Ok(Box::new(Server::new(element, stations, times, threads, backend, users)))
     }
 
-    /// The work of the database at the host of a member, for this many askers, who are answered by an
-    /// interface where this many frames may wait; none: without an interface.
+    /// The database's work at the host of a member, for this many askers; `frames`: frames that may wait at the
+    /// interface that answers them, if there is one.
     fn database(
         &self,
         member: usize,

@@ -9,9 +9,9 @@ use netstudy_workload::transactions::{Counts, Statistics};
 
 use crate::record::histogram;
 
-/// Page elements, whatever their operation.
+/// Page elements of all operations.
 const PAGE_ELEMENT: &str = "page element";
-/// Operations, whichever they are.
+/// Transactions of all operations.
 const TRANSACTION: &str = "transaction";
 
 /// Latencies from when something was due, and from when it was sent.

@@ -262,7 +262,7 @@ def with_top(line: str) -> tuple[str, str]:
          ["17: tables.0.rows: needs at least one"]),
         ("figures: [5]", ["11: figures.0: must be a word or a map, not 5"]),
         ("tables: [{rows: servers, columns: switch}]",
-         ["10: tables.0: columns are factors; cell must say what stands in them"]),
+         ["10: tables.0: columns are factors; cell must name the metric to show in them"]),
         ("tables: [{rows: servers, columns: goodput}]",
          ['35: tables.0.columns: "goodput" is neither a factor nor a metric; '
           'did you mean "goodput_mbps"?']),
@@ -331,7 +331,7 @@ WARMED_UP = (
          "the mean of a state is of samples, and no instrument takes them; write instruments: "
          "[{ports: switch, every: 1 s}]"),
         ("{idle: 1 s}", "server.goodput_mbps in warm-up",
-         "goodput is counted in the measuring phase alone"),
+         "goodput is counted only in the measuring phase"),
     ],
 )  # fmt: skip
 def test_a_metric_of_a_phase_in_which_nothing_is_read(
@@ -392,7 +392,7 @@ def test_a_bare_exclamation_mark_is_a_tag_of_yaml(refusal: Refusal) -> None:
          "  links: [{between: [client, serve]}]",
          '12:30: topology.links.0.between.1: no host "serve"; did you mean "server"?'),
         ("  client: {", "  hosts: {client: host-10g}\n  client: {",
-         "11:11: topology.client: stands in hosts too; keep one of them"),
+         "11:11: topology.client: is in hosts too; keep one of them"),
         ('  switch: "${switch}"\n', "",
          "11:9: topology.link: joins every host to the switch, and there is no switch"),
         ("  link: {", "  placement: {a: {sender: client.zone1, receiver: serve}}\n  link: {",
@@ -519,7 +519,7 @@ def test_a_plan_of_more_than_a_million_runs_is_refused(refusal: Refusal) -> None
         ("completion_ms_p99 < 5 parsecs",
          '2:11: require.0: "5 parsecs": completion_ms_p99 is in ms'),
         ("drops_per_iteration < 1 ms",
-         '2:11: require.0: "1 ms": drops_per_iteration has no unit; write 1 alone'),
+         '2:11: require.0: "1 ms": drops_per_iteration has no unit; write only 1'),
         ("servr.cpu_pct < 1",
          '2:11: require.0: "servr.cpu_pct": no host "servr"; did you mean "server"?'),
     ],
@@ -715,7 +715,7 @@ def test_a_protocol_that_is_not_there_is_told_so(refusal: Refusal) -> None:
 
 def test_two_workloads_are_told_of_the_probe(refusal: Refusal) -> None:
     (said,) = refusal(("iterations: 10}", "iterations: 10}\n  request: {requests: 5}"))
-    assert "it has incast and request; latency beside a load is measured by a probe" in said
+    assert "it has incast and request; to measure latency under a load, add a probe" in said
     (said,) = refusal(('incast: {block: "${block}", iterations: 10}', "{}"))
     assert said.endswith("it has none")
 

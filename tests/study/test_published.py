@@ -218,8 +218,8 @@ SIZED = "at: {link: 1 Gbit/s}, factors: {size: size}, columns: {s: {metric: tran
          "data.csv:4: gives transfer_s at link 1 Gbit/s, size 1 MB, as line 2 does; repetition "
          "names the column that numbers repetitions, where there are any"),
         (("1 MB,about 1",),
-         'data.csv:2: s "about 1" is not a number; leave out what is not given'),
-        (("1 MB,nan",), 'data.csv:2: s "nan" is not a number; leave out what is not given'),
+         'data.csv:2: s "about 1" is not a number; leave missing values empty'),
+        (("1 MB,nan",), 'data.csv:2: s "nan" is not a number; leave missing values empty'),
         (("1 MB,1,2",), "data.csv:2: has 3 fields where the first line names 2"),
     ],
 )  # fmt: skip
@@ -260,7 +260,7 @@ def test_a_line_is_counted_past_a_field_of_several_lines(
         ("case: disk, columns: {cpu: {metric: apq.cpu_pct}}",
          'reference.columns.cpu.metric: "apq.cpu_pct": no host "apq"; did you mean "app"?'),
         ("case: disk, columns: {cpu: {metric: {by: disk}}}",
-         "reference.columns.cpu.metric.by: needs names, the metrics by what stands in that column"),
+         "reference.columns.cpu.metric.by: needs names, which maps the texts of that column to metrics"),
     ],
 )  # fmt: skip
 def test_what_the_study_says_of_the_data_and_is_not_there(

@@ -147,7 +147,7 @@ def test_the_study_knows_which_metrics_and_statistics_each_workload_measures(kin
         ("timeout_iterations_pct", "but by incast; it measures"),
         ("completion_ms_p99", "but by incast; it measures"),
         ("latency_us", "but by request; it measures"),
-        ("probe_idle_us_p99", "but by a probe beside it (workload.probe); it measures"),
+        ("probe_idle_us_p99", "but by a probe next to it (workload.probe); it measures"),
         ("srtt_us", "but by a sampler of its connections (tcp in instruments); it measures"),
         ("drops_per_iteration", "but by incast"),
     ],

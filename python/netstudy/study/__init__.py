@@ -1,4 +1,4 @@
-"""Study files: what is asked, on which network, under which load, and what to show.
+"""Study files: the question, the network, the load, and the contents of the report.
 
 `load` reads one and checks it; everything else works on the `Study` it returns.
 """

@@ -19,7 +19,7 @@ class Axes:
     x: str | None
     """The factor along x, which makes the rows of a table."""
     series: str | None
-    """The factor that is compared: its levels stand beside each other for each metric."""
+    """The factor that is compared: its levels are adjacent columns of each metric."""
     series_levels: int
     """How many of them there are."""
 

@@ -1,6 +1,6 @@
-"""The address of a database, as libpq's URIs have it: what of one a study may hold.
+"""The address of a database as a libpq URI, limited to the parts that a study may hold.
 
-A study, its plan and its records are copied about, so a password has no place in it.
+A study, its plan and its records are copied about, so a password is not allowed in it.
 """
 
 from __future__ import annotations

@@ -40,12 +40,13 @@ BECAUSE = "because"
 
 
 class Design(Model):
-    """Which treatments are run: factors, what is held fixed, what is left out."""
+    """Which treatments are run: factors, fixed levels, and holes."""
 
     description: WordsValue | None = None
-    """What the test case is about, in a paragraph."""
+    """Description of the test case, in a paragraph."""
     factors: dict[NameValue, FactorLevels] = Field(default_factory=dict)
-    """What varies. The full product is run, in this order, unless zip or holes say otherwise."""
+    """Factors that vary. The full product is run, in this order, unless zip or holes say
+    otherwise."""
     fixed: dict[NameValue, LevelValue] = Field(default_factory=dict)
     """Factors held at one level: in a case for that case, at the top for every case."""
     zip: tuple[tuple[NameValue, ...], ...] = ()
@@ -65,18 +66,18 @@ class Quick(Model):
 
 
 class Variant(Quick):
-    """What a testbed makes of the study: fewer cells, smaller blocks, slower links, other factors.
+    """A testbed's version of the study: fewer cells, smaller blocks, slower links, other factors.
 
-    Nothing is changed silently: what a testbed cannot do is refused unless the study says here what
-    is done instead.
+    Nothing is changed silently: a setting that a testbed does not support is refused unless the
+    study replaces it here.
     """
 
     description: WordsValue | None = None
-    """Why the testbed carries out this and not the study as it stands."""
+    """Why the testbed runs this variant and not the study as it is."""
     scale: ScaleValue | None = None
-    """All link rates times this, such as 1/10; `--scale` goes before it."""
+    """Factor for all link rates, such as 1/10; `--scale` takes precedence."""
     factors: dict[NameValue, FactorLevels] = Field(default_factory=dict)
-    """Factors that are added, or that take the place of those of the same name."""
+    """Factors to add; a factor of the same name is replaced."""
     without: Annotated[tuple[WordsValue, ...], OneOrMore()] = ()
     """Parts of the study that it leaves out, as `--without` names them: `figures[1]`,
     `conclude.compare`."""
@@ -85,14 +86,14 @@ class Variant(Quick):
 
 
 class StudyFile(Design):
-    """A study: its question, what varies, on which network, under which load, and what to show."""
+    """A study: its question, factors, network, load, and the contents of its report."""
 
     study: NameValue
     """Short name; results go to results/<name>/."""
     question: WordsValue
-    """What the study wants to know."""
+    """The question that the study answers."""
     expectation: WordsValue | None = None
-    """What its author expects before it is run, and why."""
+    """The outcome that its author expects before it is run, and why."""
     expect: Annotated[tuple[ExpectationOrText, ...], OneOrMore()] = ()
     """The same as conditions on the outcome, which the report confirms, refutes or leaves
     undecided."""
@@ -103,11 +104,11 @@ class StudyFile(Design):
     topology: Topology
     """Hosts, switches, links."""
     workload: Workload
-    """What the hosts do."""
+    """The work of the hosts."""
     procedure: Procedure = Procedure()
     """The phases of a run."""
     instruments: tuple[InstrumentByKey, ...] = ()
-    """What is read besides the workload's own records."""
+    """Instruments that run in addition to the workload's own records."""
     replicates: CountValue = 1
     """Independent runs of each treatment; one block of the random order each."""
     seed: SeedValue = 1
@@ -127,14 +128,14 @@ class StudyFile(Design):
     require: tuple[RequirementOrText, ...] = ()
     """Conditions that the outcome must keep, such as completion_ms_p99 < 500."""
     agreement: dict[AgreedMetric, BandValue] = Field(default_factory=dict)
-    """Metric, or a figure's short name -> how far `netstudy compare` lets two runs be apart: in
+    """Metric, or a figure's short name -> difference that `netstudy compare` tolerates: in
     percent of the first, in the metric's unit, or either (20 % or 0.5)."""
     reference: Annotated[tuple[Reference, ...], OneOrMore()] = ()
-    """Published measurements to show beside the study's own."""
+    """Published measurements to show next to the study's own."""
     quick: Quick = Quick()
     """The short form that `--quick` runs."""
     testbeds: dict[NameValue, Variant] = Field(default_factory=dict)
-    """Testbed -> the variant of the study that it carries out."""
+    """Testbed -> the variant of the study that it runs."""
 
     @model_validator(mode="after")
     def _one_design(self) -> StudyFile:

@@ -38,18 +38,18 @@ class FactorLevel:
     fields: dict[str, Level] = field(default_factory=dict)
     description: str | None = None
     bundle: str | None = None
-    """What else changes together with it, so that a difference is never credited to one thing."""
+    """Other parts that change together with it: a difference is then credited to none of them."""
     item: int | None = None
     """Its index in the file's list; None when it comes from a range."""
 
     @property
     def says_more(self) -> bool:
-        """Whether it says more than its name and what to print beside it."""
+        """Whether it has more than its name and the description printed next to it."""
         return bool(self.fields or self.bundle)
 
     @property
     def text(self) -> str:
-        """What is said of it: its description, and what changes together with it."""
+        """Its description and the parts that change together with it."""
         together = f"changes together with {self.bundle}" if self.bundle else ""
         return "; ".join(part for part in (self.description, together) if part)
 
@@ -71,7 +71,7 @@ class Growth:
 
 @dataclass(frozen=True)
 class Levels:
-    """What a file says about one factor."""
+    """The levels and the growth that a file gives for one factor."""
 
     levels: tuple[FactorLevel, ...]
     growth: Growth | None = None
@@ -127,7 +127,7 @@ def is_numeric(levels: Iterable[Level]) -> bool:
 
 
 def read_levels(value: object) -> Levels:
-    """Read what a file says about one factor. Raises pydantic errors located inside the value."""
+    """Read the levels of one factor. Raises pydantic errors located inside the value."""
     if isinstance(value, dict):
         return _grown(value)
     return Levels(_named_once(_read_list(value)))
@@ -304,12 +304,12 @@ _NAMED: dict[str, Any] = {
     "type": "object",
     "required": ["name"],
     "properties": {
-        "name": _SCALAR | {"description": "What tables print and `--only` selects."},
-        "description": {"type": "string", "description": "What the level is, in a sentence."},
+        "name": _SCALAR | {"description": "Name that tables print and `--only` selects."},
+        "description": {"type": "string", "description": "Description of the level, one sentence."},
         "bundle": {
             "type": "string",
-            "description": "What changes together with the level, such as `kernel, libraries, "
-            "storage server`: a difference is credited to none of it alone.",
+            "description": "Parts that change together with the level, such as `kernel, libraries, "
+            "storage server`: a difference is not credited to any one of them.",
         },
     },
     "additionalProperties": _SCALAR,

@@ -39,8 +39,8 @@ def load(
 ) -> Study:
     """Read a study from a `study.yaml` or the folder that holds one.
 
-    Files that the study names (reference data, profiles of its own) are looked up beside it. One
-    that was carried out is read as it was, whatever it asks of its report.
+    Files that the study names (reference data, profiles of its own) are looked up in its folder.
+    One that was run already (`was_carried_out`) is accepted even if its report asks for too much.
     Raises StudyError with `file:line:column` for every problem found.
     """
     file = path / "study.yaml" if path.is_dir() else path
@@ -223,7 +223,7 @@ def _refuse_second_workload(document: Document, keys: tuple[str, ...], source: s
 
 
 def _kinds(data: Mapping[str, object]) -> list[str] | None:
-    """What measures something in a study that is not checked yet; None if nothing known does."""
+    """Kinds of workload and instruments in an unchecked study; None if it has none that we know."""
     workload, instruments = data.get("workload"), data.get("instruments")
     found = [kind for kind in WORDS if isinstance(workload, dict) and kind in workload]
     samplers = instruments if isinstance(instruments, list) else []

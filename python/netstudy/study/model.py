@@ -41,7 +41,7 @@ MAIN_CASE = "main"
 
 @dataclass(frozen=True)
 class Factor:
-    """What varies, and the levels it takes."""
+    """A factor and its levels."""
 
     name: str
     levels: tuple[FactorLevel, ...]
@@ -70,19 +70,19 @@ class Factor:
 
 @dataclass(frozen=True)
 class Case:
-    """A test case: its factors, what is held fixed in it, and what is left out."""
+    """A test case: its factors, fixed levels, and holes."""
 
     name: str
     description: str | None
     factors: tuple[Factor, ...]
     fixed: Mapping[str, Level]
-    """Levels held in this case, those of the whole study included."""
+    """Levels held in this case, including levels fixed for the whole study."""
     zip: tuple[tuple[str, ...], ...] = ()
     holes: tuple[Hole, ...] = ()
     reasons: tuple[str | None, ...] = ()
     """Why each hole is one; None: the study gives no reason."""
     path: Path = ()
-    """Where the file has it; empty for the one case of plain factors."""
+    """Its place in the file; empty for the one case of plain factors."""
 
     def factor(self, name: str) -> Factor | None:
         """The factor of this name, or None."""
@@ -107,7 +107,7 @@ class Study:
     document: Document = field(repr=False)
     file: StudyFile = field(repr=False)
     was_carried_out: bool = False
-    """Whether it is that of a results folder: what an earlier version let pass is not refused."""
+    """Whether it comes from a results folder: checks that an earlier version lacked are skipped."""
 
     @property
     def study(self) -> str:
@@ -116,12 +116,12 @@ class Study:
 
     @property
     def question(self) -> str:
-        """What it wants to know."""
+        """The question that it answers."""
         return self.file.question
 
     @property
     def expectation(self) -> str | None:
-        """What its author expected before it was run."""
+        """The outcome that its author expected before it was run."""
         return self.file.expectation
 
     @property
@@ -131,12 +131,12 @@ class Study:
 
     @property
     def expect(self) -> tuple[Expectation, ...]:
-        """The same as conditions on the outcome."""
+        """The expectation as conditions on the outcome."""
         return self.file.expect
 
     @property
     def description(self) -> str | None:
-        """What it is about, where its test cases have descriptions of their own."""
+        """Its description, if it has test cases with descriptions of their own; else None."""
         return self.file.description if self.file.cases else None
 
     @property
@@ -146,12 +146,12 @@ class Study:
 
     @property
     def workload(self) -> Workload:
-        """What the hosts do; with references that a treatment fills in."""
+        """The work of the hosts; with references that a treatment fills in."""
         return self.file.workload
 
     @property
     def metrics(self) -> Mapping[str, WorkloadMetric]:
-        """What its workload, the probe beside it and the sampler of its connections measure."""
+        """Metrics of its workload, its probe and its TCP sampler."""
         return {name: one for words in self._words for name, one in words.metrics.items()}
 
     @property
@@ -191,7 +191,7 @@ class Study:
 
     @property
     def instruments(self) -> tuple[Instrument, ...]:
-        """What is read besides the workload's own records."""
+        """Instruments that run in addition to the workload's own records."""
         return self.file.instruments
 
     @property
@@ -206,7 +206,7 @@ class Study:
 
     @property
     def margin_pct(self) -> float | None:
-        """The study's own noise: differences below it are not called differences."""
+        """The study's own noise: smaller differences do not count as differences."""
         return self.file.noise if self.file.noise is not None else self._noise_of_comparison
 
     @property
@@ -224,7 +224,7 @@ class Study:
 
     @cached_property
     def report(self) -> Report:
-        """Tables and figures, those of the short forms included."""
+        """Tables and figures, including short forms at the top level of the file."""
         report = self.file.report
         return report.model_copy(
             update={
@@ -257,7 +257,7 @@ class Study:
 
     @property
     def agreement(self) -> Mapping[str, Band]:
-        """Metric, as the study names it -> how far apart two runs of it may be."""
+        """Metric, as the study names it -> tolerated difference between two runs."""
         return self.file.agreement
 
     @property
@@ -272,7 +272,7 @@ class Study:
 
     @property
     def testbeds(self) -> Mapping[str, Variant]:
-        """Testbed -> the variant of the study that it carries out."""
+        """Testbed -> the variant of the study that it runs."""
         return self.file.testbeds
 
     @property
@@ -296,7 +296,7 @@ class Study:
 
     @cached_property
     def factors(self) -> Mapping[str, Factor]:
-        """Every factor of any case by name, with the levels of all cases and what is fixed."""
+        """Every factor of any case by name, with the levels of all cases, fixed ones included."""
         found: dict[str, dict[str, FactorLevel]] = {}
         for case in self.cases:
             for factor in case.factors:
@@ -316,7 +316,7 @@ class Study:
         return any(case.growing for case in self.cases)
 
     def levels_of(self, treatment: Mapping[str, Level]) -> dict[str, Level]:
-        """What `${…}` stands for in a treatment: factors, `factor.field`, and plain fields."""
+        """Values of `${…}` in a treatment, by name: factors, `factor.field`, and plain fields."""
         values: dict[str, Level] = {}
         for name, chosen in treatment.items():
             level = self.factors[name].level(chosen)
@@ -325,7 +325,7 @@ class Study:
         return values | dict(treatment)
 
     def levels_at(self, path: Path, value: Level | Ref | None) -> Iterator[tuple[Path, Level]]:
-        """What a value of the file stands for, over all levels, each with its place."""
+        """The values that a reference in the file takes over all levels, each with its place."""
         if not isinstance(value, Ref):
             if value is not None:
                 yield path, value
@@ -341,12 +341,12 @@ class Study:
                 yield (*place, field), level.fields[field]
 
     def path_of_fixed(self, case: Case, name: str) -> Path:
-        """Where the file says what is held fixed: in the case, or for the whole study."""
+        """Place of a fixed level in the file: in the case, or at the top of the study."""
         own = case.path and name in self.file.cases[case.name].fixed
         return (*case.path, "fixed", name) if own else ("fixed", name)
 
     def _levels_with_places(self) -> Iterator[tuple[str, Path, FactorLevel]]:
-        """Every level of every case, with its factor and its place: what varies, what is fixed."""
+        """Every level of every case, varied or fixed, with its factor and its place."""
         for case in self.cases:
             for factor in case.factors:
                 for level in factor.levels:

@@ -1,4 +1,4 @@
-"""What a study wants to see: comparison, tables, figures, conclusions, reference data."""
+"""Contents of a study's report: comparison, tables, figures, conclusions, reference data."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ class Compare(Model):
     factor: NameValue
     """The factor whose levels are compared."""
     base: LevelValue
-    """The level that the others are held against."""
+    """The level that the others are compared with."""
     margin_pct: PercentValue | None = Field(default=None, alias="noise")
-    """Differences below it are not called differences; without it the study's own noise."""
+    """Smaller differences do not count as differences; without it the study's own noise."""
     on: Metrics = ()
     """Metrics to compare on, the deciding one first; without them the workload's own."""
 
@@ -82,7 +82,7 @@ class FirstRow:
 
 
 class Normal(Model):
-    """What a column is shown in percent of."""
+    """The base that a column is shown in percent of."""
 
     row: Annotated[dict[NameValue, LevelValue], FirstRow()] = Field(default_factory=dict)
     """The base row: `first row`, or the levels of its factors."""
@@ -94,7 +94,7 @@ class EmptyCell(Model):
     """Why cells of a table have no value."""
 
     because: WordsValue
-    """The reason, as it stands under the table."""
+    """The reason, as printed under the table."""
     at: dict[NameValue, LevelValue] = Field(default_factory=dict)
     """The levels of the row, and of the columns where factors make them; without it every row."""
     column: Measured | None = None
@@ -105,17 +105,17 @@ class Table(Model):
     """A table: one row per combination of the row factors."""
 
     title: WordsValue | None = None
-    """What stands above it; without it the report finds words."""
+    """Its title; without it the report writes one."""
     case: WordsValue | None = None
     """The test case it shows; without it the only one, or all."""
     rows: FactorNames
     """Factors that make the rows. Others that vary make a table for each of their levels; one that
     grows is shown at its best level."""
     columns: Annotated[tuple[Column, ...], OneOrMore()]
-    """Metrics, and factors whose level stands in the row; with `cell`, factors whose levels make
+    """Metrics, and factors whose level is shown in the row; with `cell`, factors whose levels make
     the columns."""
     cell: Metrics = ()
-    """What stands in the cells when columns are factors; several make a two-level header."""
+    """Metrics shown in the cells when columns are factors; several make a two-level header."""
     show: Literal["mean", "every replicate"] = "mean"
     """Whether replicates are averaged or all shown, a row each."""
     heads: dict[WordsValue, Annotated[tuple[Column, ...], OneOrMore()]] = Field(
@@ -123,7 +123,7 @@ class Table(Model):
     )
     """Headings above several columns: heading -> the columns below it, next to each other."""
     titles: dict[Column, WordsValue] = Field(default_factory=dict)
-    """What columns are called, where it is not the name that the report has for them."""
+    """Column -> its heading, in place of the name that the report gives it."""
     normalise: dict[Measured, Annotated[Normal, Short("row", "`first row`")]] = Field(
         default_factory=dict
     )
@@ -150,7 +150,7 @@ Fit = Literal["linear", "amdahl", "usl", "latency + size/bandwidth"]
 
 
 class Figure(Model):
-    """A figure: a standard one by its name, or axes, series and what is drawn beside them."""
+    """A figure: a standard one by its name, or its axes, series and additional lines."""
 
     name: Annotated[
         str | None, Typed(StandardFigure(tuple(STANDARD_FIGURES), "a figure"), refs=False)
@@ -161,13 +161,13 @@ class Figure(Model):
     against size; or of the samples of one quantity such as completion_ms: ecdf, box, histogram,
     samples over time."""
     title: WordsValue | None = None
-    """What stands above it; without it the report finds words."""
+    """Its title; without it the report writes one."""
     case: WordsValue | None = None
     """The test case it shows; without it the only one, or all."""
     x: NameValue | None = None
     """The factor along the x axis."""
     y: Metrics = ()
-    """What is drawn."""
+    """Metrics that are drawn."""
     y2: Measured | None = None
     """A second metric with its own axis on the right; not of bars."""
     series: FactorNames = ()
@@ -185,7 +185,7 @@ class Figure(Model):
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """The metrics that it draws; those of a standard figure are known by its name."""
+        """The metrics that it draws; none for a standard figure, whose name implies them."""
         return (*self.y, *(name for name in (self.y2, self.beside) if name is not None))
 
     @model_validator(mode="after")
@@ -198,7 +198,7 @@ class Figure(Model):
                 raise fault(f"the figure {self.name} is drawn as it is; {advice}")
             return self
         if not self.y:
-            raise fault("needs y (what is drawn), or the name of a standard figure")
+            raise fault("needs y (the metrics to draw), or the name of a standard figure")
         if self.is_distribution:
             self._check_distribution()
         elif self.kind != "time series" and self.x is None:
@@ -232,7 +232,7 @@ FigureOrName = Annotated[Figure, Short("name")]
 
 
 class Report(Model):
-    """What the report shows."""
+    """Contents of the report."""
 
     title: WordsValue | None = None
     """Its title; without it the question."""
@@ -250,14 +250,14 @@ class ReferenceMetric(Model):
     by: WordsValue | None = None
     """The column that says which metric the row holds."""
     names: dict[WordsValue, Measured] = Field(default_factory=dict)
-    """What stands in that column -> the metric."""
+    """Text in that column -> the metric."""
 
     @model_validator(mode="after")
     def _says_which(self) -> ReferenceMetric:
         if self.by is None and self.names:
             raise fault("needs by, the column that says which metric a row holds", "names")
         if self.by is not None and not self.names:
-            raise fault("needs names, the metrics by what stands in that column", "by")
+            raise fault("needs names, which maps the texts of that column to metrics", "by")
         if (self.name is None) == (self.by is None):
             raise fault("needs a metric, or by and names where rows hold different ones")
         return self
@@ -269,7 +269,7 @@ class ReferenceMetric(Model):
 
 
 class ReferenceColumn(Model):
-    """What one column of the reference file holds."""
+    """The contents of one column of the reference file."""
 
     metric: Annotated[ReferenceMetric, Short("name", "a metric")]
     """The metric; or `by`, the column that names it, and `names`, the metrics."""
@@ -278,27 +278,27 @@ class ReferenceColumn(Model):
 
 
 class ReferenceLevels(Model):
-    """Where the reference file says at which level of a factor a row was measured."""
+    """The column of the reference file that gives the level of a factor for each row."""
 
     column: WordsValue
     """The column."""
     names: dict[WordsValue, LevelValue] = Field(default_factory=dict)
-    """What stands there -> the level, where the file names it otherwise."""
+    """Text in that column -> the level, where the file names it otherwise."""
 
 
 class Explained(Model):
     """Why the study's own values differ from published ones."""
 
     because: WordsValue
-    """The reason, as it stands beside the size of the difference."""
+    """The reason, as printed next to the size of the difference."""
     at: dict[NameValue, LevelValue] = Field(default_factory=dict)
-    """The levels of the values that it is said of; without it all of them."""
+    """The levels of the values that it explains; without it all of them."""
     metric: Measured | None = None
-    """The metric that it is said of; without it every one."""
+    """The metric that it explains; without it every one."""
 
 
 class Reference(Model):
-    """Measurements from elsewhere, to be shown beside the study's own or in their place."""
+    """Published measurements, to be shown next to the study's own or in their place."""
 
     file: WordsValue
     """A CSV file, relative to the study."""
@@ -309,7 +309,7 @@ class Reference(Model):
     rows: dict[WordsValue, Annotated[tuple[LevelValue, ...], OneOrMore()]] = Field(
         default_factory=dict
     )
-    """Column -> what stands there in the rows that are taken, one or a list; without it all are."""
+    """Column -> the text, or a list of texts, that selects rows; without it all rows are used."""
     at: dict[NameValue, LevelValue] = Field(default_factory=dict)
     """Levels that the whole file was measured at."""
     factors: dict[NameValue, Annotated[ReferenceLevels, Short("column")]] = Field(
@@ -317,14 +317,14 @@ class Reference(Model):
     )
     """Factor -> the column that holds its levels."""
     fitted: tuple[dict[NameValue, LevelValue], ...] = ()
-    """Cells whose values some profile was fitted on, each by its levels: agreement there is no
-    evidence, and the report says which they are."""
+    """Cells whose values a profile was fitted to, each by its levels: agreement there is no
+    evidence, and the report marks these cells."""
     explained: tuple[Explained, ...] = ()
     """Why own values differ from the published ones; the first that fits a value counts. Without
-    one the report says of a large difference that it is not explained."""
+    one the report calls a large difference unexplained."""
     predict: SwitchedValue = False
-    """Whether its values are kept for a blind check: `netstudy calibrate` fits nothing to them, and
-    shows what the model says of them."""
+    """Whether its values are kept for a blind check: `netstudy calibrate` does not fit to them, and
+    shows the model's predictions for them."""
     repetition: WordsValue | None = None
     """The column that numbers repetitions: rows of one cell are then its replicates."""
     columns: dict[WordsValue, ReferenceColumn]
@@ -341,7 +341,7 @@ _HOLDS: Mapping[str, Callable[[float, float], bool]] = {
 
 @dataclass(frozen=True)
 class Bound:
-    """What a condition says: a metric, on which side of a number it must stay."""
+    """A parsed condition: a metric and the side of a number on which it must stay."""
 
     metric: str
     sign: str
@@ -355,13 +355,13 @@ class Bound:
         return cls(metric, sign, float(value))
 
     def holds(self, value: float) -> bool:
-        """Whether a value keeps it."""
+        """Whether a value satisfies it."""
         return _HOLDS[self.sign](value, self.value)
 
 
 @dataclass(frozen=True)
 class Condition(Scalar):
-    """A metric held against a number in the metric's unit, or in a unit of its own:
+    """A metric compared with a number in the metric's unit, or in a unit of its own:
     `response_ms_mean < 1000`, `response_ms_mean < 1 s`."""
 
     def parse(self, value: object) -> str:
@@ -388,21 +388,21 @@ ConditionText = Annotated[str, Typed(Condition(), refs=False)]
 
 
 class Requirement(Model):
-    """A condition that cells must keep; a run in which one does not ends with exit code 1."""
+    """A condition that cells must satisfy; if one does not, `run` ends with exit code 1."""
 
     that: ConditionText
-    """Metric, sign and number, such as completion_ms_p99 < 500: in the metric's unit, which its
-    name tells, or with a unit, as in completion_ms_p99 < 0.5 s."""
+    """Metric, sign and number, such as completion_ms_p99 < 500: in the metric's unit, as in its
+    name, or with a unit, as in completion_ms_p99 < 0.5 s."""
     at: dict[NameValue, LevelChoice] = Field(default_factory=dict)
-    """Factor -> the levels at which it must hold; without it every cell must keep it."""
+    """Factor -> the levels at which it must hold; without it at every cell."""
 
 
 RequirementOrText = Annotated[Requirement, Short("that")]
 
 
 class Expectation(Model):
-    """What is expected of the outcome: a condition, or how one level stands to another. The report
-    says whether the runs confirm or refute it, or leave it undecided."""
+    """An expected outcome: a condition, or an order of two levels. The report says whether the runs
+    confirm or refute it, or leave it undecided."""
 
     that: ConditionText | None = None
     """Metric, sign and number, such as completion_ms_p99 < 500 ms."""
@@ -418,7 +418,7 @@ class Expectation(Model):
     than: dict[NameValue, LevelValue] = Field(default_factory=dict)
     """Factor -> its level on the other side, of the same factors; also for `same`."""
     at: dict[NameValue, LevelChoice] = Field(default_factory=dict)
-    """Factor -> the levels at which it is expected; without it at all."""
+    """Factor -> the levels at which it is expected; without it at all levels."""
 
     @property
     def metric(self) -> str:
@@ -453,12 +453,12 @@ ExpectationOrText = Annotated[Expectation, Short("that")]
 
 
 class Conclusion(Model):
-    """What the conclusions have in common."""
+    """Keys that all conclusions have."""
 
     case: WordsValue | None = None
     """The test case it is drawn from; without it the only one, or all."""
     at: dict[NameValue, LevelValue] = Field(default_factory=dict)
-    """Levels that it is drawn at."""
+    """Levels at which it is drawn."""
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -467,7 +467,7 @@ class Conclusion(Model):
 
 
 UNKNOWN: Final = " < unknown"
-"""Behind a candidate whose limit nobody knows."""
+"""Suffix of a candidate whose limit is unknown."""
 
 
 @dataclass(frozen=True)
@@ -496,8 +496,8 @@ CandidateText = Annotated[str, Typed(CandidateScalar(), refs=False)]
 
 
 def limit_of(candidate: str) -> tuple[str, float | None]:
-    """The metric of a candidate, and its limit in the metric's unit; None where it says none, or
-    that nobody knows it."""
+    """The metric of a candidate, and its limit in the metric's unit; None if it gives no limit or
+    an unknown one."""
     if " " not in candidate or candidate.endswith(UNKNOWN):
         return candidate.removesuffix(UNKNOWN), None
     bound = Bound.of(candidate)
@@ -505,11 +505,12 @@ def limit_of(candidate: str) -> tuple[str, float | None]:
 
 
 class Bottleneck(Conclusion):
-    """Name what limits throughput, and rule the others out.
+    """Name the resource that limits throughput, and rule the others out.
 
-    Where throughput grows with a factor, at the level with the most of it from the last gain on,
-    for each setting of the others; if several candidates are full there, at a later level with as
-    much of it within the noise where one alone is. Else at the setting with the most throughput.
+    If throughput grows with a factor, it looks, for each setting of the other factors, at the level
+    with the highest throughput from the last gain on; if several candidates are full there, at a
+    later level with the same throughput within the noise where only one is full. Otherwise it looks
+    at the setting with the highest throughput.
     """
 
     bottleneck: Literal[True]
@@ -517,12 +518,12 @@ class Bottleneck(Conclusion):
     candidates: dict[WordsValue, CandidateText] = Field(default_factory=dict)
     """Name -> a metric and its limit, such as `app@client.packets_per_s < 80000`. A metric in
     percent needs none, nor does a rate at an interface or a port: its link's line rate is the
-    limit. `app@client.packets_per_s < unknown`: nobody knows it, so that it is ruled out only where
-    it was more in another cell over the same links. Of several hosts in a group, the fullest
-    counts. Without candidates: the CPUs and disks of hosts, each link in each direction, the
-    switches, and TCP's windows, as far as they are measured."""
+    limit. `app@client.packets_per_s < unknown`: an unknown limit; the candidate is ruled out only
+    if the metric was higher in another cell over the same links. Of several hosts in a group, the
+    one nearest its limit counts. Without candidates: the CPUs and disks of hosts, each link in each
+    direction, the switches, and TCP's windows, as far as they are measured."""
     near: PercentValue = 90.0
-    """From which share of its limit on a candidate counts as near it."""
+    """Share of its limit from which a candidate counts as near it."""
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -538,9 +539,9 @@ class Plateau(Conclusion):
 
 
 class BypassesTheWire(Conclusion):
-    """Tell for each placement of the endpoints whether data touch the wire. They do not where
-    payload is faster than the line can carry and the interfaces carried less than the payload;
-    where one says so and the other does not, both are told."""
+    """Say for each placement of the endpoints whether data cross the wire. They do not if the
+    payload rate exceeds the line rate and the interfaces carried less than the payload; if only one
+    of these holds, the report gives both."""
 
     bypasses_the_wire: Literal[True] = Field(alias="bypasses the wire")
     """Always true."""
@@ -554,12 +555,12 @@ class FirstRepetition(Conclusion):
 
 
 class Substitution(Conclusion):
-    """What replacing one part changes, all else equal."""
+    """The effect of replacing one part, all else equal."""
 
     substitution: NameValue
     """The factor whose levels replace each other."""
     base: LevelValue | None = None
-    """The level that the others are put in the place of; without it the first."""
+    """The level that the others replace; without it the first."""
 
 
 class Limit(Conclusion):
@@ -568,7 +569,7 @@ class Limit(Conclusion):
     limit: Measured
     """The metric whose limit is sought."""
     while_: ConditionText = Field(alias="while")
-    """What must hold, such as response_ms_mean < 1000."""
+    """The condition, such as response_ms_mean < 1000."""
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -582,7 +583,7 @@ class Comparison(Conclusion):
     compare: NameValue
     """The factor."""
     base: LevelValue | None = None
-    """The level that the others are held against; without it the first."""
+    """The level that the others are compared with; without it the first."""
     on: Metrics = ()
     """Metrics to compare on."""
 
@@ -593,10 +594,10 @@ class Comparison(Conclusion):
 
 
 class Extrapolation(Conclusion):
-    """How many of something one link would carry, with the derivation."""
+    """How many clients one link would carry, with the derivation."""
 
     extrapolate: Literal["clients per link"]
-    """What is extrapolated."""
+    """The quantity to extrapolate."""
 
 
 class Equivalence(Conclusion):
@@ -612,14 +613,14 @@ class Equivalence(Conclusion):
 
 
 class Knee(Conclusion):
-    """Where growing a factor stops to pay."""
+    """The level from which growing a factor no longer pays."""
 
     knee: NameValue
     """The factor that grows."""
 
 
 class ScalingLoss(Conclusion):
-    """What is lost against ideal scaling."""
+    """The loss compared with ideal scaling."""
 
     loss: Literal[True] = Field(alias="loss against ideal")
     """Always true."""

@@ -29,10 +29,10 @@ SnmpPrivacy = Annotated[
 
 
 class Procedure(Model):
-    """Phases in their order. What a phase excludes is excluded for every instrument alike.
+    """Phases in their order. A phase that is not measured is excluded for every instrument alike.
 
-    Hosts are started before the first phase and stopped behind the last. What a workload counts,
-    iterations for example, stands among its own keys.
+    Hosts are started before the first phase and stopped after the last. Counts of a workload, such
+    as iterations, are keys of the workload.
     """
 
     load: Switched = False
@@ -83,7 +83,7 @@ class SnmpPoll(Model):
     """Poll the counters of a switch's port by SNMP."""
 
     snmp: NameValue
-    """What is polled: `switch`, or the name of one of several."""
+    """The switch to poll: `switch`, or the name of one of several."""
     port: NameValue
     """The host group whose port is read."""
     every: IntervalValue = 1_000_000_000
@@ -101,7 +101,7 @@ class SnmpPoll(Model):
     password: SecretPlace | None = None
     """Where the password of these signatures is."""
     privacy: SnmpPrivacy | None = None
-    """How messages of SNMPv3 are encrypted; without it they are signed alone."""
+    """How messages of SNMPv3 are encrypted; without it they are only signed."""
     privacy_password: SecretPlace | None = Field(default=None, alias="privacy password")
     """Where the password of the encryption is."""
 

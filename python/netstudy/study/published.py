@@ -23,7 +23,7 @@ from netstudy.units import quantity
 from netstudy.wire import Level, Treatment
 
 NO_VALUE = frozenset({"", "-", "\u2013", "\u2014"})
-"""What stands in a cell that the source gives no value for: nothing, or a dash of any length."""
+"""Contents of a cell without a value in the source: nothing, or a dash of any length."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class PublishedValue:
     case: str | None
     """The test case that it belongs to; None: every case that has its levels."""
     levels: Mapping[str, Level]
-    """Factor -> level of the study. A factor that is not there was not told of."""
+    """Factor -> level of the study. Factors that the source does not give are absent."""
     repetition: int
     """From 1; 1 where the file does not number repetitions."""
     value: float
@@ -47,11 +47,11 @@ class PublishedValue:
     place: Place
     """File and line."""
     fitted: bool = False
-    """Whether a profile was fitted on it."""
+    """Whether a profile was fitted to it."""
     predict: bool = False
-    """Whether it is kept for a blind check, and nothing is fitted on it."""
+    """Whether it is kept for a blind check, and nothing is fitted to it."""
     printed: Mapping[str, str] = field(default_factory=dict)
-    """Factor -> what the file has in its column, whatever level the study takes it for."""
+    """Factor -> text in its column of the file, before it is matched with a level."""
     because: str | None = None
     """Why the study's own value differs from it, as the study says."""
 
@@ -67,12 +67,12 @@ class PublishedValue:
 
 @dataclass(frozen=True)
 class PublishedFile:
-    """What a reference file gives, and what is wrong with it."""
+    """The values and the problems of a reference file."""
 
     values: tuple[PublishedValue, ...]
     problems: tuple[Problem, ...]
     matched: tuple[tuple[str, str, Level], ...]
-    """Factor, text of the file and the level that it is, where they are not written alike."""
+    """Factor, text of the file and its level, where the two are written differently."""
 
 
 def read_published(study: Study, index: int) -> PublishedFile:
@@ -83,7 +83,7 @@ def read_published(study: Study, index: int) -> PublishedFile:
 def published_values(study: Study) -> tuple[PublishedValue, ...]:
     """All values of all reference files that are at levels of the study, whatever its variant.
 
-    What is wrong with the files themselves was told when the study was loaded.
+    Problems of the files themselves were reported when the study was loaded.
     """
     files = (read_published(study, index) for index in range(len(study.reference)))
     return tuple(value for file in files for value in file.values)
@@ -105,14 +105,14 @@ def _with_levels(factor: Factor, values: Sequence[PublishedValue]) -> Factor:
 
 @dataclass(frozen=True)
 class _Row:
-    """A row of the file: its line, and what stands in each column."""
+    """A row of the file: its line, and the text in each column."""
 
     line: int
     texts: Mapping[str, str]
 
 
 class _File:
-    """Reads one reference file; collects what is wrong with it."""
+    """Reads one reference file and collects its problems."""
 
     def __init__(self, study: Study, index: int) -> None:
         self.study = study
@@ -299,7 +299,7 @@ class _File:
         return None
 
     def _levels(self, row: _Row) -> dict[str, Level] | None:
-        """The levels of a row, those of the whole file included; None where one is not known."""
+        """The levels of a row, including levels of the whole file; None where one is unknown."""
         found = self._held(self.reference.at)
         for name, holds in self.reference.factors.items():
             if name not in self.factors:
@@ -355,7 +355,7 @@ class _File:
             number = Decimal("NaN")
         if number.is_finite():
             return number
-        self._fault(row.line, f'{column} "{text}" is not a number; leave out what is not given')
+        self._fault(row.line, f'{column} "{text}" is not a number; leave missing values empty')
         return None
 
     def _has_a_cell(self, row: _Row, value: PublishedValue) -> bool:
@@ -405,7 +405,7 @@ def levels_text(levels: Mapping[str, Level]) -> str:
 
 
 def _factors_of(study: Study, cases: Sequence[Case]) -> dict[str, Factor]:
-    """What varies or is fixed in some of the cases, with all levels that it has there."""
+    """The factors that these cases vary or hold fixed, with all their levels there."""
     found: dict[str, dict[str, FactorLevel]] = {}
     growth: dict[str, Growth] = {}
     for case in cases:

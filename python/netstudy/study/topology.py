@@ -61,7 +61,7 @@ class _NamedTcp(Model):
 class TcpKnobs(model_with(_NamedTcp, settings(wire.Tcp))):  # type: ignore[misc]
     """TCP of one host group: a whole one by its name, and settings that differ from it.
 
-    What neither says comes from the host's profile.
+    Settings that neither gives come from the host's profile.
     """
 
     @model_validator(mode="after")
@@ -129,8 +129,8 @@ class Host(Model):
     """CPUs that the host may use; without it the profile's."""
     cpu_quota: ProcessorShare | None = None
     """CPU time that its processes may take, in percent of one CPU: at least 1 %, and
-    whole thousandths of a percent; on testbeds of real hosts only. What the kernel does for the
-    network in soft interrupts is not charged to it."""
+    whole thousandths of a percent; on testbeds of real hosts only. The kernel's network work in
+    soft interrupts is not charged to it."""
     memory: Size | None = None
     """Main memory; without it the profile's."""
     data: Medium | None = None
@@ -184,19 +184,18 @@ LinkRate = Annotated[
 
 
 class LinkProperties(Model):
-    """What a link is like, whatever it joins."""
+    """The properties of a link between any two ends."""
 
     rate: LinkRate | None = None
-    """Bits a second in each direction, or `{up: …, down: …}` where the two differ; without it what
-    both ends carry."""
+    """Bits a second in each direction, or `{up: …, down: …}` where the two differ; without it the
+    highest rate that both ends support."""
     delay: Delay | None = None
     """Propagation time one way; without it 0."""
     mtu: MtuSize | None = None
     """Bytes of an IP packet at most; without it 1500."""
     kind: LinkKind = "ethernet"
-    """ethernet, or what stands in its place inside one machine: `hipersocket` or `loopback`. There
-    packets are larger, and no interface limits the rate: 10 Gbit/s unless the link says
-    otherwise."""
+    """ethernet, or a link inside one machine: `hipersocket` or `loopback`. There packets are
+    larger, and no interface limits the rate: 10 Gbit/s unless the link says otherwise."""
     nic: NicOrName | None = None
     """The interface of the hosts at this link, as far as it differs from their own."""
     buffers: Count | None = None
@@ -271,8 +270,8 @@ SWITCH = "switch"
 
 
 def wire_name(host: str, taken: Container[str]) -> str:
-    """What a switch is called that stands in for the one interface of a host: `wire-` and the name
-    of the host, with a number where that is taken."""
+    """Name of a switch that replaces the single interface of a host: `wire-` and the host's name,
+    with a number if that is taken."""
     first = f"wire-{host}"
     names = chain([first], (f"{first}-{n}" for n in count(2)))
     return next(name for name in names if name not in taken)
@@ -301,8 +300,8 @@ class Topology(Model):
     link: LinkProperties | None = None
     """Short for the same link from every host to the one switch."""
     shared_clock: Switched = False
-    """Whether the clocks of all hosts tick at the same instants, as those of containers of one
-    machine do: then timers of several hosts fire together. Else each ticks in its own phase."""
+    """Whether the clocks of all hosts tick at the same instants, like the clocks of containers on
+    one machine: then timers of several hosts fire together. Else each ticks in its own phase."""
     placement: dict[WordsValue, Placement] = Field(default_factory=dict)
     """Named places of the two ends of a transfer; a workload names one of them."""
 
@@ -310,7 +309,7 @@ class Topology(Model):
     def _said_once(self) -> Topology:
         for short in ("client", "server"):
             if getattr(self, short) is not None and short in self.hosts:
-                raise fault("stands in hosts too; keep one of them", short)
+                raise fault("is in hosts too; keep one of them", short)
         if self.switch is not None and self.switches:
             raise fault("is short for the one switch; keep it or switches", SWITCH)
         if self.link is not None:
@@ -360,12 +359,12 @@ class Topology(Model):
         return ("topology", *(("hosts", group) if group in self.hosts else (group,)))
 
     def no_group(self, name: str, *others: str) -> str | None:
-        """What is wrong with the name of a host group, in words; None when it is there."""
+        """The error message for an unknown host group; None if it exists."""
         known = [*self.groups, *others]
         return None if name in known else f'no host "{name}"{did_you_mean(name, known)}'
 
     def no_place(self, place: Place) -> str | None:
-        """What is wrong with a place at hosts, in words; None when it is there."""
+        """The error message for an unknown host, zone or interface; None if it exists."""
         if wrong := self.no_group(place.group):
             return wrong
         host = self.groups[place.group]

@@ -3,13 +3,13 @@
 A metric is written `name` where it is the workload's own, `node.name` or `node@towards.name` where
 it is read at a host, an interface, a switch or a port: `completion_ms_p99`, `app.cpu_pct`,
 `app@client.send_mbps`, `switch@server.port_in_mbps`. Its unit and its statistic end the name, and
-` in warm-up` behind it names another phase than the measuring one. Of what has samples,
-`completion_ms_above_150ms_pct` is the share above a limit. How each is computed belongs to the
-analysis; what a study may ask for is decided here, so that a misspelt metric is found before
-anything runs.
+` in warm-up` behind it names another phase than the measuring one. For a metric with samples,
+`completion_ms_above_150ms_pct` is the share above a limit. The analysis computes the metrics; this
+module lists the names that a study may use, so that a misspelt metric is found before anything
+runs.
 
-What a workload measures stands in its file in `workloads`; here is the one look-up over all of
-them. Those files and what they import must therefore not import this one.
+The metrics of a workload are in its file in `workloads`; here is the one look-up over all of
+them. These files and their imports must therefore not import this module.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from netstudy.wire import PhaseKind
 
 TestbedName = Literal["sim", "netns", "netns-kernel", "published"]
 TESTBEDS: Final[tuple[TestbedName, ...]] = get_args(TestbedName)
-"""Where this version carries studies out, as `--testbed` and `testbeds` of a study name them."""
+"""The testbeds of this version, as `--testbed` and `testbeds` of a study name them."""
 
 SIMULATOR: Final = "sim"
 """The testbed in virtual time."""
 PUBLISHED: Final = "published"
-"""The testbed whose runs were carried out elsewhere."""
+"""The testbed of published runs, which were measured elsewhere."""
 
 WORKLOAD_METRICS: Final[Mapping[str, WorkloadMetric]] = {
     name: metric for words in WORDS.values() for name, metric in words.metrics.items()
 }
-"""Every metric that some workload, a probe beside it or a sampler of its connections measures."""
+"""Every metric that a workload, a probe or a TCP sampler measures."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ SWITCH_METRICS = {
         "bytes by frames that came in by the port", at_port=True, is_rate=False
     ),
     "port_in_short_frames_pct": Quantity(
-        "share of frames of up to 127 bytes, such as acknowledgments, among those that came in",
+        "share of frames of up to 127 bytes, such as acknowledgments, among incoming frames",
         at_port=True,
     ),
     "port_utilisation_pct": Quantity("share of the line rate, leaving", at_port=True),
@@ -142,12 +142,12 @@ MACHINE_METRICS = {
 }
 
 _MEASURING: ContextVar[Collection[str] | None] = ContextVar("measuring", default=None)
-"""What measures something in the study that is being read, as `WORDS` calls it; None: unknown."""
+"""Kinds of workload and instruments in the study being read, as keys of `WORDS`; None: unknown."""
 
 
 @contextmanager
 def measuring(kinds: Collection[str] | None) -> Iterator[None]:
-    """In the block, messages about metrics and figures list those of this study only: names are
+    """In the block, messages list only the metrics and figures that this study can have: names are
     checked one by one, before the study around them is known."""
     token = _MEASURING.set(kinds)
     try:
@@ -157,12 +157,12 @@ def measuring(kinds: Collection[str] | None) -> Iterator[None]:
 
 
 def metrics_in_study(names: Iterable[str]) -> list[str]:
-    """Those of some metrics that the study being read can have; all of them if that is unknown."""
+    """The metrics among `names` that the study being read can have; all if that is unknown."""
     return _in_study(names, lambda words: words.metrics)
 
 
 def figures_in_study(names: Iterable[str]) -> list[str]:
-    """Those of some standard figures that the study being read can have; all of them if that is
+    """The standard figures among `names` that the study being read can have; all if that is
     unknown."""
     return _in_study(names, lambda words: words.figures)
 
@@ -205,14 +205,14 @@ class Limit:
 
     @property
     def ending(self) -> str:
-        """What a metric's name has in place of a statistic, such as above_150ms_pct."""
+        """The suffix of a metric's name in place of a statistic, such as above_150ms_pct."""
         return f"above_{self.number}{self.unit}_pct"
 
     def in_unit(self, unit: str) -> float:
         """The limit in another unit of time."""
         own, wanted = quantity(f"1 {self.unit}"), quantity(f"1 {unit}")
-        assert own is not None, "the pattern has units of time alone"
-        assert wanted is not None, "what is held against a time is one"
+        assert own is not None, "the pattern allows only units of time"
+        assert wanted is not None, "a limit in time belongs to a metric in time"
         return self.number * float(own[1] / wanted[1])
 
 
@@ -232,7 +232,7 @@ class Scope:
     node: str
     """A host group or one of its hosts, a zone, a switch, `link` or `machine`."""
     towards: str | None = None
-    """What the interface or port leads to, or the name of the interface; None: all of them."""
+    """The node that the interface or port leads to, or the interface's name; None: all of them."""
 
     def __str__(self) -> str:
         """As a study writes it."""
@@ -251,7 +251,7 @@ class MetricName:
     statistic: str | None = None
     """None: the mean, or the whole of what is counted."""
     limit: Limit | None = None
-    """The limit of a share above it, which stands in place of a statistic."""
+    """The limit of a share above it, which replaces the statistic."""
     phase: PhaseKind = "measure"
 
     @property
@@ -327,7 +327,7 @@ def _phase(text: str, phase: str | None, scope: Scope | None) -> PhaseKind:
     if phase is None:
         return "measure"
     if scope is None:
-        raise ValueError(f'"{text}": what a workload measures, it measures in the measuring phase')
+        raise ValueError(f'"{text}": a workload measures only in the measuring phase')
     if phase not in get_args(PhaseKind):
         hint = did_you_mean(phase, get_args(PhaseKind))
         raise ValueError(f'"{text}": no phase "{phase}"{hint}')
@@ -335,8 +335,8 @@ def _phase(text: str, phase: str | None, scope: Scope | None) -> PhaseKind:
 
 
 def quantities_of(node: str, *, is_switch: bool | None = None) -> Mapping[str, Quantity]:
-    """What is read at a node of that name. Names of switches are known to the study alone; a host
-    and a switch have no metric in common, so that both are given where nothing is said."""
+    """The quantities read at a node of that name. Only the study knows the names of switches; hosts
+    and switches have no metric in common, so both are returned if `is_switch` is None."""
     if node == LINK:
         return LINK_METRICS
     if node == MACHINE:
@@ -368,7 +368,7 @@ def is_line_rate(metric: MetricName) -> bool:
 
 
 def measured_by(base: str) -> tuple[str, ...]:
-    """What measures a metric that is no node's: kinds of workloads, `probe`, `tcp`."""
+    """The sources of a metric that belongs to no node: kinds of workloads, `probe`, `tcp`."""
     return tuple(name for name, words in WORDS.items() if base in words.metrics)
 
 
@@ -398,7 +398,7 @@ WORKLOADS_OWN: Final[Mapping[str, WorkloadMetric]] = {
     if kind not in ("probe", "tcp")
     for base, metric in words.metrics.items()
 }
-"""What workloads themselves measure: neither probes nor samplers."""
+"""Metrics of the workloads themselves, without probes and samplers."""
 SAMPLED: Final = tuple(name for name, one in WORKLOAD_METRICS.items() if one.samples)
 """The metrics of which a share above a limit may be asked for."""
 
@@ -415,7 +415,7 @@ def in_unit_of(metric: MetricName, number: str, unit: str) -> str:
     given = f"{number} {unit}"
     own = _UNITS.get("pct" if metric.limit else metric.base.rpartition("_")[2])
     if own is None:
-        raise ValueError(f'"{given}": {metric.text} has no unit; write {number} alone')
+        raise ValueError(f'"{given}": {metric.text} has no unit; write only {number}')
     wanted, found = quantity(f"1 {own}"), quantity(given)
     assert wanted is not None, "units of metrics are known"
     if found is None or found[0] != wanted[0]:
@@ -445,7 +445,7 @@ class StandardFigure(Choice):
     """The name of a standard figure."""
 
     def listed(self) -> Sequence[str]:
-        """Those of the study that is being read."""
+        """The figures that the study being read can have."""
         return figures_in_study(self.options)
 
 

@@ -1,8 +1,8 @@
-"""Checks of a study as a whole: what one part says about another.
+"""Checks of a study as a whole: consistency between its parts.
 
-The shape of each part is checked before, by its model. Here: references have levels that fit,
-holes and comparisons name levels that exist, links join hosts that exist, profiles are there,
-figures show what the study measures.
+Each part's own model has checked its shape before. Here: references resolve to valid levels,
+holes and comparisons name existing levels, links join existing hosts, profiles exist, figures
+show metrics that the study measures.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from netstudy.study.model import Study
 
 
 def problems_of(study: Study, hardware: HardwareLibrary) -> Iterator[Problem]:
-    """Every problem of a study whose parts are in shape. That a factor is not used is told where
-    nothing else is wrong: it may be what another mistake leaves behind."""
+    """Every problem of a study whose parts are valid. Unused factors are reported only if nothing
+    else is wrong: another mistake, such as a misspelt reference, may be the cause."""
     found = [
         *design_problems(study),
         *network_problems(study, hardware),

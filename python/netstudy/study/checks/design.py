@@ -1,4 +1,4 @@
-"""Checks of factors, references, holes, what is held fixed, and the short form."""
+"""Checks of factors, references, holes, fixed levels, and the short form."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RUNS_MAX = 1_000_000
 
 
 def design_problems(study: Study) -> Iterator[Problem]:
-    """What is wrong with what varies."""
+    """Problems of factors, fixed levels and references."""
     design = [problem for case in study.cases for problem in _case_problems(study, case)]
     yield from design
     yield from _fixed_problems(study)
@@ -69,8 +69,8 @@ def _set_by_variants(study: Study) -> set[str]:
 
 
 def unused_field_problems(study: Study) -> Iterator[Problem]:
-    """Fields of levels that nothing refers to, be it what a variant sets, each where it stands
-    first. Those of a factor of a single level are a label too."""
+    """Fields of levels that no reference uses, variants included, each at its first place. A
+    factor with a single level is exempt: its fields are labels."""
     used = {ref.name for _, ref in reference_scope(study)} | _set_by_variants(study)
     seen: set[str] = set()
     for case in study.cases:
@@ -214,8 +214,8 @@ def _nearest_reference(name: str, owners: dict[str, list[str]]) -> str:
 
 
 def _owners(study: Study) -> dict[str, list[str]]:
-    """Name that a reference may use -> the unambiguous names of what it may mean. The name of a
-    factor always means its level; a field of that name has its full name alone."""
+    """Name that a reference may use -> the unambiguous names that it may mean. The name of a
+    factor always means its level; a field of that name is reached only by its full name."""
     owners: dict[str, list[str]] = {}
     for factor in study.factors.values():
         owners.setdefault(factor.name, []).append(factor.name)
@@ -255,7 +255,7 @@ def _level_problems(
 
 
 def quick_problems(study: Study) -> Iterator[Problem]:
-    """What is wrong with the short form."""
+    """Problems of the short form."""
     for name, wanted in study.quick.only.items():
         path = ("quick", "only", name)
         factor = study.factors.get(name)

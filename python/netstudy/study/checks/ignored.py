@@ -1,7 +1,7 @@
-"""Checks for what a study says and what would take no effect.
+"""Checks for settings of a study that would have no effect.
 
-Results of an earlier version that let it pass are read all the same: these checks are of studies
-that are still to be carried out.
+They apply only to studies that are still to be run: results of an earlier version that accepted
+such settings can still be read.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def ignored_problems(study: Study) -> Iterator[Problem]:
 
 
 def _namesake_problems(study: Study) -> Iterator[Problem]:
-    """Levels of one name that say different things in two cases: a name has one meaning. A level
-    that says nothing besides its name takes what the other case says."""
+    """Levels with one name but different fields in two cases: a name has one meaning. A level
+    that has only a name takes the fields of the other case."""
     said: dict[tuple[str, str], tuple[Case, FactorLevel]] = {}
     for case in study.cases:
         for factor in case.factors:
@@ -90,8 +90,8 @@ def _poll_problems(study: Study) -> Iterator[Problem]:
 
 
 def _instrument_problems(study: Study) -> Iterator[Problem]:
-    """Instruments that read what another reads: a report shows one course of it. One port may be
-    read at a shorter interval than all of its switch."""
+    """Instruments that read the same counters as another: a report draws one time series of them.
+    One port may be read at a shorter interval than its whole switch."""
     for (first, one), (index, other) in combinations(enumerate(study.instruments), 2):
         key, *_ = read = _read_by(other)
         if _read_by(one) == read:
@@ -130,8 +130,8 @@ def unmatched_hole_problems(study: Study) -> Iterator[Problem]:
 
 
 def varying_fixed_problems(study: Study) -> Iterator[Problem]:
-    """Levels that a file holds of factors that it varies, where it has no cases of which others
-    could hold them. What a variant or an option varies takes the place of what is held."""
+    """Factors that a file both varies and holds fixed, if it has no cases: with cases, another case
+    could hold them. A factor varied by a variant or an option replaces the fixed level."""
     for name in study.file.fixed if not study.file.cases else ():
         if name in study.file.factors:
             message = "varies in this study; keep one of the two"

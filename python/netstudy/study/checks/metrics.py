@@ -22,15 +22,14 @@ from netstudy.study.vocabulary import (
 from netstudy.wire import APPLICATION_PHASES
 
 _MEASURED_BY: Final = {
-    "probe": "a probe beside it (workload.probe)",
+    "probe": "a probe next to it (workload.probe)",
     "tcp": "a sampler of its connections (tcp in instruments)",
 }
-"""What measures beside a workload, as a message calls it."""
+"""Instruments other than the workload itself, as messages call them."""
 
 
 def metric_problems(study: Study, path: Path, metric: str) -> Iterator[Problem]:
-    """What is wrong with the name of a metric in this study. Raises ValueError for a name that is
-    none anywhere."""
+    """Problems of a metric's name in this study. Raises ValueError for a name that no study has."""
     name = split_metric(metric)
     wrong = _at_node(study, name, name.scope) if name.scope else _of_workload(study, name)
     if wrong:
@@ -161,7 +160,7 @@ def _in_phase(study: Study, name: MetricName) -> str | None:
     if phase == "measure" or phase in APPLICATION_PHASES:
         return None
     if name.base == "goodput_mbps":
-        return f'"{name.text}": goodput is counted in the measuring phase alone'
+        return f'"{name.text}": goodput is counted only in the measuring phase'
     asked = {
         "idle": procedure.idle,
         "warm-up": procedure.warmup or getattr(study.workload.spec, "warmup", None),

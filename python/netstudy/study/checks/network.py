@@ -23,7 +23,7 @@ from netstudy.study.topology import EachWay, Host, LinkProperties, Nic, wire_nam
 
 
 def network_problems(study: Study, hardware: HardwareLibrary) -> Iterator[Problem]:
-    """What is wrong with the test bed."""
+    """Problems of hosts, links, switches and instruments."""
     yield from _name_problems(study)
     yield from _link_problems(study)
     yield from _zone_problems(study)
@@ -114,7 +114,7 @@ def _watched_hosts(instrument: Instrument) -> list[tuple[str, str]]:
         case TcpSampler():
             return [("tcp", instrument.tcp)]
         case PortSampler():
-            return []  # what a switch is linked to may be another switch
+            return []  # a port may lead to another switch, which is no host group
 
 
 def _snmp_problems(study: Study, path: Path, name: str) -> Iterator[Problem]:

@@ -39,7 +39,7 @@ from netstudy.wire import Level
 
 
 def outcome_problems(study: Study) -> Iterator[Problem]:
-    """What is wrong with what the study wants to see."""
+    """Problems of the comparison, tables, figures, conclusions and reference data."""
     yield from _compare_problems(study)
     yield from _growth_problems(study)
     for path, table in study.tables:
@@ -71,7 +71,7 @@ def _agreement_problems(study: Study, path: Path, name: str) -> Iterator[Problem
 
 
 def reference_problems(study: Study) -> Iterator[Problem]:
-    """What is wrong with the published data."""
+    """Problems of the published data."""
     listed = isinstance(study.document.data.get("reference"), list)
     for index, reference in enumerate(study.reference):
         path: Path = ("reference", index) if listed else ("reference",)

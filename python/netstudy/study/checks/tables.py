@@ -1,4 +1,4 @@
-"""Checks of tables: rows, columns, what stands in the cells, and how it is shown."""
+"""Checks of tables: rows, columns, cells, and number formats."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from netstudy.study.outcome import Table
 
 
 def table_problems(study: Study, path: Path, table: Table) -> Iterator[Problem]:
-    """What is wrong with a table."""
+    """Problems of a table."""
     cases = cases_of(study, table.case)
     yield from case_problems(study, path, table.case)
     yield from _rows_problems(study, (*path, "rows"), table, cases)
@@ -54,12 +54,12 @@ def _columns_problems(
             yield from _column_problems(study, place, name, factors)
         if name not in across and table.cell:
             yield study.document.problem(
-                place, "stands beside factors that make the columns; put metrics into cell"
+                place, "is next to factors that make the columns; put metrics into cell"
             )
         if name in table.rows:
             yield study.document.problem(place, "makes the rows too; keep it in one of them")
     if across and not table.cell and len(across) == len(table.columns):
-        message = "columns are factors; cell must say what stands in them"
+        message = "columns are factors; cell must name the metric to show in them"
         yield study.document.problem(path, message)
 
 
@@ -75,7 +75,7 @@ def _column_problems(
 
 
 def _heads_problems(study: Study, path: Path, table: Table) -> Iterator[Problem]:
-    """Headings stand above neighbours, and each column has one at most."""
+    """Each heading spans adjacent columns, and each column has at most one heading."""
     problem = study.document.problem
     if table.heads and table.cell:
         yield problem((*path, "heads"), "the cell metrics are the headings here", of_key=True)
@@ -89,7 +89,7 @@ def _heads_problems(study: Study, path: Path, table: Table) -> Iterator[Problem]
             yield problem(place, message)
         twice = seen & set(columns)
         if twice:
-            yield problem(place, f'"{min(twice)}" stands below another heading too')
+            yield problem(place, f'"{min(twice)}" is below another heading too')
         seen |= set(columns)
         places = [table.columns.index(name) for name in columns if name not in unknown]
         if places and places != list(range(places[0], places[0] + len(places))):

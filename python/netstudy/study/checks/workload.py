@@ -11,7 +11,7 @@ from netstudy.study.procedure import Procedure, field_of_phase
 
 
 def workload_problems(study: Study) -> Iterator[Problem]:
-    """What is wrong with what the hosts do, and when."""
+    """Problems of the workload and its phases."""
     spec = study.workload.spec
     yield from spec.problems(study, ("workload", study.workload.kind))
     yield from _application_problems(study)

@@ -25,7 +25,7 @@ __all__ = ["WORDS", "Probe", "Spec", "Workload"]
 
 
 class Workload(Model):
-    """What the hosts do: exactly one of the kinds, and a probe beside it."""
+    """The work of the hosts: exactly one of the kinds, and optionally a probe."""
 
     incast: Incast | None = None
     """Synchronized reads."""
@@ -56,7 +56,7 @@ class Workload(Model):
 
     @classmethod
     def _needs_one(cls, found: Sequence[str]) -> PydanticCustomError:
-        also = "; latency beside a load is measured by a probe: write probe: 10 ms beside it"
+        also = "; to measure latency under a load, add a probe to it: probe: 10 ms"
         return fault(
             f"needs exactly one of {listed([*cls.kinds()])}; it has {listed(found)}"
             f"{also if len(found) > 1 else ''}"
@@ -74,7 +74,7 @@ class Workload(Model):
 
     @property
     def spec(self) -> Spec:
-        """What the kind says."""
+        """The keys of the kind."""
         return next(iter(self._kinds.values()))
 
     @property
@@ -88,5 +88,5 @@ WORDS: Final[Mapping[str, MetricWords]] = {
     "probe": PROBE_WORDS,
     "tcp": TCP_WORDS,
 }
-"""What measures something -> its metrics and figures: a workload by its kind, the probe beside one,
-the sampler of connections."""
+"""Source of metrics -> its metrics and figures: a workload by its kind, the probe, the TCP
+sampler."""

@@ -1,4 +1,4 @@
-"""What the parts of a study that know no workload ask of each of them."""
+"""The interface of workloads to the parts of a study that depend on none of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 STATISTICS: Final = ("mean", "p50", "p90", "p95", "p99", "p999", "min", "max")
-"""What may end the name of a metric that has many samples in a run."""
+"""Statistics that may end the name of a metric with many samples in a run."""
 
 
 SamplesKept = Literal["each", "histogram"]
@@ -28,7 +28,7 @@ class WorkloadMetric:
 
     text: str
     statistics: tuple[str, ...] = ()
-    """Those that may follow its name; the mean may always."""
+    """Statistics that may end its name; the mean always may."""
     samples: SamplesKept | None = None
     """How records hold its samples, so that their distribution is known; None: they do not."""
     by_second: bool = False
@@ -42,7 +42,7 @@ class MetricWords:
     metrics: Mapping[str, WorkloadMetric]
     """By the name without a statistic."""
     figures: Mapping[str, str]
-    """Name -> what the figure shows, in the order of the metrics."""
+    """Name -> description of the figure, in the order of the metrics."""
 
 
 LOSSES_PER_RUN: Final[Mapping[str, WorkloadMetric]] = {
@@ -57,7 +57,7 @@ class Spec(Model):
     """A workload as a study writes it."""
 
     words: ClassVar[MetricWords]
-    """What it measures, and the figures that show it."""
+    """Its metrics, and the figures that show them."""
     counted: ClassVar[str | None] = None
     """The key that says how many of what it counts are measured; None: it counts nothing."""
     timed: ClassVar[bool]
@@ -85,8 +85,8 @@ class Spec(Model):
 
     @property
     def load(self) -> object:
-        """What says how much each host asks for, such as a number of users; None: nothing does but
-        the number of hosts."""
+        """The setting of the load per host, such as a number of users; None: only the number of
+        hosts sets the load."""
         return None
 
     @property
@@ -95,7 +95,7 @@ class Spec(Model):
         return None
 
     def problems(self, study: Study, path: Path) -> Iterator[Problem]:
-        """What is wrong with it in this study, where `path` leads to it."""
+        """Its problems in this study; `path` is its place."""
         for key, place in self.places.items():
             if wrong := study.topology.no_place(place):
                 yield study.document.problem((*path, key), wrong)

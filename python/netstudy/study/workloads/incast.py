@@ -87,7 +87,7 @@ class Incast(Spec):
     servers: PlaceValue = Place("server")
     """The hosts that answer."""
     block: Size
-    """Not striped: what each server sends. Striped: what all servers send together."""
+    """Size of a response. Not striped: of each server. Striped: of all servers together."""
     striped: Switched = False
     """Whether the block is divided over the servers."""
     iterations: Count

@@ -1,4 +1,4 @@
-"""What stands beside any workload: a probe of the latency, and a sampler of the connections."""
+"""Additions to any workload: a latency probe and a TCP sampler."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from netstudy.study.workloads.base import STATISTICS, MetricWords, WorkloadMetri
 
 
 class Probe(Model):
-    """Small requests at a fixed interval: what others would wait while the workload goes on."""
+    """Small requests at a fixed interval: the latency that other traffic sees under this load."""
 
     every: Interval
     """Time from one request to the next, answered or not."""
@@ -26,10 +26,10 @@ PROBE_WORDS: Final = MetricWords(
             "latency of the probe before the workload began", STATISTICS, samples="histogram"
         ),
         "probe_loaded_us": WorkloadMetric(
-            "latency of the probe beside the workload", STATISTICS, samples="histogram"
+            "latency of the probe during the workload", STATISTICS, samples="histogram"
         ),
         "probe_increase_us": WorkloadMetric(
-            "what the workload adds to the latency of the probe", ("p50", "p99")
+            "increase of the probe's latency by the workload", ("p50", "p99")
         ),
         "probe_unanswered_pct": WorkloadMetric("share of probes without an answer"),
     },
@@ -43,7 +43,7 @@ PROBE_WORDS: Final = MetricWords(
         "probe_unanswered": "share of probes without an answer",
     },
 )
-"""What a probe beside the workload measures."""
+"""Metrics of a probe."""
 TCP_WORDS: Final = MetricWords(
     metrics={
         "srtt_us": WorkloadMetric(
@@ -58,4 +58,4 @@ TCP_WORDS: Final = MetricWords(
         "min_rtt_min": "smallest round-trip time",
     },
 )
-"""What a sampler of connections measures."""
+"""Metrics of a TCP sampler."""

@@ -1,4 +1,4 @@
-"""Request and response: what netperf calls TCP_RR and TCP_CRR."""
+"""Request and response: netperf's TCP_RR and TCP_CRR."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ class Request(Spec):
     """An open loop: a request of each connection so often, answered or not. Without it a closed
     loop, in which the next request waits for a response, so that slowness hides."""
     new_connections: Switched = Field(default=False, alias="new connections")
-    """Whether each request has a connection of its own, opened for it and closed behind it. This
-    version carries out `false` alone."""
+    """Whether each request has a connection of its own, opened for it and closed after it. This
+    version supports only `false`."""
     requests: Count | None = None
     """Requests of each connection that are measured; else `procedure.measure` says how long."""
     warmup: Count0 | None = None

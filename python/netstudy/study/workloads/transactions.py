@@ -65,7 +65,7 @@ def http_url(text: str) -> SplitResult:
 
 
 class Application(Model):
-    """What users ask: the brokerage, or any program that answers HTTP."""
+    """The application that users access: the brokerage, or any program that answers HTTP."""
 
     brokerage: Annotated[bool, Field(exclude=True)] = False
     """The brokerage of netstudy."""
@@ -124,7 +124,7 @@ class BrokerageVariant(Model):
     pool: Count | None = None
     """Connections to the database."""
     images: Images = 0
-    """Page elements of a page besides itself."""
+    """Images per page, each one more page element."""
 
 
 def _without(fields: Mapping[str, object], *names: str) -> dict[str, object]:
@@ -173,7 +173,7 @@ class ClosedLoop(Model):
 
 
 class Population(Model):
-    """What the application's database holds at the start."""
+    """Contents of the application's database at the start."""
 
     users: Count = 15_000
     """Registered users."""
@@ -231,7 +231,7 @@ class OwnOperation(Model):
     post: WordsValue | None = None
     """Path that `body` is sent to."""
     body: WordsValue | None = None
-    """What is sent."""
+    """The body of the request."""
     type: WordsValue | None = None
     """Media type of the body; without it that of forms."""
 
@@ -380,15 +380,15 @@ class Transactions(Spec):
     password: PasswordPlace | None = None
     """Where the password of the DSN's role is; without it the server asks for none."""
     variant: Words | None = None
-    """A build or release of it, where that is what is studied: one of `variants`, else a name of
-    the same program with its usual settings, which stands for a build that is not at hand."""
+    """A build or release of it, if the study compares those: one of `variants`, else a name of the
+    same program with its usual settings, in place of a build that is not available."""
     variants: dict[WordsValue, BrokerageVariant] = Field(default_factory=dict)
     """Named sets of the brokerage's settings."""
     threads: Count | None = None
-    """Threads of the application server; without it as many as CPUs, and in the simulator those of
-    the model."""
+    """Threads of the application server; without it one per CPU, and in the simulator as the model
+    says."""
     pool: Count | None = None
-    """Connections to the database; without it 16, and in the simulator those of the model."""
+    """Connections to the database; without it 16, and in the simulator as the model says."""
     mix: AnyMix = Mix(standard=True)
     """Which operations, how often; of a program by name, such as
     `{start: {share: 100 %, get: /}}`."""
@@ -397,12 +397,12 @@ class Transactions(Spec):
     closed: ClosedLoop | None = None
     """Load by a number of users."""
     population: Population = Population()
-    """What the database holds."""
+    """Contents of the database."""
     statistics: IntervalValue = 10_000_000_000
     """Interval of the statistics of each generator."""
     model: Words | None = None
-    """A profile of the hardware library with what a page element costs in the simulator; without it
-    that of the application."""
+    """A profile of the hardware library with the costs of a page element in the simulator; without
+    it the application's profile."""
     costs: Costs = Costs()
     """In the simulator: costs that differ from the profile's."""
 
@@ -428,11 +428,11 @@ class Transactions(Spec):
         found = list(dict.fromkeys(beside))
         if len(found) != 1:
             named = ", ".join(found) or "none"
-            raise ValueError(f"name the hosts that generate load; found beside the server: {named}")
+            raise ValueError(f"name the hosts that generate load; candidates: {named}")
         return Place(found[0])
 
     def database_of(self, topology: Topology) -> Place | None:
-        """The host of the database; None: there is none beside the application's."""
+        """The host of the database; None: it has no host of its own."""
         if self.engine == "sqlite" or self.dsn is not None:
             return None
         is_there = DATABASE in topology.groups and self.server.group != DATABASE
@@ -440,7 +440,7 @@ class Transactions(Spec):
 
     @property
     def places(self) -> Mapping[str, Place]:
-        """Those that the study names, and the server."""
+        """The places that the study names, and the server."""
         named = {"server": self.server, "clients": self.clients, "database": self.database}
         return {key: place for key, place in named.items() if place is not None}
 
@@ -499,7 +499,7 @@ class Transactions(Spec):
                     yield study.document.problem(at, f"{message}{registered:,}")
 
     def _ignored(self, study: Study, path: Path) -> Iterator[Problem]:
-        """What the study says of a database that is not where it says."""
+        """Settings of the database's host or data that would have no effect."""
         problem, engines = study.document.problem, self._engines(study, path)
         is_server = [at for at, engine in engines if engine == "postgresql"]
         if self.database is not None and not is_server:
@@ -530,7 +530,7 @@ class Transactions(Spec):
         return {(place or self.server).group for place in places}
 
     def _hosts_of_an_existing_database(self, study: Study) -> Iterator[Problem]:
-        """What the study says of a database that is not the run's to place."""
+        """Settings of a database's host where `dsn` names an existing database elsewhere."""
         problem, groups = study.document.problem, study.topology.groups
         if DATABASE in groups and self.server.group != DATABASE:
             message = "the database of dsn is on no host of the study: leave this one out"

@@ -138,9 +138,8 @@ class Transfer(Spec):
     cache, which is checked; on a disk, from which each transfer reads it. Without it its bytes are
     made in memory."""
     to: Sink = "null"
-    """What the receiver of an FTP transfer does with the file: keep it on a RAM disk; write it to a
-    disk; have it on the disk before the transfer ends (fsync), which makes it last longer; discard
-    it."""
+    """Where the receiver of an FTP transfer puts the file: a RAM disk; a disk; a disk with fsync
+    before the transfer ends, which then lasts longer; nowhere."""
     data_path: DataPath | None = Field(default=None, alias="data path")
     """How the sender of an FTP transfer, the server of a get and the client of a put, sends the
     file: `copying` reads it and writes it to the socket, `sendfile` has the kernel send it; without
@@ -173,7 +172,7 @@ class Transfer(Spec):
                 yield study.document.problem(place, f'no placement "{name}"{hint}')
         if self.placement:
             for key in {"clients", "servers"} & self.model_fields_set:
-                message = "stands beside a placement, which names both ends; keep one of them"
+                message = "conflicts with placement, which names both ends; keep one of them"
                 yield study.document.problem((*path, key), message)
         if self.size is None:
             yield from self._endless_problems(study, path)

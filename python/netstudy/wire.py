@@ -1,4 +1,4 @@
-"""What crosses between the front and the engine: the plan going in, records coming out.
+"""Formats between the front and the engine: the plan going in, records coming out.
 
 Both are JSON; `schema/plan.schema.json` and `schema/record.schema.json` are exported from these
 models, and the engine's own types (crates/records) are tested against the same examples in
@@ -23,9 +23,9 @@ RECORD_SCHEMA: Final = "netstudy/record/2"
 _TIMER_MAX_NS: Final = 3_600_000_000_000
 """An hour: the longest that the simulator waits for an iteration."""
 _PATH_MAX_NS: Final = 60_000_000_000
-"""A minute: what a part of the path may add to a packet's time."""
+"""A minute: the longest delay that a part of the path may add to a packet."""
 _WORK_MAX_NS: Final = 1_000_000_000
-"""A second: what a host may take for one frame."""
+"""A second: the longest processing time of a host for one frame."""
 _WINDOW_MAX: Final = 2**30
 """Bytes; the largest window of TCP (RFC 7323, 2.3)."""
 _DATAGRAM_MIN: Final = 576
@@ -33,7 +33,7 @@ _DATAGRAM_MIN: Final = 576
 _RATE_MIN_BPS: Final = 1_000
 
 Level = str | int | float | bool
-"""The level of a factor as a plan names it: what tables print and `--only` selects."""
+"""The level of a factor as a plan names it, tables print it and `--only` selects it."""
 
 
 class Tcp(Wire):
@@ -47,12 +47,12 @@ class Tcp(Wire):
         ("min_rto_ns", "max_rto_ns"),
         ("initial_rto_ns", "max_rto_ns"),
     )
-    """Fields of which the first one's value is at most the second one's."""
+    """Pairs of fields: the value of the first is at most that of the second."""
     NEEDS: ClassVar[tuple[tuple[str, str], ...]] = (
         ("offload_request_bytes", "offload_burst_bytes"),
         ("quick_ack_disorder", "quick_ack_segments"),
     )
-    """Fields of which the first one has no effect without the second one."""
+    """Pairs of fields: the first has no effect without the second."""
     ONLY_WITH: ClassVar[tuple[tuple[str, str, str], ...]] = (
         ("offload_request_bytes", "recovery", "fack"),
     )
@@ -62,7 +62,7 @@ class Tcp(Wire):
     congestion_control: Literal[
         "reno", "reno-ack-counting", "bic", "cubic", "cubic-hystart", "dctcp"
     ] = "reno"
-    """Which algorithm sets cwnd after slow start."""
+    """The algorithm that sets cwnd after slow start."""
     recovery: Annotated[Literal["rfc", "fack", "prr"], Said(what="a way of loss recovery")] = "rfc"
     """How losses are found and repaired: `rfc` (RFC 6675; without SACK, RFC 6582), `fack` (forward
     acknowledgment and rate halving, Linux 2.6.18) or `prr` (proportional rate reduction, Linux
@@ -83,62 +83,63 @@ class Tcp(Wire):
     """Initial cwnd in segments; without it RFC 3390 decides: min(4 MSS, max(2 MSS, 4380 bytes)).
     Larger: many flows that start together overrun a buffer at once."""
     rto_rule: Annotated[Literal["rfc-6298", "linux"], Said(what="an RTO rule")] = "rfc-6298"
-    """What the minimum RTO bounds: the timeout (`rfc-6298`) or its part for variation (`linux`)."""
+    """Whether the minimum RTO bounds the timeout (`rfc-6298`) or its variance term (`linux`)."""
     initial_rto_ns: int = Field(default=1_000_000_000, ge=1, le=_TIMER_MAX_NS)
-    """RTO before the first RTT sample. Longer: what is lost before it is sent again later."""
+    """RTO before the first RTT sample. Longer: losses before that sample are repaired later."""
     min_rto_ns: int = Field(default=200_000_000, ge=0, le=_TIMER_MAX_NS)
-    """Least RTO. Longer: an incast that loses a tail waits longer; too short: spurious timeouts."""
+    """Minimum RTO. Longer: an incast that loses a tail waits longer; too short: spurious
+    timeouts."""
     max_rto_ns: int = Field(default=120_000_000_000, ge=1_000_000, le=_TIMER_MAX_NS)
-    """Where exponential backoff ends. Longer: a path that comes back is found later."""
+    """Maximum RTO, at which exponential backoff ends. Longer: a path that works again is noticed
+    later."""
     clock_tick_ns: int = Field(default=0, ge=0, le=_WORK_MAX_NS)
     """Granularity of the clock by which timeouts fire and CUBIC grows; `0 ns` is exact. Longer:
     timeouts fire later, and windows grow in leaps."""
     delayed_ack_ns: int = Field(default=40_000_000, ge=0, le=_TIMER_MAX_NS)
-    """How long an ack may wait for a second segment; `0 ns` acknowledges at once. Longer: a lone
+    """How long an ack may wait for a second segment; `0 ns` acknowledges at once. Longer: a single
     segment is acknowledged later, up to the sender's timeout."""
     ack_every_segments: int = Field(default=2, ge=1)
-    """Full segments after which an ack is sent at the latest. More: fewer acks, and a window that
-    is counted in acks grows more slowly."""
+    """Number of full segments that force an ack. More: fewer acks, and a window that is counted in
+    acks grows more slowly."""
     quick_ack_segments: int = Field(default=0, ge=0)
-    """Segments acknowledged at once when data starts to come, also after a gap longer than the
-    timeout, and after a copy of old data (Linux: 16). More: more acks."""
+    """Segments acknowledged at once when data start to arrive, also after a gap longer than the
+    timeout, and after duplicate data (Linux: 16). More: more acks."""
     quick_ack_disorder: bool = False
-    """Data out of order begins quick acks as well, and only a short segment ends what was written
-    (Linux before 4.18). True: windows grow faster behind a loss."""
+    """Out-of-order data start quick acks as well, and only a short segment counts as the end of a
+    write (Linux before 4.18). True: windows grow faster after a loss."""
     ack_pushed: bool = False
-    """Mark the end of what was written (PSH) and acknowledge it as soon as it is read, unless the
-    receiver answers what it receives (Linux). Without it a last odd segment waits for
-    `delayed_ack`."""
+    """Mark the end of a write (PSH) and acknowledge it as soon as it is read, unless the receiver
+    sends a response (Linux). Without it a last odd segment waits for `delayed_ack`."""
     restart_after_idle: bool = True
     """Shrink cwnd after an idle RTO (RFC 5681, 4.1; RFC 2861)."""
     offload_burst_bytes: int = Field(default=0, ge=0, le=_WINDOW_MAX)
-    """Largest burst that segmentation offload makes of several segments; `0 B` is no offload.
+    """Largest burst of segments that segmentation offload sends at once; `0 B` is no offload.
     Larger: more frames reach a queue at once."""
     offload_rule: Annotated[
         Literal["deferral", "autosizing"], Said(what="a way of segmentation offload")
     ] = "deferral"
-    """Bursts wait for a third of the window (`deferral`, Linux 2.6.18), or are made by the pacing
-    rate (`autosizing`, Linux 6)."""
+    """Bursts wait for a third of the window (`deferral`, Linux 2.6.18), or their size follows from
+    the pacing rate (`autosizing`, Linux 6)."""
     offload_request_bytes: int = Field(default=0, ge=0, le=_WINDOW_MAX, multiple_of=4096)
     """Bytes of one adapter request, in whole pages of 4 KiB: the adapter segments each request of a
-    packet by itself; `0 B`: one request for the whole packet. Larger: fewer short frames. Only with
-    `fack`."""
+    packet separately; `0 B`: one request for the whole packet. Larger: fewer short frames. Only
+    with `fack`."""
     limit_output_bytes: int = Field(default=0, ge=0, le=_WINDOW_MAX)
     """TCP small queues (Linux since 3.6): a connection holds back while its own packets take that
     much memory in its host, or as much as a millisecond at its pacing rate, and more than one
     packet's; `0 B` is no limit. Larger: a longer queue in the sender, which may overflow."""
     send_buffer_bytes: int = Field(default=4_194_304, ge=_DATAGRAM_MIN, le=_WINDOW_MAX)
-    """What the sending socket holds: a limit of the window. Larger: longer queues, and more
+    """Size of the sending socket's buffer, which limits the window. Larger: longer queues, and more
     memory."""
     receive_buffer_bytes: int = Field(default=6_291_456, ge=_DATAGRAM_MIN, le=_WINDOW_MAX)
-    """What the receiving socket holds: a limit of the window. Larger: longer queues, and more
-    memory."""
+    """Size of the receiving socket's buffer, which limits the window. Larger: longer queues, and
+    more memory."""
 
 
 class Nic(Wire):
-    """The network interface of one host group and what it costs the host.
+    """The network interface of one host group and its cost to the host.
 
-    Each field is a setting of studies and a figure of profiles, as those of `Tcp` are.
+    Each field is a setting of studies and a figure of profiles, as in `Tcp`.
     """
 
     NOT_ABOVE: ClassVar[tuple[tuple[str, str], ...]] = (
@@ -150,94 +151,91 @@ class Nic(Wire):
         ("pause_quanta", "pause_high_frames"),
         ("receive_refill_frames", "receive_ring_frames"),
     )
-    """Fields of which the first one has no effect without the second one."""
+    """Pairs of fields: the first has no effect without the second."""
 
     send_latency_ns: int = Field(default=0, ge=0, le=_PATH_MAX_NS)
     """From the socket to the wire."""
     receive_latency_ns: int = Field(default=0, ge=0, le=_PATH_MAX_NS)
     """From the wire to the socket."""
     receive_jitter_ns: int = Field(default=0, ge=0, le=_WORK_MAX_NS)
-    """Mean of what a segment takes beyond that, at random (exponential); segments stay in order.
-    Without any, all flows of a bottleneck stay in step with it, and losses repeat a pattern."""
+    """Mean of the random (exponential) additional latency of a segment; segments stay in order.
+    At 0, all flows of a bottleneck stay in step with it, and losses repeat a pattern."""
     receive_frame_ns: Annotated[int, Said(name="receive_per_frame")] = Field(
         default=0, ge=0, le=_WORK_MAX_NS
     )
     """Processor time that a received frame costs, whatever its size."""
     receive_rate_bps: int | None = Field(default=None, ge=_RATE_MIN_BPS)
-    """Rate at which the processor deals with the bytes of received frames; without it at once."""
+    """Rate at which the processor handles the bytes of received frames; without it at once."""
     transmit_queue_frames: int = Field(default=1000, ge=1)
-    """Frames that wait for the wire at most."""
+    """Most frames that wait for the wire."""
     packet_rate_pps: int | None = Field(default=None, ge=1)
-    """Frames a second that it carries at most in either direction, whatever their size; without it
-    no limit."""
+    """Most frames a second in either direction, whatever their size; without it no limit."""
     receive_ring_frames: int | None = Field(default=None, ge=1)
-    """Descriptors of the receive ring, each taken by a frame until the processor has dealt with it;
-    without it no end of them. A frame that finds none free is dropped by the host."""
+    """Descriptors of the receive ring, each used by a frame until the processor has handled it;
+    without it no limit. The host drops a frame that finds no free descriptor."""
     receive_refill_frames: int = Field(default=1, ge=1, le=UINT32_MAX)
-    """Descriptors that the driver gives back to the interface at a time: it waits until the
-    processor has dealt with so many frames. More: at times a shorter ring, and losses in a row."""
+    """Descriptors that the driver returns to the interface at a time: it waits until the processor
+    has handled so many frames. More: at times a shorter ring, and losses in a row."""
     interrupt_delay_ns: int = Field(default=0, ge=0, le=_WORK_MAX_NS)
-    """From the first frame in the ring to the processor, when that idles. Longer: fewer, larger
-    batches, and a longer round trip."""
+    """Interrupt coalescing: time from the first frame in the ring until an idle processor starts.
+    Longer: fewer, larger batches, and a longer round trip."""
     poll_weight_frames: int | None = Field(default=None, ge=1)
-    """Frames that the processor takes from the ring in one batch at most; without it all there
-    are."""
+    """Most frames that the processor takes from the ring in one batch; without it all of them."""
     receive_merge_bytes: int = Field(default=0, ge=0, le=_WINDOW_MAX)
-    """Payload of a segment that LRO or GRO makes of several of a batch at most; `0 B` merges
-    none."""
+    """Largest payload of a segment that LRO or GRO merges from a batch; `0 B` merges none."""
     honours_pause: bool = False
     """Whether it pauses when the switch asks for it (IEEE 802.3, annex 31B)."""
     pause_high_frames: int | None = Field(default=None, ge=0)
-    """It asks the switch to pause when more frames wait in its ring; without it never. Higher: less
-    room for frames that are under way."""
+    """XOFF threshold: it asks the switch to pause when more frames wait in its ring; without it
+    never. Higher: less room for frames in flight."""
     pause_low_frames: int | None = Field(default=None, ge=0)
-    """The pause ends when no more wait; without it half of `pause_high`."""
+    """XON threshold: the pause ends when no more frames wait; without it half of `pause_high`."""
     pause_quanta: int = Field(default=65_535, ge=2, le=65_535)
-    """How long a pause is asked for, in 512 bit times; asked for again after half of it."""
+    """Requested length of a pause, in 512 bit times; requested again after half of it."""
     checksum_offload: bool | None = None
-    """Whether the interface makes and checks the checksums of TCP; without it as the machine has
-    it. The simulator states it and does not model it: say what packets cost under `cpu`."""
+    """Whether the interface computes and checks the checksums of TCP; without it the machine's
+    setting. The simulator states it and does not model it: give the cost of packets under `cpu`."""
 
 
 class LocalPath(Wire):
-    """The path of packets from one endpoint of a host to another that do not leave it.
+    """The path of packets between two endpoints of the same host.
 
-    Its fields are settings of studies and figures of profiles, as those of `Tcp` are.
+    Its fields are settings of studies and figures of profiles, as in `Tcp`.
     """
 
     latency_ns: int = Field(default=0, ge=0, le=_PATH_MAX_NS)
-    """From the socket of one endpoint to that of the other, beside the copy."""
+    """From the socket of one endpoint to the socket of the other, without the copy."""
     rate_bps: int | None = Field(default=None, ge=_RATE_MIN_BPS)
-    """Rate at which the host copies packets from one endpoint to the other, one after the other;
-    without it at once."""
+    """Rate at which the host copies packets from one endpoint to the other, one at a time; without
+    it at once."""
     mtu_bytes: int = Field(default=65_535, ge=576, le=65_535)
     """Largest IP packet. Larger: fewer packets, and coarser steps of the window."""
 
 
 _COST_MAX_PS_PER_BYTE: Final = 1_000_000_000
-"""A millisecond: what a byte may cost."""
+"""A millisecond: the largest cost of a byte."""
 
 
 class Cpu(Wire):
     """The CPUs of one host group in the simulator, and the CPU time that work takes.
 
-    Each field is a setting of studies and a figure of profiles, as those of `Tcp` are. A byte of a
-    file sent by `data path: copying` costs `file_read_per_byte` and `send_per_byte`, one sent by
-    `sendfile` costs `sendfile_per_byte`; a byte received costs `receive_per_byte`, and
-    `file_write_per_byte` where it is written to a file.
+    Each field is a setting of studies and a figure of profiles, as in `Tcp`. A byte of a file sent
+    by `data path: copying` costs `file_read_per_byte` and `send_per_byte`, one sent by `sendfile`
+    costs `sendfile_per_byte`; a byte received costs `receive_per_byte`, and `file_write_per_byte`
+    if it is written to a file.
     """
 
     cpus: int = Field(default=1, ge=1, le=4096)
-    """CPUs that share the work. Packets of one interface are handled by one of them at a time, and
-    so is the data of one connection; an application is one process a connection."""
+    """CPUs that share the work. One CPU at a time handles the packets of an interface, and one the
+    data of a connection; an application is one process a connection."""
     speed_pct: int = Field(default=100, ge=1, le=1_000_000)
     """Speed of the CPUs: at `200 %` everything costs half as much CPU time."""
     service: Annotated[Literal["fixed", "exponential"], Said(what="a kind of service time")] = (
         "fixed"
     )
-    """Whether a piece of work (a call, or the packets that come to an interface at once) always
-    takes its cost (`fixed`), or a time drawn from the exponential distribution with that mean, as
-    in models of queues."""
+    """Whether a piece of work (a call, or the packets that reach an interface at once) always
+    takes its cost (`fixed`), or an exponentially distributed time with that mean, as in queueing
+    models."""
     send_packet_ns: Annotated[int, Said(name="send_per_packet")] = Field(
         default=0, ge=0, le=_WORK_MAX_NS
     )
@@ -269,11 +267,11 @@ class Cpu(Wire):
     call_ns: Annotated[int, Said(name="per_call")] = Field(default=0, ge=0, le=_WORK_MAX_NS)
     """CPU time of a system call that moves bytes, whatever their number."""
     call_bytes: Annotated[int, Said(name="call_size")] = Field(default=65_536, ge=1, le=_WINDOW_MAX)
-    """Bytes that a call moves at most. Larger: fewer calls, and longer ones."""
+    """Most bytes that a call moves. Larger: fewer calls, and longer ones."""
 
 
 class Bus(Wire):
-    """The buses of one host group in the simulator, each the sum of its channels.
+    """The buses of one host group in the simulator; a bus has the total rate of its channels.
 
     A copy crosses the memory bus twice; a frame or a disk block crosses the I/O bus and the memory
     bus once.
@@ -301,8 +299,8 @@ class Disk(Wire):
     )
     """Rate of reading and writing in order."""
     access_ns: Annotated[int, Said(name="access_time")] = Field(default=0, ge=0, le=_WORK_MAX_NS)
-    """Time to position where a request does not follow the one before: when several files take
-    turns."""
+    """Seek time of a request that does not follow the previous one on the disk, as when several
+    files take turns."""
     write_cache_bytes: Annotated[int, Said(name="write_cache")] = Field(default=0, ge=0, le=2**50)
     """Written bytes that may wait for the disk before writers wait. Larger: short writes seem as
     fast as memory."""
@@ -316,20 +314,20 @@ class Group(Wire):
 
     name: str
     profile: str
-    """From which the figures came."""
+    """Profile from which the figures came."""
     tcp: Tcp
     nic: Nic
     cpu_quota_pct: float | None = Field(default=None, ge=1)
     """Processor time that each host's processes may take, in percent of one processor, as whole
-    thousandths; None: all there is. Only testbeds of real hosts can impose it."""
+    thousandths; None: no limit. Only testbeds of real hosts can impose it."""
     memory_bytes: int | None = Field(default=None, ge=1)
-    """Main memory of each host; None: not said. The simulator states it and does not model it."""
+    """Main memory of each host; None: not given. The simulator states it and does not model it."""
     local_path: LocalPath | None = None
-    """Of simulated hosts; None: with the latencies and the processor time of their first
-    interface."""
+    """Of simulated hosts; None: packets take the latencies and the processor time of the host's
+    first interface."""
     cpu: Cpu | None = None
-    """Simulated CPUs and what work costs; None: none but what `nic` says. Real hosts have their
-    own, and so it is with `bus` and `disk`."""
+    """Simulated CPUs and the cost of work; None: only the costs in `nic`. Real hosts have their own
+    CPUs, buses and disks."""
     bus: Bus | None = None
     """Simulated buses; None: they are never the limit."""
     disk: Disk | None = None
@@ -339,8 +337,7 @@ class Group(Wire):
 class Switch(Wire):
     """A switch.
 
-    Its fields and those of its buffer are settings of studies and figures of profiles, as those of
-    `Tcp` are.
+    Its fields and its buffer's fields are settings of studies and figures of profiles, as in `Tcp`.
     """
 
     NOT_ABOVE: ClassVar[tuple[tuple[str, str], ...]] = (("pause_low_bytes", "pause_high_bytes"),)
@@ -358,9 +355,9 @@ class Switch(Wire):
     forwarding: Annotated[
         Literal["store-and-forward", "cut-through"], Said(what="a way of forwarding")
     ] = "store-and-forward"
-    """Whether a frame leaves before it has fully come in."""
+    """Whether a frame may leave before it has fully arrived."""
     latency_ns: int = Field(default=0, ge=0, le=_PATH_MAX_NS)
-    """From the port it came in to the port it leaves by, without queueing."""
+    """From the ingress port to the egress port, without queueing."""
     ecn_threshold_bytes: int | None = Field(default=None, ge=0)
     """Frames of hosts with `ecn` or `dctcp` are marked when they meet a longer queue
     (ingress-queued: when they leave more behind for the same egress); without it never. Lower:
@@ -368,12 +365,12 @@ class Switch(Wire):
     honours_pause: bool = False
     """Whether an egress pauses when its host asks for it (IEEE 802.3, annex 31B)."""
     pause_high_bytes: int | None = Field(default=None, ge=0)
-    """It asks a host to pause when frames from there hold more of the buffer; without it never.
-    Higher: less room for frames that are under way."""
+    """XOFF threshold: it asks a host to pause when the host's frames occupy more of the buffer;
+    without it never. Higher: less room for frames in flight."""
     pause_low_bytes: int | None = Field(default=None, ge=0)
-    """The pause ends when they hold no more; without it half of `pause_high`."""
+    """XON threshold: the pause ends when they occupy no more; without it half of `pause_high`."""
     pause_quanta: int = Field(default=65_535, ge=2, le=65_535)
-    """How long a pause is asked for, in 512 bit times; asked for again after half of it."""
+    """Requested length of a pause, in 512 bit times; requested again after half of it."""
 
 
 class Host(Wire):
@@ -383,13 +380,13 @@ class Host(Wire):
     name: str
     group: str
     machine: str | None = None
-    """The machine that it lives on; None: the testbed's own."""
+    """The machine that it runs on; None: the testbed's own."""
 
 
 Stack = Literal["own", "shared"]
-"""Whose network stack a zone has: one of its own, at a virtual interface on its host's interface,
-so that data to a zone at another interface go over the wire; or its host's, which hands data to any
-other zone of the host over inside."""
+"""The network stack of a zone: its own, at a virtual interface on its host's interface, so that
+data to a zone at another interface cross the wire; or its host's, which delivers data to any other
+zone of the host locally."""
 
 
 class Zone(Wire):
@@ -402,8 +399,8 @@ class Zone(Wire):
     interface: str
     """The host's interface that its address belongs to."""
     stack: Stack = "shared"
-    """`shared`: the zone's address is in its host's network stack. `own`: the zone has a stack
-    apart."""
+    """`shared`: the zone's address is in its host's network stack. `own`: the zone has a network
+    stack of its own."""
 
 
 Node = Annotated[Host | Zone | Switch, Field(discriminator="kind")]
@@ -414,11 +411,11 @@ class Port(Wire):
 
     node: str
     name: str
-    """Different from every other of that node."""
+    """Unique within its node."""
     rate_bps: int = Field(ge=_RATE_MIN_BPS)
-    """At which this end sends."""
+    """Rate at which this end sends."""
     nic: Nic | None = None
-    """The interface, where it is not that of the host's group; None at a switch."""
+    """The interface, where it differs from the group's; None at a switch."""
 
 
 class Link(Wire):
@@ -440,13 +437,13 @@ NamedT = TypeVar("NamedT", Group, Host | Zone | Switch)
 
 
 class Network(Wire):
-    """A graph of hosts, zones and switches; each name is there once."""
+    """A graph of hosts, zones and switches; names are unique."""
 
     groups: tuple[Group, ...]
     nodes: tuple[Node, ...]
     links: tuple[Link, ...]
     shared_clock: bool = False
-    """The clocks of all hosts tick at the same instants, as those of namespaces do."""
+    """The clocks of all hosts tick at the same instants, as in namespaces of one machine."""
 
     @property
     def hosts(self) -> tuple[Host, ...]:
@@ -497,7 +494,7 @@ Jitter = Annotated[NoJitter | UniformJitter | ExponentialJitter, Field(discrimin
 
 
 Role = Literal["client", "server"]
-"""Those that open connections, and those that listen."""
+"""Clients open connections, servers listen."""
 
 
 class Roles(Wire):
@@ -505,9 +502,9 @@ class Roles(Wire):
     interfaces."""
 
     client: tuple[str, ...] = Field(min_length=1)
-    """Those that open connections."""
+    """Endpoints that open connections."""
     server: tuple[str, ...] = Field(min_length=1)
-    """Those that listen."""
+    """Endpoints that listen."""
 
     @property
     def pairs(self) -> Iterator[tuple[str, str]]:
@@ -527,7 +524,7 @@ class Incast(Wire):
     roles: Roles
     """One client, some servers."""
     block_bytes: int = Field(gt=0)
-    """Unstriped: what each server sends. Striped: what all of them send together."""
+    """Size of a response. Unstriped: of each server. Striped: of all servers together."""
     striped: bool = False
     request_bytes: int = Field(default=64, gt=0)
     request_spacing_ns: int = Field(default=0, ge=0, le=_PATH_MAX_NS)
@@ -537,8 +534,9 @@ class Incast(Wire):
 
     @property
     def response_bytes(self) -> tuple[int, ...]:
-        """What each server sends in an iteration: the block, or its stripe of it. The first servers
-        send a byte more where a block does not divide evenly (crates/workload/src/incast.rs)."""
+        """Response size of each server in an iteration: the block, or the server's stripe. The
+        first servers send a byte more if the block does not divide evenly
+        (crates/workload/src/incast.rs)."""
         servers = len(self.roles.server)
         if not self.striped:
             return (self.block_bytes,) * servers
@@ -560,11 +558,11 @@ class Ftp(Wire):
     """Transfers are files by FTP: each flow is a session, each transfer has a data connection."""
 
     source: Literal["memory", "ram", "cache", "disk"] = "memory"
-    """Where the sender has the file: nowhere, its bytes are made; on a RAM disk; in the page cache;
-    on a disk, from which each transfer reads it."""
+    """Where the sender has the file: in its own memory, where it generates the bytes; on a RAM
+    disk; in the page cache; on a disk, from which each transfer reads it."""
     sink: Literal["null", "ram", "disk", "synced disk"] = "null"
-    """What the receiver does with the bytes: discard them; write them to a RAM disk or to a disk;
-    have them on the disk before the transfer ends (fsync)."""
+    """Where the receiver puts the bytes: nowhere; a RAM disk; a disk; a disk with fsync before the
+    transfer ends."""
     data_path: Literal["copying", "sendfile"] = "copying"
     """How the sender sends the file: by reads and writes, or without a copy (sendfile(2))."""
 
@@ -617,15 +615,15 @@ class Request(Wire):
     outstanding: int = Field(default=1, gt=0)
     """Requests of a connection that may wait for their responses."""
     think_ns: int = Field(default=0, ge=0)
-    """Time between a response and the request that takes its place."""
+    """Time between a response and the next request."""
     every_ns: int | None = Field(default=None, gt=0)
-    """A request each so often, answered or not; None: the next one follows an answer."""
+    """Interval of requests, answered or not; None: the next one follows an answer."""
     new_connections: bool = False
     """Whether each request has a connection of its own."""
 
     @property
     def connected(self) -> Iterator[tuple[str, str]]:
-        """Client and server of each connection: those of a pair, one after the other."""
+        """Client and server of each connection: the connections of a pair, one after the other."""
         return (pair for pair in self.roles.pairs for _ in range(self.connections))
 
     @property
@@ -635,7 +633,7 @@ class Request(Wire):
 
 
 class TierRoles(Roles):
-    """Who generates load, who serves it, and whom the server asks."""
+    """The load generators, the application server, and its database."""
 
     server: tuple[str, ...] = Field(min_length=1, max_length=1)
     """The host of the application server."""
@@ -653,12 +651,12 @@ class PasswordSource(Wire):
 
 
 class ExistingDatabase(Wire):
-    """A PostgreSQL server that is there already."""
+    """A PostgreSQL server that exists already."""
 
     host: str
     """An address, or the folder of its Unix socket."""
     port: int = Field(default=5432, ge=1, le=65_535)
-    """It is part of the socket's name too."""
+    """Also part of the Unix socket's name."""
     user: str
     database: str
     password: PasswordSource | None = None
@@ -676,7 +674,7 @@ class Brokerage(Wire):
     pool_connections: int = Field(default=16, gt=0)
     """Connections to the database."""
     page_images: int = Field(default=0, ge=0, le=9)
-    """Page elements of a page besides itself."""
+    """Images per page, each one more page element."""
     database: Literal["postgresql", "sqlite"] = "postgresql"
     """A server on the database's host, or a file on the application's host."""
     data: Literal["ram", "disk"] = "disk"
@@ -696,7 +694,7 @@ class Program(Wire):
     start: tuple[str, ...] = Field(min_length=1)
     """Its arguments, the program first."""
     port: int = Field(ge=1, le=65_535)
-    """It listens on it, at the address of its host."""
+    """Port that it listens on, at the address of its host."""
     ready_path: str = "/"
     """Path whose answer says that it is ready."""
 
@@ -720,9 +718,9 @@ class Operation(Wire):
 
     name: str
     share_ppm: int = Field(ge=0, le=1_000_000)
-    """Its share of all operations, in millionths: all together a million."""
+    """Its share of all operations, in millionths; all shares add up to a million."""
     elements_ppm: int = Field(gt=0)
-    """Page elements of one operation, on average in millionths."""
+    """Mean number of page elements of one operation, in millionths."""
     requests: tuple[HttpRequest, ...] = ()
     """Empty: the application knows them."""
 
@@ -746,16 +744,16 @@ class OpenLoad(Wire):
     interval_ps: int = Field(gt=0)
     """Mean time between two submissions of all generators together, in picoseconds."""
     arrivals: Literal["poisson", "uniform"] = "poisson"
-    """Independent of each other, or all as far apart."""
+    """Independent of each other, or at equal intervals."""
     users: int = Field(default=1_000, gt=0)
-    """Most submissions under way at a time, all generators together: a further one is not met."""
+    """Most submissions in flight, all generators together: a further one is not begun."""
 
 
 Load = Annotated[ClosedLoad | OpenLoad, Field(discriminator="kind")]
 
 
 class Costs(Wire):
-    """What a page element costs in the simulator."""
+    """The costs of a page element in the simulator."""
 
     profile: str
     """Profile from which the figures came."""
@@ -764,7 +762,7 @@ class Costs(Wire):
     response_bytes: int = Field(default=9_200, gt=0)
     """Bytes of its answer."""
     app_cpu_ns: int = Field(ge=0, le=_WORK_MAX_NS)
-    """CPU time of the application server where it has one CPU."""
+    """CPU time of the application server with one CPU."""
     app_cpu_growth_ppm: int = Field(default=0, ge=0, le=1_000_000)
     """Share of that time that each further CPU adds to it."""
     database_calls: int = Field(default=1, ge=0)
@@ -776,15 +774,15 @@ class Costs(Wire):
     database_cpu_ns: int = Field(default=0, ge=0, le=_WORK_MAX_NS)
     """CPU time of the database, of all requests together."""
     database_disk_cpu_ns: int = Field(default=0, ge=0, le=_WORK_MAX_NS)
-    """What its use of a disk adds to that: nothing where its tables are on a RAM disk."""
+    """Additional CPU time for its use of a disk; none if its tables are on a RAM disk."""
     database_shared_cpu_ns: int = Field(default=0, ge=0, le=_WORK_MAX_NS)
     """CPU time of work that the database does once for all requests that hold slots, such as a
-    flush of the log. A request alone pays all of it; requests together share it."""
+    flush of the log. A single request pays all of it; concurrent requests share it."""
     database_hold_ns: int = Field(default=0, ge=0, le=_WORK_MAX_NS)
     """Time that the requests hold their slot in addition: logs, waits that use no CPU."""
     database_contention_ns: int = Field(default=0, ge=0, le=_WORK_MAX_NS)
     """Time that requests wait in their slot for locks of others when all other slots are in use.
-    When fewer are in use, they wait in proportion; a request alone does not wait."""
+    When fewer are in use, they wait in proportion; a single request does not wait."""
     database_buffer_wait_ns: int = Field(default=0, ge=0, le=_WORK_MAX_NS)
     """Time that requests wait in their slot for a buffer of the database's interface when its queue
     holds 1000 frames. The wait is in inverse proportion to the length of that queue."""
@@ -793,9 +791,9 @@ class Costs(Wire):
     database_disk_ns: int = Field(default=0, ge=0, le=_WORK_MAX_NS)
     """Time of its disk, of all requests together."""
     delay_ns: int = Field(default=0, ge=0, le=_WORK_MAX_NS)
-    """Time in which no tier does anything."""
+    """Additional time in which all tiers are idle."""
     service: Literal["fixed", "exponential"] = "exponential"
-    """How long each piece of work takes."""
+    """Distribution of the time of each piece of work."""
     threads: int | None = Field(default=None, gt=0)
     """Page elements that the application server works on at a time; None: any number."""
     pool_connections: int = Field(default=64, gt=0)
@@ -803,7 +801,7 @@ class Costs(Wire):
 
 
 class Transactions(Wire):
-    """Users submit operations to an application server, which asks its database.
+    """Users submit operations to an application server, which queries its database.
 
     Phases last for a time.
     """
@@ -814,7 +812,7 @@ class Transactions(Wire):
     mix: tuple[Operation, ...] = Field(min_length=1)
     """The operations, and how often each is drawn."""
     load: Load
-    """Who submits when."""
+    """The number of users or the rate of submissions."""
     statistics_every_ns: int = Field(default=1_000_000_000, gt=0)
     """Time between two blocks of statistics of a generator."""
     costs: Costs | None = None
@@ -832,7 +830,7 @@ class Transactions(Wire):
 
 
 class PublishedValue(Wire):
-    """A value that somebody published of a run."""
+    """A published value of a run."""
 
     metric: str
     """As the study names it."""
@@ -840,46 +838,46 @@ class PublishedValue(Wire):
     rounding: float = Field(gt=0)
     """One unit of the last digit that the source gives."""
     row: str
-    """File and line that it stands in."""
+    """Its file and line."""
 
 
 class Published(Wire):
-    """A run that was carried out elsewhere: what is known of it is what was published.
+    """A published run: only its published values are known.
 
     Its network has no nodes and it has no phases, since neither is known.
     """
 
     kind: Literal["published"] = "published"
     of: str
-    """The workload that was carried out, as studies name it."""
+    """The workload that was run, as studies name it."""
     source: tuple[str, ...]
     """Who measured it, and where it is published."""
     given: tuple[PublishedValue, ...] = Field(min_length=1)
 
     @property
     def roles(self) -> Roles:
-        """Nobody that is known of."""
+        """None is known."""
         return Roles.model_construct(client=(), server=())
 
     @property
     def connected(self) -> Iterator[tuple[str, str]]:
-        """Client and server of each connection: none is known of."""
+        """Client and server of each connection: none is known."""
         return self.roles.pairs
 
     @property
     def sending(self) -> tuple[Role, ...]:
-        """The roles that send data: none is known of."""
+        """The roles that send data: none is known."""
         return ()
 
 
 Traffic = Incast | Transfer | Request | Transactions
-"""What testbeds carry out."""
+"""Workloads that testbeds run."""
 Workload = Annotated[Traffic | Published, Field(discriminator="kind")]
 
 
 class Probe(Wire):
     """Small requests at a fixed interval, on a connection of their own for each pair of the
-    workload: they tell what others would wait while the workload goes on."""
+    workload: they measure the latency that other traffic sees under this load."""
 
     every_ns: int = Field(gt=0)
     """Time from one request to the next, answered or not."""
@@ -898,13 +896,13 @@ PhaseKind = Literal[
     "measure",
     "cool-down",
 ]
-"""What happens in a phase.
+"""The kinds of phases.
 
-`load`, `configure` and `gather-statistics` prepare an application; `idle` has the probe alone,
-before the workload begins; in `warm-up` the workload runs and no sample is kept; in `stop` it rests
-until nothing is under way, and begins again with the next phase; `reset` brings an application's
-data back to their first state; `measure` is the one window of all instruments; in `cool-down` the
-workload has ended and what is under way ends.
+`load`, `configure` and `gather-statistics` prepare an application; in `idle` only the probe runs,
+before the workload begins; in `warm-up` the workload runs and no sample is kept; in `stop` it
+pauses until nothing is in flight, and begins again with the next phase; `reset` restores the
+initial state of an application's data; `measure` is the one window of all instruments; in
+`cool-down` the workload has ended and transfers in flight finish.
 """
 APPLICATION_PHASES: Final[tuple[PhaseKind, ...]] = (
     "load",
@@ -916,7 +914,7 @@ APPLICATION_PHASES: Final[tuple[PhaseKind, ...]] = (
 
 
 class UntilCount(Wire):
-    """After so many of what the workload counts."""
+    """After so many iterations, transfers or requests of the workload."""
 
     kind: Literal["count"] = "count"
     count: int = Field(ge=0)
@@ -937,12 +935,12 @@ class Phase(Wire):
 
     kind: PhaseKind
     until: Until | None = None
-    """When it ends; None: when what it does is done."""
+    """When it ends; None: when its work is done."""
 
 
 InstrumentKind = Literal["host", "tcp", "ports", "snmp"]
-"""What an instrument reads: processor, memory, disk and interfaces of a host, as sar does; a host's
-connections (round-trip times, congestion windows) as TCP_INFO has them; the ports of a switch, by
+"""The readings of an instrument: processor, memory, disk and interfaces of a host, like sar; a
+host's connections (round-trip times, congestion windows) from TCP_INFO; the ports of a switch, by
 the switch itself or by SNMP."""
 
 
@@ -962,15 +960,15 @@ SnmpCipher = Literal["AES"]
 
 
 class SnmpAccess(Wire):
-    """How a poller shows who it is: by a community (SNMPv2c), or as a user (SNMPv3)."""
+    """Credentials of a poller: a community (SNMPv2c), or a user (SNMPv3)."""
 
     community: SecretSource | None = None
-    """None: that of an emulated switch, which the testbed makes up for each run."""
+    """None: an emulated switch's, which the testbed generates for each run."""
     user: str | None = None
     """The user of SNMPv3; None: SNMPv2c."""
     authentication: SnmpAuthentication = "SHA"
     authentication_password: SecretSource | None = None
-    """A user has one."""
+    """Every user has one."""
     privacy: SnmpCipher | None = None
     """None: messages are signed and not encrypted."""
     privacy_password: SecretSource | None = None
@@ -988,9 +986,9 @@ class Instrument(Wire):
     """None: all of them."""
     every_ns: int = Field(gt=0)
     from_: str | None = Field(default=None, alias="from")
-    """The node that asks; None: the node itself."""
+    """The node that polls; None: the node itself."""
     access: SnmpAccess | None = None
-    """How it shows who it is; None: nobody asks by SNMP."""
+    """Its credentials for SNMP; None: nobody polls by SNMP."""
     sysstat: bool = False
     """Of a host: sysstat's own program records the measuring phase as well."""
 
@@ -1011,7 +1009,7 @@ class Run(Wire):
     network: Network
     workload: Workload
     probe: Probe | None = None
-    """Small requests beside the workload; None: there are none."""
+    """Small requests during the workload; None: there are none."""
     phases: tuple[Phase, ...]
     """In order; one of them is the measuring phase. Empty where they are not known."""
     instruments: tuple[Instrument, ...] = ()
@@ -1021,7 +1019,7 @@ class Run(Wire):
         return next((phase.until for phase in self.phases if phase.kind == kind), None)
 
     def count(self, kind: PhaseKind) -> int:
-        """What a phase counts; 0 where there is none, or where it lasts for a time."""
+        """Iterations, transfers or requests of a phase; 0 if it lasts for a time or is absent."""
         until = self.until(kind)
         return until.count if isinstance(until, UntilCount) else 0
 
@@ -1043,8 +1041,8 @@ class EngineRecord(Wire):
 
 
 class RunUnderWay(Wire):
-    """How far the run is that is being made, in what its workload counts, or in milliseconds where
-    its phases last for a time."""
+    """Progress of the run under way, in iterations, transfers or requests of its workload, or in
+    milliseconds if its phases last for a time."""
 
     done: int
     of: int
@@ -1052,7 +1050,7 @@ class RunUnderWay(Wire):
 
 
 class ProgressRecord(Wire):
-    """How far the engine is; written only when asked for, and never kept."""
+    """Progress of the engine; written only on request, and never kept."""
 
     kind: Literal["progress"] = "progress"
     runs_done: int
@@ -1062,11 +1060,11 @@ class ProgressRecord(Wire):
     packets_planned: int
     """Useful data packets of the plan; 0: not known, since runs last for a time."""
     under_way: RunUnderWay | None = None
-    """None: none is, or several at once."""
+    """None: no run is under way, or several are."""
 
 
 class Check(Wire):
-    """A conservation law that the run was held against (contract 4)."""
+    """The check of a run against a conservation law (contract 4)."""
 
     law: str
     holds: bool
@@ -1079,10 +1077,10 @@ class IterationSamples(Wire):
     completion_ns: tuple[int, ...]
     """From the first request to the last byte of the last server."""
     dropped_packets: tuple[int, ...] | None = None
-    """Frames that switch ports dropped. None: drops are not known by iteration, as with queues of
-    a kernel, which only count; `ports` may have their total."""
+    """Frames that switch ports dropped. None: drops are not known by iteration, as with a kernel's
+    queues, which only count the total; `ports` may have it."""
     retransmissions: tuple[int, ...]
-    """Segments that the servers sent again."""
+    """Segments that the servers retransmitted."""
     timeouts: tuple[int, ...]
     """Expiries of the servers' retransmission timers."""
 
@@ -1090,8 +1088,8 @@ class IterationSamples(Wire):
 class ConnectionSamples(Wire):
     """One value a connection of the workload over the measuring phase, in the order of the plan.
 
-    Bytes by time is the throughput that a connection got while it had something to do: what an
-    index of fairness compares (Jain, Chiu and Hawe, DEC-TR-301, 1984).
+    Bytes divided by busy time is the throughput of a connection while it had something to do, which
+    a fairness index compares (Jain, Chiu and Hawe, DEC-TR-301, 1984).
     """
 
     client: tuple[str, ...]
@@ -1103,13 +1101,13 @@ class ConnectionSamples(Wire):
     bytes_sent: tuple[int, ...]
     """Application bytes of the client that the server received, requests included."""
     busy_ns: tuple[int, ...]
-    """Time that the client spent in what it was asked to do: from the start of each iteration,
-    transfer or request to its last byte."""
+    """Time that the client was busy: from the start of each iteration, transfer or request to its
+    last byte."""
     retransmissions: tuple[int, ...]
-    """Segments sent again by the ends that send data: the server's where clients only ask, the
-    client's where they send, both where both do."""
+    """Segments retransmitted by the ends that send data: by the server if clients only ask, by the
+    client if only clients send, by both if both send."""
     timeouts: tuple[int, ...]
-    """Expiries of those ends' retransmission timers."""
+    """Expiries of these ends' retransmission timers."""
     connect_ns: tuple[int, ...] | None = None
     """Of sessions: time until the control connection was open."""
     login_ns: tuple[int, ...] | None = None
@@ -1124,13 +1122,13 @@ class TransferSamples(Wire):
     start_ns: tuple[int, ...]
     """When it was due, by the clock of its client."""
     end_ns: tuple[int, ...]
-    """When the client knew that all bytes were there."""
+    """When the client knew that all bytes had arrived."""
     bytes_received: tuple[int, ...]
     """Application bytes that the client received."""
     bytes_sent: tuple[int, ...]
     """Application bytes of the client that the server received."""
     first_byte_ns: tuple[int, ...] | None = None
-    """Of files: when the first byte of data came to the client, or left it."""
+    """Of files: when the first byte of data reached the client, or left it."""
 
 
 class RequestHistogram(Wire):
@@ -1139,8 +1137,8 @@ class RequestHistogram(Wire):
     operation: str
     """`request`, `probe`, `page element`, `transaction`, or an operation of an application."""
     latency: Literal["response", "service", "first-byte"] = "response"
-    """From when it was due, or from when it was sent, to the last byte of its answer; from when it
-    was sent to the first one."""
+    """`response`: from its due time to the last byte of the answer. `service`: from its sending to
+    the last byte. `first-byte`: from its sending to the first byte."""
     phase: PhaseKind
     """The phase that the requests were due in."""
     client: str
@@ -1149,12 +1147,12 @@ class RequestHistogram(Wire):
     """The node that answered."""
     count: int
     unanswered: int
-    """Requests that had no answer when the phase was over, and are in no bucket."""
+    """Requests without an answer at the end of the phase; they are in no bucket."""
     min_ns: int
     max_ns: int
     sum_ns: int
     significant_digits: int
-    """Decimal digits that buckets keep."""
+    """Significant decimal digits of the buckets."""
     value_ns: tuple[int, ...]
     """The highest latency of each bucket that is not empty, ascending."""
     requests: tuple[int, ...]
@@ -1162,37 +1160,37 @@ class RequestHistogram(Wire):
 
 
 class SecondSamples(Wire):
-    """What a connection carried in each second of the measuring phase."""
+    """Bytes of a connection in each second of the measuring phase."""
 
     connection: tuple[int, ...]
     """The row of ConnectionSamples."""
     start_ns: tuple[int, ...]
-    """From the start of the phase, whose end cuts the last second off."""
+    """From the start of the phase. The last row may cover a partial second."""
     bytes_received: tuple[int, ...]
     """Application bytes that the client received."""
     bytes_sent: tuple[int, ...]
-    """Application bytes of the client that the server received: on testbeds of real hosts, those
+    """Application bytes of the client that the server received: on testbeds of real hosts, bytes
     that its TCP has acknowledged."""
 
 
 class TransactionSamples(Wire):
-    """What became of the operations of the measuring phase: a row a generator and operation."""
+    """Outcomes of the operations of the measuring phase: a row a generator and operation."""
 
     client: tuple[str, ...]
     """The generator."""
     operation: tuple[str, ...]
     """The operation."""
     offered: tuple[int, ...]
-    """Submissions that were due, or were under way when the phase began: the sum of completed,
-    network errors, server errors, not met and unfinished."""
+    """Submissions that were due, or in flight when the phase began: the sum of completed, network
+    errors, server errors, not met and unfinished."""
     carried: tuple[int, ...] = ()
-    """Those that were under way when the phase began. Empty in records before it was kept."""
+    """Submissions in flight when the phase began. Empty in records of versions without it."""
     not_met: tuple[int, ...]
-    """Those that were not begun: too many were under way."""
+    """Submissions that were not begun: too many were in flight."""
     completed: tuple[int, ...]
-    """Those that ended in the phase without an error."""
+    """Submissions that ended in the phase without an error."""
     unfinished: tuple[int, ...]
-    """Those that were under way when the phase ended."""
+    """Submissions in flight when the phase ended."""
     page_elements: tuple[int, ...]
     """Answers of HTTP with success."""
     network_errors: tuple[int, ...]
@@ -1219,8 +1217,8 @@ class TransactionErrors(Wire):
 
 
 class StatisticsSamples(Wire):
-    """Statistics of a generator at intervals, since the measuring phase began: the last row of a
-    generator is the whole phase."""
+    """Statistics of a generator at intervals, cumulative from the start of the measuring phase: the
+    last row of a generator is the whole phase."""
 
     client: tuple[str, ...]
     """The generator."""
@@ -1247,7 +1245,7 @@ class StatisticsSamples(Wire):
 
 
 class Samples(Wire):
-    """What was sampled in the measuring phase: tables, each a column a quantity."""
+    """Samples of the measuring phase: tables, each with a column a quantity."""
 
     iteration: IterationSamples | None = None
     connection: ConnectionSamples | None = None
@@ -1294,12 +1292,12 @@ class RecordNode(Wire):
     group: str
     """Of a host or a zone; a switch is a group of its own."""
     clock: str
-    """The clock that its times are of. Times of different clocks must not be compared."""
+    """The clock of its times. Times of different clocks must not be compared."""
     cpus: float | None = Field(default=None, gt=0)
-    """Processors that a host may use, of which `host_cpu_ns` is the busy time. In namespaces: those
-    that its processes are kept on, less where a quota limits them. In the simulator: one for each
-    of its interfaces whose frames cost processor time, and one for packets that stay inside of the
-    host. None: not known, or frames cost the simulated host none."""
+    """Processors that a host may use; `host_cpu_ns` is their busy time. In namespaces: the CPUs
+    that its processes are pinned to, or less with a quota. In the simulator: one for each of its
+    interfaces whose frames cost processor time, and one for packets that stay inside the host.
+    None: not known, or frames cost the simulated host no processor time."""
     environment: str | None = None
     """Name of the file that describes its machine, `captures/nodes/<name>.json`. None:
     it was simulated, or nothing was captured."""
@@ -1332,8 +1330,8 @@ Edges = tuple[int | None, int | None]
 
 
 def growth_between(name: str, values: tuple[int | None, ...], edges: Edges) -> int | None:
-    """How a counter grew between two edges; a maximum is that of the run so far. None: it was not
-    read at one of them."""
+    """Growth of a counter between two edges; a maximum is the maximum of the run so far. None: it
+    was not read at one of them."""
     first, last = edges
     if first is None or last is None:
         return None
@@ -1344,56 +1342,56 @@ def growth_between(name: str, values: tuple[int | None, ...], edges: Edges) -> i
 
 
 class Series(Wire):
-    """What a sampler read of one node, port or connection: a column a counter, a value a sample."""
+    """Samples of one node, port or connection: a column a counter, a value a sample."""
 
     node: str
     port: str | None = None
     """None: the node's own."""
     connection: int | None = None
-    """A row of ConnectionSamples; None: of no single one."""
+    """A row of ConnectionSamples; None: not of one connection."""
     instrument: InstrumentKind
     at_ns: tuple[int, ...]
     """By the node's clock."""
     values: dict[str, tuple[int | None, ...]]
-    """Counters since the run began and states of the moment; None: it could not be read."""
+    """Counters since the run began and momentary states; None: it could not be read."""
 
 
 HARDWARE_COUNTERS: Final = "hardware counters"
-"""The property of a run's environment that tells why cycles and instructions are not counted, or of
-what they are."""
+"""The property of a run's environment that says why cycles and instructions are not counted, or
+which processes they count."""
 DEPARTURES: Final = "different from the study"
 """The property of a run's environment that lists settings which the testbed does not impose, one
 sentence per line; older records have all sentences in one line."""
 DISTURBED_ATTEMPTS: Final = "attempts that the machine disturbed, before the one that is shown"
-"""The name of the limit that tells how often a run was made again."""
+"""The name of the limit that gives the number of repeated attempts of a run."""
 
 
 class TestbedLimit(Wire):
-    """Something that a testbed of real machines can do only so much of, and how much of it the
-    run took: beyond what is allowed, the run measured the testbed and not what was studied."""
+    """A resource of a testbed of real machines and the amount that the run used: above `allowed`,
+    the run measured the testbed instead of the network under study."""
 
     __test__: ClassVar[bool] = False  # not a test case, whatever its name suggests to pytest
 
     name: str
-    """What is limited: the switch's processor, the lateness of its clock, the backlog queue …"""
+    """The resource: the switch's processor, the lateness of its clock, the backlog queue …"""
     value: float | None = None
-    """How much the run took; None: it could not be measured."""
+    """Amount that the run used; None: it could not be measured."""
     allowed: float
-    """The most with which the run still counts."""
+    """Largest value with which the run is valid."""
     unit: str = ""
     """Unit of `value` and `allowed`; empty for a count."""
     exceeded: bool
     invalidates: bool = False
-    """Whether the run is invalid for that, and for nothing else."""
+    """Whether the run is invalid for this reason only."""
     evidence: str = ""
-    """Where the value was read, and what stood there."""
+    """Where the value was read, and the raw reading."""
 
 
 class Reconciliation(Wire):
     """Two instruments that counted the same thing, or two that are in a known proportion."""
 
     check: str
-    """What should be equal, the left instrument first: `frames that servers sent = frames that
+    """The two equal quantities, the left instrument first: `frames that servers sent = frames that
     the switch received`."""
     left: float
     right: float
@@ -1402,7 +1400,7 @@ class Reconciliation(Wire):
     tolerance: float
     """The largest difference, either way, that the instruments themselves allow."""
     explained: str | None = None
-    """What the difference comes from, where that is known."""
+    """The cause of the difference, if known."""
     holds: bool
 
 
@@ -1416,30 +1414,30 @@ class RunRecord(Wire):
     seed: str
     status: Literal["ok", "invalid", "failed"]
     mode: Literal["closed-form", "per-hop"] | None = None
-    """How the simulator carried it out: most hops of a frame computed when it enters them, or one
-    event a hop, which is slower and can express PAUSE. None: it was not simulated."""
+    """Mode of the simulator: most hops of a frame computed when it enters them, or one event a hop,
+    which is slower and can express PAUSE. None: it was not simulated."""
     error: str | None = None
     checks: tuple[Check, ...] = ()
     nodes: dict[str, RecordNode] = Field(default_factory=dict)
     phases: tuple[PhaseTimes, ...] = ()
-    """One of them is the measuring phase, unless the run failed, or was carried out elsewhere."""
+    """One of them is the measuring phase, unless the run failed or is a published one."""
     samples: Samples = Samples()
     edges: tuple[Edge, ...] = ()
     counters: dict[str, Readings] = Field(default_factory=dict)
-    """Node -> what it counted since the run began."""
+    """Node -> its counters since the run began."""
     ports: dict[str, dict[str, Readings]] = Field(default_factory=dict)
-    """Node -> port or interface -> what it counted since the run began."""
+    """Node -> port or interface -> its counters since the run began."""
     series: tuple[Series, ...] = ()
     limits: tuple[TestbedLimit, ...] = ()
     """Whether the testbed itself was the limit; empty for the simulator, which has none."""
     reconciliation: tuple[Reconciliation, ...] = ()
-    """What independent instruments counted, held against each other."""
+    """Counts of independent instruments, compared with each other."""
     environment: dict[str, str] = Field(default_factory=dict)
-    """What the run was made on, such as `kernel` and `testbed`; empty for the simulator."""
+    """Properties of the machine, such as `kernel` and `testbed`; empty for the simulator."""
     scaled_by: str | None = None
-    """What all link rates of the study were multiplied by, such as `1/20`; None: nothing."""
+    """Factor that multiplied all link rates of the study, such as `1/20`; None: none."""
     published: dict[str, float] = Field(default_factory=dict)
-    """Metric -> its value, where the run was carried out elsewhere and published."""
+    """Metric -> its value, if the run is a published one."""
     published_rounding: dict[str, float] = Field(default_factory=dict)
     """Metric -> one unit of the last digit of its published value."""
 

@@ -260,7 +260,7 @@ def test_a_line_is_counted_past_a_field_of_several_lines(
         ("case: disk, columns: {cpu: {metric: apq.cpu_pct}}",
          'reference.columns.cpu.metric: "apq.cpu_pct": no host "apq"; did you mean "app"?'),
         ("case: disk, columns: {cpu: {metric: {by: disk}}}",
-         "reference.columns.cpu.metric.by: needs names, which maps the texts of that column to metrics"),
+         "reference.columns.cpu.metric.by: needs names, which maps its texts to metrics"),
     ],
 )  # fmt: skip
 def test_what_the_study_says_of_the_data_and_is_not_there(

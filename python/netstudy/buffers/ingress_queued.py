@@ -21,10 +21,10 @@ class IngressQueued(SwitchBuffer):
     ingress_cell_bytes: int = Field(default=1, ge=1, le=UINT32_MAX)
     """Cell size of the ingress buffer: a frame occupies whole cells."""
     ingress_reserve_frames: int = Field(default=1, ge=0, le=4096)
-    """A port that cuts through lets a frame in only with room for so many full ones. More: less of
-    the buffer is used, the less the longer frames are."""
+    """A cut-through port admits a frame only with room for so many maximum-size frames. More: less
+    of the buffer is used, the less the longer frames are."""
     egress_buffer_bytes: int = Field(default=0, ge=0, le=UINT32_MAX)
-    """What waits at the egress port."""
+    """The buffer of each egress port."""
     random_arbitration_pct: int = Field(default=0, ge=0, le=100)
     """Share of the egress' choices made at random, the others round robin."""
 

@@ -17,15 +17,15 @@ class SharedMemory(SwitchBuffer):
 
     kind: Literal["shared-memory"] = "shared-memory"
     pool_bytes: int = Field(ge=0)
-    """What all ports share."""
+    """Memory that all ports share."""
     port_reserve_bytes: int = Field(default=0, ge=0)
-    """A port's own part, used before the pool."""
+    """Memory reserved for each port, used before the pool."""
     cell_bytes: int = Field(default=1, ge=1, le=UINT32_MAX)
     """The unit that frames are stored in: a frame occupies whole cells."""
     alpha: float = Field(default=8.0, gt=0)
     """A queue may hold alpha times the free pool. Larger: one port may take more."""
     ingress_guarantee_frames: int = Field(default=0, ge=0)
-    """Frames that an ingress port may always have queued, whatever the pool holds."""
+    """Frames that an ingress port may always have queued, however full the pool is."""
 
     def holds(self, frame_bytes: int) -> bool:
         """The frame is guaranteed, or its cells fit into the reserve and the share of an empty

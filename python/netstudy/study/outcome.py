@@ -257,7 +257,7 @@ class ReferenceMetric(Model):
         if self.by is None and self.names:
             raise fault("needs by, the column that says which metric a row holds", "names")
         if self.by is not None and not self.names:
-            raise fault("needs names, which maps the texts of that column to metrics", "by")
+            raise fault("needs names, which maps its texts to metrics", "by")
         if (self.name is None) == (self.by is None):
             raise fault("needs a metric, or by and names where rows hold different ones")
         return self

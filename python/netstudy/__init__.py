@@ -1,6 +1,6 @@
 """netstudy: design, run, analyse and publish network performance studies.
 
-`netstudy.run` carries a study out; `netstudy.open` reads its results as tables (`netstudy.data`).
+`netstudy.run` runs a study; `netstudy.open` reads its results as tables (`netstudy.data`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Work beside this process, on another processor, by a copy of it."""
+"""Work on another processor, in a forked copy of this process."""
 
 from __future__ import annotations
 
@@ -19,13 +19,12 @@ Instead = Callable[[Sequence[str]], list[str]]
 def beside(
     prepare: Callable[[], object], work: Work, instead: Instead | None = None
 ) -> Iterator[Callable[[Sequence[str]], Callable[[], list[str]]]]:
-    """Forks a worker that carries out `prepare` and then `work` for each piece that the block hands
-    over. Yields a function that hands over some pieces and returns a function that waits for their
-    results, in the order of the pieces. Pieces may be handed over several times before waiting, and
-    waited for in any order. If the worker fails, `instead` makes the results of pieces that were
-    handed over together; without it this process works on them itself, so that the error is raised
-    here."""
-    context = multiprocessing.get_context("fork")  # what is to be looked at need not be sent there
+    """Forks a worker that calls `prepare` once and then `work` for each submitted piece. Yields a
+    function that submits some pieces and returns a function that waits for their results, in the
+    order of the pieces. Several batches may be submitted before waiting, and waited for in any
+    order. If the worker fails, `instead` makes the results of a batch; without it this process
+    works on the batch itself, so that the error is raised here."""
+    context = multiprocessing.get_context("fork")  # the worker inherits the data
     near, far = context.Pipe()
     copy = context.Process(target=_serve, args=(near, far, prepare, work), daemon=True)
     copy.start()
@@ -59,8 +58,8 @@ def beside(
 
 
 def _refuse_sigpipe() -> None:
-    """In the thread that sends: a worker that has ended is an error there. The command `netstudy`
-    would else be ended by the signal."""
+    """In the sending thread: writing to a worker that has ended raises an error there, instead of
+    ending the command `netstudy` by the signal."""
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGPIPE})
 
 
@@ -74,9 +73,9 @@ def _answer(copy: Connection) -> list[str] | None:
 
 
 def _serve(near: Connection, far: Connection, prepare: Callable[[], object], work: Work) -> None:
-    """Serve until the other process has ended. It alone may hold the near end, so that its end is
-    noticed; and what it does on signals is not done twice. Nor are errors told twice: it meets them
-    when it works on the pieces itself."""
+    """Serve until the parent process has ended. Only the parent may hold the near end, so that its
+    end is noticed here. The parent's signal handlers are reset, so that they do not run twice.
+    Errors are not reported here: the parent meets them when it works on the pieces itself."""
     for wanted in (signal.SIGINT, signal.SIGTERM):
         signal.signal(wanted, signal.SIG_DFL)
     near.close()

@@ -9,7 +9,7 @@ UNPRINTABLE: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udf
 """Characters that XML forbids (XML 1.0, 2.2: Char), so that no SVG can hold them, and the other
 control characters (C1 and DEL), which terminals obey."""
 _SHOWN: Final = re.compile(f"\r|{UNPRINTABLE.pattern}")
-"""A carriage return too: what follows it is written over the start of its line."""
+"""A carriage return too: the text after it overwrites the start of its line."""
 _PICTURES: Final = 0x2400
 """Where the pictures of control characters begin: U+001B is shown as U+241B."""
 _OTHER: Final = "\ufffd"

@@ -48,8 +48,8 @@ def descriptions(model: type[BaseModel]) -> Mapping[str, str]:
 
 
 def attribute_docstrings(cls: type) -> Mapping[str, str]:
-    """Field that a class declares itself -> the docstring below it; none if the class stands in no
-    file."""
+    """Field that a class declares itself -> the docstring below it; empty if the class has no
+    source file."""
     declared = _classes(cls.__module__).get(cls.__qualname__)
     found = {}
     for field, below in pairwise(declared.body if declared else ()):

@@ -16,14 +16,13 @@ MISSED = 1
 
 _QUOTED: Final = re.compile(r'"([^"\n]{60})[^"\n]+"')
 _WORD: Final = re.compile(r"(?<!\S)([^\s/]{60})[^\s/]{60,}?(?=[;:,.]?(?:\s|$))")
-"""Not a path: one that is cut cannot be copied."""
+"""A long word that is not a path: a path that is cut cannot be copied."""
 _LINE_MAX: Final = 2000
-"""A line with several names and paths in it is shorter."""
+"""Longer than any line with several names and paths in it."""
 
 
 def shortened(message: str) -> str:
-    """A message in which no wrong value is repeated whole, however long it is: the value is cut
-    after 60 characters, the way from a line's start to its end in the middle."""
+    """A message with long values cut after 60 characters, and long lines cut in the middle."""
     short = _WORD.sub(r"\1…", _QUOTED.sub(r'"\1…"', message))
     return "\n".join(map(_short_line, short.split("\n")))
 

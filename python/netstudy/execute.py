@@ -1,4 +1,4 @@
-"""Carries out the runs that a results folder lacks: from a plan to its records, round by round."""
+"""Makes the runs that a results folder lacks: from a plan to its records, round by round."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OnRound = Callable[[int, int], None]
 
 
 class Rounds:
-    """The further rounds of a study with a growing factor, from its folder alone.
+    """The further rounds of a study with a growing factor, computed only from its folder.
 
     A round is a function of the study, the invocation, and the records before it; it holds the next
     level of each outer loop that goes on. Each round has only one level of a loop: a level without
@@ -61,8 +61,8 @@ class Rounds:
         return plan
 
     def left(self, again: Container[str]) -> Plan:
-        """Runs that may still be carried out: planned ones without a record or to be repeated
-        (`again`), and those of levels that may follow."""
+        """Runs that may still be made: planned ones without a record or to be repeated (`again`),
+        and all runs of levels that may follow."""
         missing = {run.id for run in self._folder.missing(self._plan.runs)}
         planned = {run.id for run in self._plan.runs}
         following = {
@@ -82,7 +82,7 @@ class Rounds:
 
     def _loops(self) -> tuple[GrownLoop, ...]:
         if not self._planned.loops:
-            return ()  # the levels of this run leave nothing of the growing factor
+            return ()  # `--only` leaves no level of the growing factor
         growing = {loop.case for loop in self._planned.loops}
         runs = [run for run in self._plan.runs if growing & set(run.cases)]
         unread = [run for run in runs if run.id not in self._records]
@@ -100,8 +100,8 @@ def _is_open(one: GrownLoop, again: Container[str]) -> bool:
 
 
 def left_to_do(folder: Folder, again: Container[str]) -> Plan:
-    """Runs that a folder may still need: those without a record, those to be repeated (`again`),
-    and, if a factor grows, those that may follow."""
+    """Runs that a folder may still need: without a record, to be repeated (`again`), or, if a
+    factor grows, of further rounds."""
     rounds = rounds_of(folder)
     if rounds is not None:
         return rounds.left(again)
@@ -112,8 +112,8 @@ def left_to_do(folder: Folder, again: Container[str]) -> Plan:
 
 
 def made_again(folder: Folder, testbed: Testbed) -> list[RunRecord]:
-    """Runs that may end differently when repeated: failed ones, and those that suffered
-    interference. On a testbed that repeats itself only those whose engine died."""
+    """Runs that may end differently when repeated: failed runs and runs with interference. On a
+    deterministic testbed only runs whose engine died."""
     if testbed.repeats_itself:
         texts = folder.record_texts(folder.plan().runs)
         return [RunRecord.model_validate_json(one) for one in texts if is_of_dead_engine(one)]
@@ -143,8 +143,8 @@ def execute(
     rounds: Rounds | None = None,
     on_round: OnRound | None = None,
 ) -> Counter[str]:
-    """Carry out the runs that the folder lacks and store each record as it arrives; if factors
-    grow, do the same for each further round.
+    """Make the runs that the folder lacks and store each record as it arrives; if factors grow, do
+    the same for each further round.
 
     Returns the number of these runs by status. The caller holds the folder (`folder.writing()`).
     Raises StudyError when a record cannot be written and TestbedError when the testbed fails;
@@ -173,7 +173,7 @@ class _Walk:
     statuses: Counter[str] = field(default_factory=Counter)
 
     def carry_out(self, plan: Plan) -> None:
-        """Carry out the runs of a plan that have no record yet."""
+        """Make the runs of a plan that have no record yet."""
         missing = self.folder.missing(plan.runs)
         self.waiting = {run.id: run for run in missing}
         if missing:

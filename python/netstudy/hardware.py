@@ -2,8 +2,7 @@
 
 A profile is one YAML file in a `hardware/` folder, or in a folder inside. Each figure gives its
 value, its kind of source (documented, fitted to data, measured or assumed) and the source itself;
-differing values of other sources stand beside it. A study names a profile and may override a
-figure.
+and the differing values of other sources. A study names a profile and may override a figure.
 """
 
 from __future__ import annotations
@@ -166,7 +165,7 @@ class DiskFigures(model_with(Model, figures(wire.Disk, Figure))):  # type: ignor
 
 
 class ApplicationFigures(model_with(Model, figures(wire.Costs, Figure))):  # type: ignore[misc]
-    """What a page element of an application costs; for the simulator."""
+    """The costs of a page element of an application; for the simulator."""
 
 
 class HostFigures(Model):
@@ -246,7 +245,7 @@ class TcpProfile(Profile):
 
 
 class ApplicationProfile(Profile):
-    """An application: what its page elements cost at its tiers."""
+    """An application: the costs of its page elements at its tiers."""
 
     kind: Literal["application"]
     figures: ApplicationFigures
@@ -290,7 +289,7 @@ class FigureRow:
 
 @dataclass
 class HardwareLibrary:
-    """The profiles that a study may name: those of its own folder first, then netstudy's."""
+    """The profiles that a study may name: its own folder's first, then netstudy's."""
 
     folders: tuple[Path, ...]
 

@@ -168,7 +168,7 @@ def _describe(knob: Knob, prefix: str, schema: dict[str, Any]) -> None:
 
 
 def model_with(base: type[Model], *fields: Mapping[str, Any]) -> Any:
-    """A base class with these fields besides its own."""
+    """A base class with its own fields and these."""
     made = {name: field for part in fields for name, field in part.items()}
     own = {name: field for name, field in made.items() if name not in base.model_fields}
     return create_model(base.__name__, __base__=base, **own)
@@ -197,7 +197,7 @@ def disorder(model: type[BaseModel], values: Mapping[str, Any]) -> Iterator[Diso
 
 
 def without_effect(model: type[BaseModel], values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Settings without an effect, each with the setting that it needs and that is not so."""
+    """Settings without an effect, each with the setting that it needs, which is not set so."""
     by_wired = {knob.wired: knob.name for knob in knobs(model).values()}
     pairs: tuple[tuple[str, str], ...] = getattr(model, "NEEDS", ())
     for name, needed in ((by_wired[one], by_wired[other]) for one, other in pairs):

@@ -26,10 +26,10 @@ CHECK_SEQUENCE_BYTES = 4
 """Bytes of an Ethernet frame's check sequence, which the kernel's interfaces do not count (IEEE
 802.3, 3.1.1)."""
 FRAMING_BYTES = ETHERNET_HEADER_BYTES + CHECK_SEQUENCE_BYTES + 20
-"""Bytes on the wire beside a packet: header and check sequence, preamble and delimiter (8), and the
-gap between frames (12) (IEEE 802.3, 3.1.1 and 4.4.2)."""
+"""Bytes on the wire in addition to a packet: header and check sequence, preamble and delimiter (8),
+and the gap between frames (12) (IEEE 802.3, 3.1.1 and 4.4.2)."""
 UNCOUNTED_BYTES = FRAMING_BYTES - ETHERNET_HEADER_BYTES
-"""Bytes on the wire beside a packet that the kernel's interfaces do not count."""
+"""The part of FRAMING_BYTES that the kernel's interfaces do not count."""
 
 _MICRO_SIGN = "\u00b5"
 _GREEK_MU = "\u03bc"  # looks the same, and keyboards give either

@@ -1358,7 +1358,7 @@ class Series(Wire):
 
 HARDWARE_COUNTERS: Final = "hardware counters"
 """The property of a run's environment that says why cycles and instructions are not counted, or
-which processes they count."""
+that the counts leave out kernel work."""
 DEPARTURES: Final = "different from the study"
 """The property of a run's environment that lists settings which the testbed does not impose, one
 sentence per line; older records have all sentences in one line."""

@@ -337,7 +337,7 @@ def test_what_the_report_cannot_carry_out_is_refused_unless_it_is_left_out_by_na
     figure = "{kind: time series, y: completion_ms_mean}"
     study.write_text(f"{study.read_text()}figures: [{figure}]\n")
     part = "figures[0]"
-    note = f"The report does not carry out {part} yet; leave it out with --without {part}."
+    note = f"The report does not support {part} yet; leave it out with --without {part}."
     for verb in ("validate", "plan"):
         told = netstudy(verb, study)
         assert told.code == 0

@@ -81,7 +81,7 @@ SWITCHES = (
         ("study: small", "study: two words",
          '1:8: study: "two words" is not a name; use letters, digits, "_" and "-"'),
         ("question: ", "study: again\nquestion: ",
-         "2:1: study: the key is given twice; it stands in line 1 too"),
+         "2:1: study: the key is given twice; it is in line 1 too"),
         ("question: ", "noise: 2\nquestion: ",
          '2:8: noise: 2 has no unit; a percentage is in %, such as "2 %"'),
     ],
@@ -158,7 +158,7 @@ def test_levels_that_are_none(levels: str, said: str, refusal: Refusal) -> None:
          '12:45: topology.link.mtu: unknown reference "${packet}"; known: switch, configuration, '
          "block, configuration.block, mtu, configuration.mtu, servers"),
         ('"${servers}"', '"${servers} hosts"',
-         '11:38: topology.server.count: "${servers} hosts": a reference stands alone, '
+         '11:38: topology.server.count: "${servers} hosts": a reference must be the whole value, '
          'as "${name}"'),
         ("  servers: 1..3", "  servers: [{name: few, block: 1 MB}]",
          '14:19: workload.incast.block: "${block}" is ambiguous; write "${configuration.block}" '

@@ -25,9 +25,9 @@ def held(text: str) -> tuple[str, str]:
     ("fixed", "workload", "said"),
     [
         ("p: ftp", 'transfer: {size: 1 MB, protocol: "${p}"}\n  probe: 10 ms',
-         "There is no probe beside files by FTP; leave out the probe."),
+         "A probe cannot run during FTP transfers; leave out the probe."),
         ("n: true", 'request: {requests: 9, new connections: "${n}"}',
-         "A request's new connections are not carried out yet; leave them out."),
+         "A request's new connections are not supported yet; leave them out."),
     ],
 )  # fmt: skip
 def test_a_fixed_value_that_is_not_carried_out_is_named(

@@ -105,7 +105,7 @@ def test_new_connections_are_refused_by_name_before_anything_runs(small: Small) 
     assert (
         unsupported(study, "sim")
         == unsupported(study, "netns")
-        == ["A request's new connections are not carried out yet; leave them out."]
+        == ["A request's new connections are not supported yet; leave them out."]
     )
 
 

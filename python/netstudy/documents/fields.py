@@ -93,7 +93,7 @@ class Typed(Writes):
         if self.refs and (name := reference_name(value)):
             return Ref(name, self.scalar)
         if self.refs and isinstance(value, str) and "${" in value:
-            raise fault(f'"{value}": a reference stands alone, as "${{name}}"')
+            raise fault(f'"{value}": a reference must be the whole value, as "${{name}}"')
         try:
             return self.scalar.parse(value)
         except ValueError as error:
@@ -290,12 +290,12 @@ class Text(Scalar):
 
 
 _NAME_MAX = 100
-"""Names become names of folders and files, which may have 255 bytes with what is added."""
+"""Names become parts of folder and file names, which may have 255 bytes."""
 
 
 @dataclass(frozen=True)
 class Name(Text):
-    """A name that can stand in a path: letters, digits, `_`, `-`, beginning with a letter."""
+    """A name that can be part of a path: letters, digits, `_`, `-`, beginning with a letter."""
 
     def parse(self, value: object) -> str:
         """Read a name."""

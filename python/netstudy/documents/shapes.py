@@ -16,7 +16,7 @@ class Short:
     nexus-5010}`."""
 
     def __init__(self, key: str, alone: str = "a word") -> None:
-        """`key` is the key of a lone value, `alone` describes the value in words."""
+        """`key` is the key of a single value; `alone` describes that value in words."""
         self.key = key
         self.alone = alone
 
@@ -62,7 +62,7 @@ class Word(Short):
 
 
 class OneOrMore:
-    """Lets a list of one item be written as the item alone."""
+    """Lets a list of one item be written as just the item."""
 
     def _listed(self, value: object) -> object:
         if value == []:
@@ -72,7 +72,7 @@ class OneOrMore:
     def __get_pydantic_core_schema__(
         self, source: object, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        """Put a lone item into a list before the list is read."""
+        """Put a single item into a list before the list is read."""
         return core_schema.no_info_before_validator_function(self._listed, handler(source))
 
     def __get_pydantic_json_schema__(
@@ -86,7 +86,7 @@ class OneOrMore:
 class ByKey:
     """Distinguishes models by the one key that only they have: `{limit: …}`, `{knee: …}`.
 
-    If the key takes only true, the word alone stands for it: `bottleneck`.
+    If the key takes only true, it may be written as just the word: `bottleneck`.
     """
 
     def __init__(self, **models: type[BaseModel]) -> None:

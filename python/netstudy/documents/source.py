@@ -187,15 +187,15 @@ _HINTS = {
     "'<stream end>'": "; a bracket is not closed",
     "mapping values": '; a value with ": " in it must be in quotes',
 }
-"""What mends an error, by a part of the parser's message."""
+"""Part of the parser's message -> advice that is added to it."""
 
 
 _REFERENCE = re.compile(r"\$\{[^{}\s]*\}?")
 
 
 def _bare_reference(error: MarkedYAMLError, text: str, name: str) -> Problem | None:
-    """The problem of `${name}` without quotes inside { } or [ ], where YAML takes its braces for
-    those of a map; None for any other error."""
+    """The problem of `${name}` without quotes inside { } or [ ], where YAML reads its braces as a
+    map; None for any other error."""
     mark = error.problem_mark
     if mark is None or mark.column == 0:
         return None
@@ -254,7 +254,7 @@ class _Builder:
                 self._problem(key_node, path, "a key must be text")
             elif key in data:
                 line = self.document.keys[here].line
-                message = f"the key is given twice; it stands in line {line} too"
+                message = f"the key is given twice; it is in line {line} too"
                 self._problem(key_node, here, message)
             else:
                 self.document.keys[here] = self._place(key_node)
@@ -375,7 +375,7 @@ def _child(part: Any, key: str | int, path: Path, source: Place) -> Any:
         return part[_index(part, path, source)]
     child = part.get(key, {})
     if isinstance(child, str):
-        # Where a map is allowed, one of its values alone is its short form.
+        # The short form of a map is just one of its values.
         child = {_ALONE.get(key, "profile"): child}
     if not isinstance(child, dict | list):
         fail(Problem(source, dotted(path), f"is {child}, which has nothing inside to set"))

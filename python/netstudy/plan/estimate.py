@@ -1,4 +1,4 @@
-"""The cost of carrying out a plan: packets, time, size of the records.
+"""The cost of running a plan: packets, time, size of the records.
 
 Everything is computed from the runs on the wire, so that a plan made by hand can be estimated too.
 A workload knows the messages of one of its samples; routes know the links in their path.
@@ -97,7 +97,7 @@ def _added(parts: Sequence[tuple[_Reckoned, Treatment, int]], identities_bytes: 
 
 def measured_samples(run: Carried) -> float:
     """The samples of the workload in the measuring phase of a run, without losses; infinite where
-    nobody can know, such as those of a program whose costs are its own."""
+    the number is unknown, as for a program without a cost model."""
     return _Reckoned.of(run).measured_samples
 
 
@@ -182,7 +182,7 @@ class _Reckoned:
 
     @cached_property
     def plan_bytes(self) -> int:
-        """Size of the run in a plan, without what identifies it."""
+        """Size of the run in a plan, without its identifiers."""
         parts = (self.run.network, self.run.workload, *self.run.phases, *self.run.instruments)
         return sum(len(wire.to_json(part)) for part in parts)
 

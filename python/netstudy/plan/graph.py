@@ -32,7 +32,7 @@ INSIDE_RATE_BPS = 10_000_000_000
 NODES_MAX = 10_000
 """Most nodes of a network: more would fill the memory."""
 WIRE_SPEED = "wire-speed"
-"""Profile of a switch that stands in for the one interface of a host, and is never the limit."""
+"""Profile of a switch that replaces the one interface of a host, and is never the limit."""
 WIRE_SPEED_BUFFER_BYTES = 512_000
 """Its buffer per port, as large as that of a shallow switch: many senders overflow any port."""
 

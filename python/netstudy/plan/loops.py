@@ -55,8 +55,8 @@ def outer_loops(study: Study, only: Only) -> tuple[OuterLoop, ...]:
 
 
 def first_round(found: Iterable[CaseTreatment], loops: Iterable[OuterLoop]) -> list[CaseTreatment]:
-    """The treatments that depend on no records: those of cases without loops, and the first level
-    of each loop."""
+    """The treatments that depend on no records: all treatments of cases without loops, and the
+    first level of each loop."""
     loops = list(loops)
     growing = {loop.case for loop in loops}
     first = {(loop.case, canonical(loop.steps[0])) for loop in loops}

@@ -38,7 +38,7 @@ from netstudy.units import CHECK_SEQUENCE_BYTES, ETHERNET_HEADER_BYTES, header_b
 from netstudy.wire import Level
 
 _FRAME_BYTES = ETHERNET_HEADER_BYTES + CHECK_SEQUENCE_BYTES
-"""Bytes of a frame that a switch stores beside its packet."""
+"""Bytes of a frame that a switch stores in addition to its packet."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Resolver:
         workload = resolve(self.study.workload, levels)
         procedure = resolve(self.study.procedure, levels)
         lowering, path = lowering_of_spec(workload.spec), ("workload", workload.kind)
-        assert lowering is not None, "only what is carried out comes here"
+        assert lowering is not None, "only supported workloads are lowered"
         roles = lowering.roles(workload.spec, topology, path)
         self._check_client(roles, topology, workload.kind)
         if workload.spec.counted is None and procedure.measure is None:

@@ -30,8 +30,8 @@ from netstudy.wire import Level, Treatment
 UNSCALED = Fraction(1)
 
 OnPlanning = Callable[[str, int, int], None]
-"""Called while a plan is made: what is being made ("treatments", "runs"), how many are, of how
-many."""
+"""Called while a plan is made with the stage ("treatments", "runs"), the number done, and the
+total."""
 
 
 def _silent(made: str, done: int, of: int) -> None:
@@ -51,8 +51,8 @@ def make_plan(
     """Plan a study: its first round, and all runs that further rounds may add.
 
     `seed` defaults to the study's own, `only` (factor -> levels) to everything, `hardware` to the
-    library beside the study; `scale` multiplies all link rates. `on_count` gets the number of all
-    runs before anything takes time, and may refuse them. Raises StudyError with the place of a
+    library next to the study; `scale` multiplies all link rates. `on_count` gets the number of all
+    runs before any long work, and may refuse them. Raises StudyError with the place of a
     contradiction.
     """
     seed = study.seed if seed is None else seed
@@ -99,11 +99,11 @@ class _Design:
     seed: int
     treatments: _Treatments
     lowered: Mapping[str, Lowered] | None
-    """By the text of the treatment; None if this version cannot carry them out."""
+    """By the text of the treatment; None if this version does not support them."""
     on_planning: OnPlanning
 
     def estimate(self, treatments: _Treatments) -> Estimate:
-        """The cost of all replicates of these; if they cannot be carried out, little is known."""
+        """The cost of all replicates of these; only their number if they are unsupported."""
         replicates = self.study.replicates
         if self.lowered is None:
             unknown = Estimate.of_count(replicates * len(treatments))

@@ -75,7 +75,7 @@ class _Queue:
     """Size of each buffer; None: it holds one frame."""
 
     def changed(self, frames: int | None, buffers: int | None, size: int | None) -> _Queue:
-        """The queue by a nearer source: what that does not say stays."""
+        """The queue with the values of a more specific source; values that it lacks stay."""
         size = self.buffer_bytes if size is None else size
         if frames is None and buffers is None:
             return replace(self, buffer_bytes=size)
@@ -301,7 +301,7 @@ class Devices:
         return found if link is None else found.changed(None, concrete(link.buffers), None)
 
     def _check_order(self, path: Path, made: wire.Tcp | wire.Switch) -> None:
-        """The study's values must be consistent with those that it leaves to profiles."""
+        """The study's values must be consistent with the values that come from profiles."""
         self._check_disorder((path,), made)
         for name, needed in without_effect(type(made), _settings(made)):
             if self.is_said((*path, name)):

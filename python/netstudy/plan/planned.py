@@ -37,19 +37,19 @@ class PlannedRun:
     id: str
     cases: tuple[str, ...]
     treatment: Treatment
-    """Every level that identifies the run, including those that a case holds fixed."""
+    """Every level that identifies the run, including levels that a case holds fixed."""
     replicate: int
     seed: str
 
 
 @dataclass(frozen=True)
 class RunSize:
-    """What decides how much memory a run takes."""
+    """The properties of a run that decide its memory use."""
 
     treatment: Treatment
-    """One of those whose runs are of this size."""
+    """One of the treatments whose runs have this size."""
     runs: int
-    """How many are."""
+    """The number of these runs."""
     nodes: int
     connections: int
     users: int
@@ -59,7 +59,7 @@ class RunSize:
 
 @dataclass(frozen=True)
 class Estimate:
-    """The cost of carrying out a plan."""
+    """The cost of running a plan."""
 
     runs: int
     packets: int | None
@@ -118,7 +118,7 @@ class PlannedStudy:
     loops: tuple[OuterLoop, ...]
     """The outer loops, whose further rounds depend on the records; empty if no factor grows."""
     one_of_each: tuple[wire.Run, ...] | None = field(repr=False)
-    """The first replicate of each treatment that may be carried out: what describes a plan."""
+    """The first replicate of each treatment that may be run: enough to describe a plan."""
     expand: Callable[[], Expanded] = field(repr=False)
     """Makes the runs; estimates come before, so that a plan that is refused is not expanded."""
 
@@ -133,22 +133,22 @@ class PlannedStudy:
 
     @property
     def wired(self) -> tuple[wire.Run, ...] | None:
-        """The same on the wire; None if this version cannot carry them out."""
+        """The same on the wire; None if this version does not support them."""
         return self._expanded.wired
 
     @property
     def possible(self) -> tuple[wire.Run, ...] | None:
-        """Every run that may be carried out; None as `wired` is."""
+        """Every run that may be made; None if `wired` is."""
         return self._expanded.possible
 
     @property
     def plan(self) -> wire.Plan:
-        """The engine's input. Raises StudyError if this version cannot carry it out."""
+        """The engine's input. Raises StudyError if this version does not support it."""
         return self._plan_of(self.wired)
 
     @property
     def whole_plan(self) -> wire.Plan:
-        """Every run that may be carried out in any round. Raises StudyError as `plan` does."""
+        """Every run that may be made in any round. Raises StudyError as `plan` does."""
         return self._plan_of(self.possible)
 
     @property
@@ -164,7 +164,7 @@ class PlannedStudy:
     def _plan_of(self, runs: tuple[wire.Run, ...] | None) -> wire.Plan:
         if runs is None:
             reasons = "; ".join(not_on_the_wire(self.study))
-            raise StudyError(f"this version cannot carry out {self.study.study}: {reasons}")
+            raise StudyError(f"this version does not support {self.study.study}: {reasons}")
         return wire.Plan(study=self.study.study, seed=self.seed, runs=runs)
 
 

@@ -1,8 +1,8 @@
-"""The plan of a study that was carried out elsewhere: a run for each published cell, or repetition.
+"""The plan of a published study: a run for each published cell, or repetition.
 
-Such a run has no network and no phases: the study's own describe how its author would carry it out,
-not how it was carried out. Its workload holds the published values, so that the plan alone is the
-source of its records. A cell without published values is not planned.
+Such a run has no network and no phases: the study file describes how its author would run it, not
+how it was run. Its workload holds the published values, so that the records are made from the plan
+only. A cell without published values is not planned.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """How long the CPUs, buses and disks of simulated hosts work on one sample of a workload.
 
-The same costs as the simulator's, each in the one place that does it: packets in the CPU of their
-interface, calls in the process of their connection, all of both in the host's CPUs together. What
-waits for what is left out, so that the time of the busiest place is the least that a sample takes.
+The costs are the simulator's, each charged where the work is done: packets at the CPU of their
+interface, calls at the process of their connection, and all of them at the host's CPUs together.
+Waiting is left out, so the time of the busiest place is a lower bound of a sample's duration.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ACK_EVERY = 2
 
 Packets = Callable[[Load], int]
 Place = tuple[str, ...]
-"""A host and one of its places of work."""
+"""A host and its CPU, process, bus or disk that does work."""
 
 
 def has_stations(group: wire.Group) -> bool:
@@ -45,7 +45,7 @@ class _Work:
     seconds: defaultdict[Place, float] = field(default_factory=lambda: defaultdict(float))
 
     def add(self, load: Load, packets: int) -> None:
-        """The work of both ends of the messages; `packets` are those of one of them."""
+        """The work of both ends of the messages; `packets` is the number in one direction."""
         self._end(load, load.source, packets, sends=True)
         self._end(load, load.target, packets, sends=False)
 

@@ -1,4 +1,4 @@
-"""The parts of studies that this version can carry out, and those that it cannot.
+"""The parts of studies that this version supports and does not support.
 
 Parts that would have no effect are reported too: a study must not be run as if it lacked them.
 """
@@ -22,13 +22,13 @@ _OF_PRR = ("rack", "tail_loss_probe")
 
 
 def unsupported(study: Study, testbed: str) -> list[str]:
-    """Parts that this version cannot carry out on a testbed, one sentence each; empty if there are
+    """Parts that this version does not support on a testbed, one sentence each; empty if there are
     none."""
     there = testbed in TESTBEDS
     hint = suggestion(testbed, TESTBEDS) or f"; it has {', '.join(TESTBEDS)}."
     missing = [] if there else [f"This version has no testbed {testbed}{hint}"]
     if testbed == PUBLISHED:
-        return [*missing, *_not_reported(study)]  # no run is carried out
+        return [*missing, *_not_reported(study)]  # nothing is run
     return [
         *missing,
         *not_on_the_wire(study),
@@ -64,8 +64,8 @@ def _not_simulated(study: Study, testbed: str) -> Iterator[str]:
 
 
 def _of_another_recovery(study: Study) -> Iterator[str]:
-    """Settings of the loss recovery `prr` that a study says of hosts that never have it. A real
-    kernel has no other."""
+    """Settings of the loss recovery `prr` at hosts that never use it. Not checked on real hosts,
+    whose kernel has no other recovery."""
     for name, host in study.topology.groups.items():
         said = [key for key in _OF_PRR if getattr(host.tcp, key) is not None]
         if said and "prr" not in _recoveries(study, name):
@@ -76,7 +76,7 @@ def _of_another_recovery(study: Study) -> Iterator[str]:
 
 
 def _recoveries(study: Study, group: str) -> set[str]:
-    """The loss recoveries of a host over all levels: its own, else those of its TCP's profile."""
+    """The loss recoveries of a host over all levels: its own, else its TCP profile's."""
     path, tcp = (*study.topology.host_path(group), "tcp"), study.topology.groups[group].tcp
     if tcp.recovery is not None:
         return {level_text(one) for _, one in study.levels_at((*path, "recovery"), tcp.recovery)}
@@ -92,7 +92,7 @@ def _recoveries(study: Study, group: str) -> set[str]:
 
 def _not_reported(study: Study) -> Iterator[str]:
     for part in not_reported(study):
-        yield f"The report does not carry out {part} yet; leave it out with --without {part}."
+        yield f"The report does not support {part} yet; leave it out with --without {part}."
 
 
 def is_lowered(study: Study) -> bool:
@@ -101,7 +101,7 @@ def is_lowered(study: Study) -> bool:
 
 
 def not_on_the_wire(study: Study) -> list[str]:
-    """Parts of the study that no testbed of this version carries out, one sentence each."""
+    """Parts of the study that no testbed of this version supports, one sentence each."""
     return [
         *_workload(study),
         *_hosts(study),
@@ -113,7 +113,7 @@ def _workload(study: Study) -> Iterator[str]:
     lowering = lowering_of_spec(workload.spec)
     if lowering is None:
         known = [one.name for one in LOWERINGS]
-        yield f"The workload {workload.kind} is not carried out yet; {listed(known)} are."
+        yield f"The workload {workload.kind} is not supported yet; {listed(known)} are."
     else:
         yield from lowering.left_out(workload.spec, study, ("workload", workload.kind))
 
@@ -123,7 +123,7 @@ def _hosts(study: Study) -> Iterator[str]:
         return
     for name, host in study.topology.groups.items():
         if host.data is not None:
-            yield f"The data of host {name} are those of an application, and there is none."
+            yield f"The key data of host {name} is for an application, and the study has none."
 
 
 def _simulated_only(study: Study, host: Host) -> list[str]:

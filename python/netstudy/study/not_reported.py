@@ -1,6 +1,6 @@
-"""What a study wants of its report and this version does not carry out.
+"""Parts of a study's report that this version does not support.
 
-`plan` and `validate` name it, and `run` refuses it, unless it is left out by name (`--without`).
+`plan` and `validate` name them, and `run` refuses them, unless `--without` leaves them out by name.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ def _parts(study: Study) -> Iterator[Path]:
 
 
 def _is_drawn(study: Study, figure: Figure) -> bool:
-    """A course over time is that of nodes, which samplers read, or of what the records of the
-    workload hold for each second."""
+    """A time series shows quantities of nodes, which samplers read, or metrics of the workload that
+    records hold for each second."""
     if figure.name is not None or figure.kind != "time series":
         return True
     return all(_has_course(study, name) for name in figure.metrics)
@@ -38,7 +38,7 @@ def _has_course(study: Study, text: str) -> bool:
 
 
 def kind_of(conclusion: Conclusion) -> str:
-    """The key that tells a conclusion from others: the first of its own."""
+    """The key that identifies a kind of conclusion: the first of its own."""
     fields = type(conclusion).model_fields
     own = next(name for name in fields if name not in Conclusion.model_fields)
     return fields[own].alias or own

@@ -34,7 +34,7 @@ LOWERINGS: tuple[Lowering[Any, Any], ...] = (
     RequestLowering(),
     TransactionsLowering(),
 )
-"""The workloads that this version carries out."""
+"""The workloads that this version supports."""
 
 
 def planned_of(work: wire.Workload) -> Planned[Any]:
@@ -49,5 +49,5 @@ def lowering_of(work: wire.Workload) -> Lowering[Any, Any]:
 
 
 def lowering_of_spec(spec: Spec) -> Lowering[Any, Any] | None:
-    """The lowering of a study's workload; None: this version does not carry it out."""
+    """The lowering of a study's workload; None: this version does not support it."""
     return next((one for one in LOWERINGS if isinstance(spec, one.spec)), None)

@@ -43,7 +43,7 @@ class Roles:
 
 @dataclass(frozen=True)
 class Context:
-    """What a workload's form on the wire depends on besides its own keys."""
+    """Inputs of a workload's form on the wire other than its own keys."""
 
     topology: Topology
     """Without references."""
@@ -143,15 +143,15 @@ class Lowering(Planned[WireT], Generic[SpecT, WireT]):
     """The study's type for this workload."""
 
     def left_out(self, spec: SpecT, study: Study, path: Path) -> Iterator[str]:  # noqa: ARG002
-        """Parts of the workload that no testbed of this version carries out, one sentence each."""
+        """Parts of the workload that no testbed of this version supports, one sentence each."""
         yield from ()
 
     def not_run(self, spec: SpecT, study: Study, path: Path) -> Iterator[str]:  # noqa: ARG002
-        """Parts that a plan holds but no testbed of this version carries out, one sentence each."""
+        """Parts that a plan can hold but no testbed of this version runs, one sentence each."""
         yield from ()
 
     def not_simulated(self, spec: SpecT, study: Study, path: Path) -> Iterator[str]:  # noqa: ARG002
-        """Parts that only real hosts carry out, one sentence each."""
+        """Parts that only real hosts support, one sentence each."""
         yield from ()
 
     def stated(self, spec: SpecT, study: Study) -> Iterator[str]:  # noqa: ARG002
@@ -163,7 +163,7 @@ class Lowering(Planned[WireT], Generic[SpecT, WireT]):
         """Client and server; `path` is the workload's place in the study."""
 
     def working(self, roles: Roles) -> frozenset[str]:  # noqa: ARG002
-        """Host groups whose CPUs the workload takes time of, besides what packets cost."""
+        """Host groups at which the workload itself takes CPU time, apart from packets."""
         return frozenset()
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""Published values in a plan: its runs were carried out elsewhere."""
+"""Published values in a plan: nothing is run for them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class PublishedPlan(Planned[wire.Published]):
     unit = "published values"
 
     def summary(self, run: wire.Run) -> str:
-        """The workload that was carried out."""
+        """The workload that was run."""
         return _work(run).of
 
     def details(self, runs: Sequence[wire.Run]) -> Iterator[tuple[str, str]]:

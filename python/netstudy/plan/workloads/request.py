@@ -30,7 +30,7 @@ class RequestLowering(Lowering[Request, wire.Request]):
         """A connection for each request."""
         levels = study.levels_at((*path, "new connections"), spec.new_connections)
         if any(level is True for _, level in levels):
-            yield "A request's new connections are not carried out yet; leave them out."
+            yield "A request's new connections are not supported yet; leave them out."
 
     def roles(self, spec: Request, topology: Topology, path: Path) -> Roles:  # noqa: ARG002
         """Clients and servers."""
@@ -59,7 +59,7 @@ class RequestLowering(Lowering[Request, wire.Request]):
         return Counts(concrete(spec.warmup), concrete(spec.requests))
 
     def connections(self, work: wire.Request) -> int:
-        """Those of all pairs."""
+        """The connections of all pairs."""
         return pair_count(work) * work.connections
 
     def loads(self, work: wire.Request) -> Iterator[Load]:

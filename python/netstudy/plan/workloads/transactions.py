@@ -69,11 +69,12 @@ class TransactionsLowering(Lowering[Transactions, wire.Transactions]):
     def not_simulated(self, spec: Transactions, study: Study, path: Path) -> Iterator[str]:  # noqa: ARG002
         """A program without a model of its costs, and a zone whose host has no simulated CPUs."""
         if spec.model is None and not spec.application.brokerage:
-            yield "The simulator needs what the program costs: name a profile with model."
+            yield "The simulator needs the program's costs: name a profile with model."
         yield from _without_cpus(spec, study)
 
     def stated(self, spec: Transactions, study: Study) -> Iterator[str]:
-        """What costs stand for: disks, the rows of the database, what a program is and is sent."""
+        """Parts that the simulator replaces by costs: disks, the database's rows, a program and its
+        requests."""
         for name, host in study.topology.groups.items():
             if host.disk is not None:
                 yield f"disk of host {name}"
@@ -129,7 +130,7 @@ class TransactionsLowering(Lowering[Transactions, wire.Transactions]):
         return work.load.users + pool
 
     def registered_users(self, work: wire.Transactions) -> int:
-        """Those of the brokerage, each of whom has a card in the generators' deck."""
+        """Users of the brokerage, each with a card in the generators' deck."""
         return work.application.users if isinstance(work.application, wire.Brokerage) else 0
 
     def loads(self, work: wire.Transactions) -> Iterator[Load]:
@@ -180,8 +181,7 @@ class TransactionsLowering(Lowering[Transactions, wire.Transactions]):
 
 
 def _without_cpus(spec: Transactions, study: Study) -> Iterator[str]:
-    """Tiers in zones of hosts that have no simulated CPUs: those of a host that is a tier itself
-    have."""
+    """Tiers in zones of hosts without simulated CPUs. A host that is itself a tier has CPUs."""
     tiers = {"server": spec.server, "database": spec.database_of(study.topology)}
     whole = {place.group for place in tiers.values() if place is not None and place.zone is None}
     for name, place in tiers.items():
@@ -204,7 +204,7 @@ def _unknown_variants(spec: Transactions, study: Study) -> Iterator[str]:
 
 
 def _stated_of_a_program(spec: Transactions) -> Iterator[str]:
-    """The program and its requests: each costs what the model says, whatever it is."""
+    """The program and its requests: their costs are the model's, whatever they are."""
     yield from (f"{key} of the application" for key in sorted(spec.application.model_fields_set))
     for name, own in spec.mix.items() if isinstance(spec.mix, dict) else ():
         for key in sorted(own.model_fields_set - {"share"}):
@@ -322,8 +322,8 @@ def _own_operation(name: str, own: OwnOperation) -> wire.Operation:
 
 
 def _in_millionths(shares: Mapping[str, float]) -> dict[str, int]:
-    """Shares in percent, in millionths that add up to a million: what rounding leaves goes to the
-    largest."""
+    """Shares in percent, in millionths that add up to a million: the largest takes the rounding
+    error."""
     found = {name: round(share * _PPM / 100) for name, share in shares.items()}
     largest = max(found, key=lambda name: found[name])
     found[largest] += _PPM - sum(found.values())
@@ -355,7 +355,7 @@ def _word(value: str | Ref) -> Any:
 
 
 def _costs(spec: Transactions, variant: BrokerageVariant, context: Context) -> wire.Costs | None:
-    """Costs of the profile, those that the study says in their place; None: they are not known."""
+    """Costs of the profile, overridden by the study's; None: they are not known."""
     named = concrete(spec.model) or (MODEL if spec.application.brokerage else None)
     if named is None:
         return None

@@ -37,13 +37,13 @@ class TransferLowering(Lowering[Transfer, wire.Transfer]):
     unit = "transfers"
 
     def not_simulated(self, spec: Transfer, study: Study, path: Path) -> Iterator[str]:
-        """A probe beside files by FTP, as on other testbeds."""
+        """A probe during FTP transfers, as on other testbeds."""
         levels = study.levels_at((*path, "protocol"), spec.protocol)
         if study.workload.probe is not None and any(level == "ftp" for _, level in levels):
-            yield "There is no probe beside files by FTP; leave out the probe."
+            yield "A probe cannot run during FTP transfers; leave out the probe."
 
     def roles(self, spec: Transfer, topology: Topology, path: Path) -> Roles:
-        """Named hosts, or those of a placement: the receiver of a get is the client."""
+        """Named hosts, or the hosts of a placement: the receiver of a get is the client."""
         placed = concrete(spec.placement)
         if placed is None:
             return Roles(spec.clients, spec.servers, (*path, "clients"), (*path, "servers"))
@@ -88,7 +88,7 @@ class TransferLowering(Lowering[Transfer, wire.Transfer]):
                 yield Load(client, server, size, work.flows)
 
     def files(self, work: wire.Transfer) -> Files:
-        """Those of FTP; a plain transfer has none."""
+        """The files of FTP; a plain transfer has none."""
         ftp = work.ftp
         if ftp is None:
             return Files()

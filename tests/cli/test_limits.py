@@ -68,9 +68,9 @@ def test_more_users_than_fit_into_memory_are_refused_by_name(
     assert [path.name for path in users.parent.iterdir()] == ["study.yaml"]
     told = netstudy("plan", users).out
     assert "memory   about " in told
-    assert "note     This machine cannot carry the study out: a run at users=1000000000" in told
+    assert "note     This machine cannot run the study: a run at users=1000000000" in told
     few = netstudy("plan", users, "--only", "users=10").out
-    assert "cannot carry" not in few
+    assert "cannot run" not in few
 
 
 @pytest.mark.usefixtures("unexpanded")

@@ -61,7 +61,7 @@ def test_one_late_instant_of_one_host_of_many_is_no_limit() -> None:
     assert (limit.value, limit.allowed, limit.exceeded) == (10, ALLOWED_US, False)
     assert limit.evidence == (
         "460 instants of 23 hosts; latest was server-7: 20 instants, p99 5,000.0 us, most "
-        "5,000.0 us; allowed is a twentieth of 2,000.0 us, which what is measured takes usually"
+        "5,000.0 us; allowed is a twentieth of 2,000.0 us, the usual duration of a sample"
     )
 
 

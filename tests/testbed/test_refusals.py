@@ -111,8 +111,8 @@ def test_small_queues_are_imposed_where_the_kernel_carries_the_link_and_else_tol
     assert told(star(1), "limit_output", "kernel") == []
     assert told(star(1, tcp=without), "limit_output") == []
     assert told(star(1), "limit_output") == [
-        "The limit_output of hosts client and server holds nothing back where the switches' "
-        "program carries a link: what it has taken waits in the host no longer."
+        "The limit_output of hosts client and server has no effect where the switches' "
+        "program carries a link: it takes frames at once, so that none wait in the host."
     ]
 
 

@@ -1,4 +1,4 @@
-"""The places where runs are carried out: the only package that starts processes.
+"""The testbeds, which make runs: the only package that starts processes.
 
 Testbeds are imported on demand: their programs, which start for each run, need less.
 """

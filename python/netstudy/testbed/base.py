@@ -1,4 +1,4 @@
-"""The interface of every testbed: it carries out a plan and hands over records as they arrive."""
+"""The interface of every testbed: it runs a plan and hands over records as they arrive."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OnRecord = Callable[[Record, bytes], None]
 
 @dataclass(frozen=True)
 class Preflight:
-    """A testbed's verdict on a plan before it carries it out."""
+    """A testbed's verdict on a plan before it runs it."""
 
     unsupported: tuple[str, ...] = ()
     """Unsupported parts of the plan, one sentence each."""
@@ -28,7 +28,7 @@ class Preflight:
 
 
 class Testbed(Protocol):
-    """A place where runs are carried out."""
+    """A place where runs are made: the simulator, or this machine's kernel."""
 
     __test__: ClassVar[bool] = False  # not a test case, whatever its name suggests to pytest
     name: ClassVar[TestbedName]
@@ -39,12 +39,12 @@ class Testbed(Protocol):
         """Raise TestbedError when the testbed cannot be used at all, before anything is made."""
 
     def unsupported(self, plan: Plan) -> Sequence[str]:
-        """Unsupported parts of a plan, one sentence each, or why they cannot be told; nothing is
-        measured."""
+        """Unsupported parts of a plan, one sentence each, or why they cannot be determined; nothing
+        is measured."""
         ...
 
     def preflight(self, plan: Plan, scale: Fraction) -> Preflight:
-        """Whether the testbed, and the machine under it, can do all of a plan.
+        """Whether the testbed and its machine can run the whole plan.
 
         `scale` is the factor that the plan's link rates were multiplied by; advice to choose
         another one is relative to the study's own rates.
@@ -58,7 +58,7 @@ class Testbed(Protocol):
         on_record: OnRecord,
         captures: Path | None = None,
     ) -> None:
-        """Carry out every run of the plan; records come in the order in which runs complete.
+        """Make every run of the plan; records come in the order in which runs complete.
 
         `threads` None means all cores; `captures` is the folder for the raw material of records,
         where the testbed has any. Raises TestbedError when the testbed fails; an exception
@@ -66,11 +66,11 @@ class Testbed(Protocol):
         """
 
     def seconds(self, estimate: Estimate, *, threads: int | None) -> float:
-        """The time that carrying out a plan takes, roughly."""
+        """Rough duration of a plan."""
         ...
 
     def memory(self, estimate: Estimate, *, threads: int | None) -> Memory | None:
-        """The memory that carrying out a plan takes at its highest, roughly; None: not known."""
+        """Rough peak memory of a plan; None: not known."""
         ...
 
 

@@ -27,9 +27,9 @@ ENGINE_NAME = "netstudy-engine"
 ENGINE_VARIABLE = "NETSTUDY_ENGINE"
 
 _BAD_PLAN = 2
-"""The engine's exit code for a plan that it cannot carry out."""
+"""The engine's exit code for a plan that it does not support."""
 _ASKED_TO_END = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-"""Signals by which somebody ends the engine on purpose: that is no death of its own."""
+"""Signals that end the engine on purpose: they do not count as a crash."""
 _GRACE_S = 5.0
 """Time for the engine to end after SIGTERM, before it is killed."""
 _STDERR_LINES = 10
@@ -40,7 +40,7 @@ _RECORD: TypeAdapter[Record] = TypeAdapter(Record)
 
 
 def find_engine() -> Path:
-    """The engine's binary: $NETSTUDY_ENGINE, else beside this Python, else where `pip install
+    """The engine's binary: $NETSTUDY_ENGINE, else next to this Python, else where `pip install
     --user` puts programs, else on the PATH."""
     named = os.environ.get(ENGINE_VARIABLE)
     if named is not None:
@@ -52,7 +52,7 @@ def find_engine() -> Path:
     found = shutil.which(ENGINE_NAME)
     if found is None:
         raise TestbedError(
-            f"the engine ({ENGINE_NAME}) is neither beside {sys.executable} nor on the PATH; "
+            f"the engine ({ENGINE_NAME}) is neither next to {sys.executable} nor on the PATH; "
             f"build it with `make build` in a checkout, install a wheel that has it, or name it in "
             f"{ENGINE_VARIABLE}"
         )

@@ -10,7 +10,7 @@ from netstudy.plan.planned import Estimate, RunSize
 from netstudy.study.levels import level_text
 
 _FRONT_BYTES = 170_000_000
-"""The front with what it imports and a report of a few runs: 160 MB with 10 runs, as measured."""
+"""The front with its imports and a report of a few runs: 160 MB with 10 runs, as measured."""
 _PARSED = 8
 """Memory of plans and records that are read, for each byte of their JSON. 1,000 runs with a plan of
 3.9 MB and records of 4.9 MB take 65 MB more than 10 runs."""
@@ -35,7 +35,7 @@ class Memory:
 
     @property
     def bytes_alone(self) -> int:
-        """With the largest run alone under way."""
+        """With only the largest run under way."""
         return self.front_bytes + self.largest[0][0]
 
     @property

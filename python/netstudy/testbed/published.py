@@ -1,4 +1,4 @@
-"""Runs that were carried out elsewhere: their records come from published values."""
+"""Published runs: their records come from published values, nothing is run."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class Sim:
         find_engine()
 
     def unsupported(self, plan: Plan) -> Sequence[str]:  # noqa: ARG002 (any plan)
-        """See Testbed.unsupported: what cannot be simulated is refused by the study already."""
+        """See Testbed.unsupported: planning refuses unsupported parts already."""
         return ()
 
     def preflight(self, plan: Plan, scale: Fraction) -> Preflight:  # noqa: ARG002 (any plan)

@@ -1,9 +1,9 @@
-"""Runs on an engine that may die: its death costs the run that causes it, and no other.
+"""Runs on an engine that may die: only the run that causes its death is lost.
 
 One engine makes many runs at once and does not say which of them killed it. The runs without a
-record are therefore halved, and each half gets an engine of its own, until an engine dies with one
-run alone: that run has failed. A run that only failed beside others, such as one of two that do not
-fit into memory together, succeeds that way.
+record are therefore halved, and each half gets an engine of its own, until an engine dies with a
+single run: that run has failed. A run that fails only in parallel with others, such as one of two
+that do not fit into memory together, succeeds that way.
 """
 
 from __future__ import annotations

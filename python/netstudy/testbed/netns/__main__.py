@@ -15,10 +15,10 @@ from netstudy.testbed.netns.supervisor import supervise
 
 
 def main() -> int:
-    """Make the sandbox ready and carry out the plan on standard input."""
+    """Make the sandbox ready and run the plan on standard input."""
     parser = argparse.ArgumentParser(prog="python -m netstudy.testbed.netns")
     parser.add_argument("--switching", choices=("user-space", "kernel"), default="user-space")
-    parser.add_argument("--captures", type=Path, help="folder for what the processes write")
+    parser.add_argument("--captures", type=Path, help="folder for the output of the processes")
     parser.add_argument(
         "--silence", type=float, default=SILENCE_S, metavar="SECONDS", help="how long is too long"
     )

@@ -1,7 +1,7 @@
-"""The application of a run in its hosts' namespaces: how it is started, led and stopped.
+"""The application of a run in its hosts' namespaces: how it is started, controlled and stopped.
 
-Database and application server are processes beside the agents. They are in the control groups of
-their hosts, on the CPUs that these have, and end with the run.
+Database and application server are processes next to the agents. They are in the control groups of
+their hosts, on the CPUs of these hosts, and end with the run.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class RunApplication(ABC):
 
     @abstractmethod
     async def prepare(self, kind: wire.PhaseKind) -> None:
-        """Carry out the work of a phase of the application. Raises NodeError."""
+        """Do the work of a phase of the application. Raises NodeError."""
 
     @abstractmethod
     async def snapshot(self, name: str) -> None:
@@ -77,13 +77,13 @@ class RunApplication(ABC):
 
     @abstractmethod
     async def finish(self) -> ApplicationEvidence:
-        """Check its books, and return what it has said."""
+        """Check its books, and return its records."""
 
 
 async def start_application(
     setting: Setting, groups: Mapping[str, Sequence[Path]], processes: RunProcesses
 ) -> RunApplication | None:
-    """Start what the run's hosts have beside agents; None: nothing. Raises NodeError."""
+    """Start the application of the run's hosts; None: there is none. Raises NodeError."""
     served = setting.served
     if served is None:
         return None
@@ -120,7 +120,7 @@ class _Place:
         return IPv4Address(found.pop() if len(found) == 1 else 0)
 
     def ready(self, host: str) -> Callable[[], None]:
-        """What a new process does to be one of a host's."""
+        """A function that makes a new process one of a host's: its control groups and CPUs."""
         files, cpus = tuple(self.groups.get(host, ())), self.setting.cpus_of(host)
 
         def act() -> None:
@@ -313,7 +313,7 @@ class _Brokerage(RunApplication):
         self.done.append(await self._answer(brokerage_wire.BrokerageDone, command.command))
 
     async def _answer(self, kind: type[AnswerT], command: str) -> AnswerT:
-        """The answer to a command. Raises NodeError when it could not be carried out."""
+        """The answer to a command. Raises NodeError when the command failed."""
 
         def is_answer(record: Wire) -> bool:
             if isinstance(record, brokerage_wire.BrokerageFailed):
@@ -333,7 +333,7 @@ class _Brokerage(RunApplication):
 
 
 def _database(asked: wire.Brokerage, place: _Place, processes: RunProcesses) -> Database:
-    """A server on the database's host, or beside the application."""
+    """A server on the database's host, or on the application's."""
     host = place.served.host
     node = place.served.database_host or host
     return Database(

@@ -1,4 +1,4 @@
-"""What an application of a run can have on this machine: its database, its CPUs, its disk."""
+"""Limits of this machine for the application of a run: its database, its CPUs, its disk."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def imposed_on(served: Served) -> Iterator[tuple[str, str]]:
 
 
 def database_engine(run: wire.Run, kernel: Kernel) -> Literal["postgresql", "sqlite"] | None:
-    """What holds the data of a run's application: what the study asks for, but where a server of
-    PostgreSQL cannot be started as an ordinary user, SQLite."""
+    """The database engine of a run's application: the study's, or SQLite if a PostgreSQL server
+    cannot be started as an ordinary user."""
     served = served_by(run)
     if served is None or not isinstance(served.application, wire.Brokerage):
         return None
@@ -62,7 +62,7 @@ def application_refusals(run: wire.Run, served: Served, kernel: Kernel) -> Itera
     if served.data_host is not None:
         yield from _disk(_group(run.network, served.data_host), kernel)
     if run.probe is not None:
-        yield "There is no probe beside an application, which answers HTTP alone: leave it out."
+        yield "An application answers only HTTP, so a probe cannot run with it: leave it out."
 
 
 def _programs(run: wire.Run, served: Served, kernel: Kernel) -> Iterator[str]:

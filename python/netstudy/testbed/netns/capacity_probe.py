@@ -63,7 +63,7 @@ _BYTES_MAX = 3 * _UNIT_BYTES_MAX
 """Most bytes of all samples of a trial."""
 _COUNT_MAX = 2_000
 _ALLOWED_S = 0.002
-"""Time allowed for hosts and the machine, beside the links, in each sample."""
+"""Time allowed for hosts and the machine, in addition to the links, in each sample."""
 _WINDOW_BYTES = 262_144
 """Most bytes in flight of a connection on links without delay: enough for the path through this
 machine at any rate."""

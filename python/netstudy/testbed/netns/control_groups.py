@@ -3,8 +3,8 @@
 Both versions of control groups are known: the unified hierarchy, and one hierarchy a controller
 (Documentation/admin-guide/cgroup-v2.rst, cgroup-v1). Soft interrupts that the kernel handles for a
 host are not charged to its group, so throughput is not proportional to the quota. Control groups
-outlive their processes: a run removes its own groups at its end, and a later run removes those of a
-run that was killed.
+outlive their processes: a run removes its own groups at its end, and a later run removes the groups
+of a run that was killed.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class DiskLimit:
 
 @dataclass(frozen=True)
 class Limits:
-    """What all processes of a host may take together; None: all there is."""
+    """Limits of all processes of a host together; None: no limit."""
 
     cpu_pct: float | None = None
     """Of one CPU."""
@@ -81,7 +81,7 @@ def control_groups(limits: Mapping[str, Limits]) -> Iterator[dict[str, list[Path
         yield {host: _made(host, own, parents) for host, own in limits.items() if own.controllers}
     except OSError as error:
         raise TestbedError(
-            f"cannot limit what hosts take: {error.filename}: {error.strerror}; that needs root "
+            f"cannot limit hosts: {error.filename}: {error.strerror}; that needs root "
             f"and these controllers of control groups: {', '.join(needed)}"
         ) from error
     finally:
@@ -187,7 +187,7 @@ def _remove_stale(hierarchy: Path) -> None:
 
 
 def _remove(parent: Path) -> None:
-    """Remove groups; the kernel keeps those with processes, of a run under way."""
+    """Remove groups; the kernel keeps groups with processes, of a run under way."""
     with suppress(OSError):
         for group in parent.iterdir():
             if group.is_dir():

@@ -1,10 +1,10 @@
 """A private PostgreSQL server in the namespace of a run's host.
 
-A new cluster for each run, in a folder of the run. It listens at its host's address for one host
-alone, and at a socket in its folder. The server refuses to work as root. Root starts it as the
-user that owns nothing (nobody); that of an ordinary user, who is root inside of the sandbox, starts
-it in a user namespace inside the sandbox's that gives the same id another number. An IPC namespace
-of its own holds its shared memory, so that nothing of it is left when it is killed.
+A new cluster for each run, in a folder of the run. It listens at its host's address for only one
+host, and at a socket in its folder. The server refuses to run as root. Root starts it as the user
+that owns nothing (nobody). An ordinary user, who is root inside the sandbox, starts it in a nested
+user namespace that maps the same id to another number. An IPC namespace of its own holds its shared
+memory, so that nothing of it is left when it is killed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _STEP_S = 0.05
 _VERSIONS = Path("/usr/lib/postgresql")
 """Where Debian and its descendants have the servers of each version."""
 _SPARE_CONNECTIONS = 10
-"""Beyond those of the application: the server keeps three for its superuser."""
+"""Connections beyond the application's: the server keeps three for its superuser."""
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ def _says_ready(path: Path) -> bool:
 
 
 async def checkpoint(database: Database) -> None:
-    """Have the server write what it holds in memory to its files. Raises NodeError."""
+    """Have the server write its changes in memory to its files. Raises NodeError."""
     programs = server_programs()
     assert programs is not None, "the server runs"
     asked = await asyncio.create_subprocess_exec(

@@ -200,7 +200,7 @@ def _kind(host: Host, setting: Setting) -> Any:
 
 
 def _virtual(host: Host, layout: Layout) -> Iterator[tuple[str, str]]:
-    """The interfaces of a zone with a stack of its own, with what lies below."""
+    """The interfaces of a zone with a stack of its own, with their host interface."""
     for one in host.addresses:
         if one.is_apart:
             yield one.interface.device, interface_settings(one.interface, layout)
@@ -258,7 +258,7 @@ def _environment(
 
 
 def _interfaces(devices: Collection[str]) -> Iterator[Interface]:
-    """The interfaces, those with equal properties as one."""
+    """The interfaces; interfaces with equal properties are one entry."""
     links: list[dict[str, Any]] = json.loads(run_program("ip", "-d", "-j", "link", "show"))
     found: dict[tuple[str, str, int, str], list[str]] = {}
     for link in links:

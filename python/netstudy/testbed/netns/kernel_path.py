@@ -2,8 +2,8 @@
 the carrier of a direct link between two hosts.
 
 The hierarchical token bucket (htb) gives the rate; below it a bfifo holds as many bytes as the
-port's buffer and drops what does not fit. The hosts' ends have the link's rate too, so that a burst
-arrives at the switch as a link would bring it.
+port's buffer and drops the rest. The hosts' ends have the link's rate too, so that a burst arrives
+at the switch as over a link.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from netstudy.units import (
 )
 
 _LATENESS_NS = 100_000
-"""Lateness of a kernel timer that costs no rate: the token bucket holds what the link carries in
-that time. Smaller buckets lost rate in measurements (one frame of MTU 1500 at 1 Gbit/s gave
-458 Mbit/s)."""
+"""Lateness of a kernel timer that costs no rate: the token bucket holds the bytes that the link
+carries in that time. Smaller buckets lost rate in measurements (one frame of MTU 1500 at 1 Gbit/s
+gave 458 Mbit/s)."""
 _IN_THE_NOISE_NS = 5_000
 """Times too short to be seen: a datagram and its answer take about 5 µs through the bridge when no
 process has to be woken for them, and 15 µs in one of 100 cases."""
@@ -104,9 +104,9 @@ def port_queues(layout: Layout) -> list[str]:
 def host_queue(interface: Interface) -> list[str]:
     """Commands of `tc` in a host's namespace: its link's rate, and its interface's queue.
 
-    TCP learns at once of a frame that a full queue refuses, and keeps it. What an interface with
-    few buffers drops it has taken before, and TCP has to find out. Such a queue therefore takes
-    every frame, and drops its oldest one.
+    If a full queue refuses a frame, TCP knows at once and keeps the frame. An interface with few
+    buffers drops frames that it has accepted, and TCP must detect the loss. Such a queue therefore
+    accepts every frame and drops its oldest one.
     """
     frames = interface.nic.transmit_queue_frames
     kind = "pfifo_head_drop" if frames < wire.Nic().transmit_queue_frames else "pfifo"

@@ -26,7 +26,7 @@ _RACK_ALWAYS = (6, 17)
 _BURST_MAX_BYTES = 65_536  # GSO_LEGACY_MAX_SIZE
 _RTO_MAX_MS = "ipv4/tcp_rto_max_ms"  # Linux 6.15
 _NEEDLESS = "ipv4/tcp_no_ssthresh_metrics_save"
-"""A kernel without it does the same by tcp_no_metrics_save alone (tcp_update_metrics,
+"""A kernel without it needs only tcp_no_metrics_save for the same (tcp_update_metrics,
 net/ipv4/tcp_metrics.c)."""
 _LIMIT_OUTPUT_MAX_BYTES = 1_073_741_824
 """Effectively no `tcp_limit_output_bytes`: no pacing rate comes near it."""

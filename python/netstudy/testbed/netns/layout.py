@@ -27,7 +27,7 @@ from netstudy.testbed.netns.kernel_tcp import KernelTcp, kernel_tcp
 from netstudy.units import FRAMING_BYTES
 
 Switching = Literal["user-space", "kernel"]
-"""What forwards frames: the engine's own switch, or the kernel's bridge with queues at ports."""
+"""The forwarding of frames: by the engine's own switch, or the kernel's bridge with port queues."""
 NAMES: Final[Mapping[Switching, TestbedName]] = {"user-space": "netns", "kernel": "netns-kernel"}
 """The name of the testbed with that switching, for `--testbed`."""
 
@@ -40,7 +40,7 @@ ZONE_DEVICE: Final = "eth0"
 
 _SUBNET = IPv4Network("10.77.0.0/16")
 _FIRST_TABLE = 1_000
-"""Routing tables of addresses, above those that the kernel names itself (0, 253 to 255)."""
+"""Routing tables of addresses, above the kernel's own tables (0, 253 to 255)."""
 _LEAST_FRAME_NS = 24_000
 """Shortest time of a full frame at which the kernel's queues keep their rate, as measured:
 2.5 Gbit/s at an MTU of 9000 bytes, 500 Mbit/s at 1500. The switches' program carries faster
@@ -90,7 +90,7 @@ class Interface:
 
     @property
     def is_direct(self) -> bool:
-        """Whether the kernel alone carries the link, from host to host."""
+        """Whether the link is only a veth pair of the kernel, from host to host."""
         return self.peer[0] != SWITCHES
 
     @property
@@ -186,7 +186,7 @@ class Host:
     interfaces: tuple[Interface, ...]
     """The ends of its links; none of a zone."""
     addresses: tuple[Address, ...]
-    """One for each interface, then those of its zones."""
+    """One for each interface, then the zones' addresses."""
     tcp: KernelTcp
 
     @property
@@ -278,7 +278,7 @@ class Layout:
         return (one for one in self._segments[segment] if one.stack != stack)
 
     def macs_behind(self, interface: Interface) -> Iterator[str]:
-        """The Ethernet addresses at an interface: its own, then those of zones on it."""
+        """The Ethernet addresses at an interface: its own, then its zones'."""
         yield interface.mac
         for one in self.addresses:
             if one.is_apart and one.interface is interface:
@@ -418,7 +418,7 @@ def _stacks(
 
 
 def offloads(nic: wire.Nic | None) -> dict[str, bool]:
-    """What is on and off at an interface: checksums are left to it only where the study says so."""
+    """Offloads of an interface, on or off: checksum offload is on only where the study says so."""
     return {**OFFLOADS_OFF, "tx": nic is not None and bool(nic.checksum_offload)}
 
 

@@ -4,7 +4,8 @@ A run above that rate would measure the machine. The capacity probe therefore tr
 first: the same hosts, links and switches, with buffers large enough to lose nothing, and the run's
 own traffic, shortened. If the machine does not carry the study's rates, lower ones are tried.
 
-The search and the decision are here, and pure; `capacity_probe` carries out the trials.
+This module holds only the search and the decision, as pure functions; `capacity_probe` runs the
+trials.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _CARRIED = 0.9
 """Share of the goodput of an ideal link at which a rate counts as carried: the rest is for TCP's
 slow start."""
 _NEAR = 0.5
-"""Below that share, interference alone does not explain the shortfall: no second trial."""
+"""Below that share, interference is not enough to explain the shortfall: no second trial."""
 _CAUTION = 0.9
 """After a rate that is not carried, the next trial asks for this share of the carried rate."""
 _STEP = 0.7
@@ -124,9 +125,9 @@ def host_count(network: Network) -> int:
 
 
 def hardest(plan: Plan) -> list[Run]:
-    """The runs of a plan that demand most of a machine, one for each MTU and kind of workload:
-    those with the fastest link, and among these with the most hosts. Runs whose data stay inside of
-    hosts use no link.
+    """The runs of a plan that demand most of a machine, one for each MTU and kind of workload: with
+    the fastest link, and among these with the most hosts. Runs whose data stay inside hosts use no
+    link.
     """
     found: dict[tuple[int, str], Run] = {}
     for run in filter(_uses_links, plan.runs):

@@ -130,7 +130,7 @@ class Poller:
         await self.process.send(agent_wire.GoCommand())
 
     async def stop(self) -> Polls:
-        """Stop, and return what was read."""
+        """Stop, and return the readings."""
         await self.process.send(agent_wire.StopCommand())
         written = await answered(self.process, self.process.finish(agent_wire.EndRecord))
         polling = self.polling

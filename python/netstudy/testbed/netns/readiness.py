@@ -1,4 +1,4 @@
-"""Whether the namespace testbed works on this machine, what is missing, and how to install it."""
+"""Whether the namespace testbed works on this machine, and how to install missing parts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PARTS = {
     "congestion": "congestion controls of sockets",
     "queues": "queue disciplines of interfaces",
 }
-"""Aspect of the kernel -> what it is for."""
+"""Aspect of the kernel -> its purpose."""
 
 USER_NAMESPACE_SWITCHES = {
     "user.max_user_namespaces": ("0", "10000"),
@@ -43,7 +43,7 @@ class Aspect:
     ok: bool
     found: str
     advice: str | None = None
-    """The command that installs or enables what is missing."""
+    """The command that installs or enables the missing part."""
 
 
 def aspects() -> list[Aspect]:
@@ -173,7 +173,7 @@ def _modules(name: str, works: str, lacks: list[str]) -> Aspect:
 def _one_cpu(here: Kernel) -> Aspect:
     if "core/rps_default_mask" in here.sysctls:
         return Aspect("reordering", True, "frames are received on one CPU")
-    found = f"{here.name} lets root alone have frames received on one CPU"
+    found = f"{here.name} lets only root have frames received on one CPU"
     advice = "as an ordinary user, run on one: taskset -c 0 netstudy run …; or use Linux 6.3"
     return Aspect("reordering", False, found, advice)
 

@@ -64,7 +64,7 @@ class _Course:
     ended: dict[AgentSpec, list[agent_wire.AgentRecord]] = field(default_factory=dict)
     """Phase records of clients, which the runner waited for."""
     recordings: tuple[Recording, ...] = ()
-    """What sysstat recorded of the measuring phase."""
+    """sysstat's recordings of the measuring phase."""
     hardware: dict[str, dict[str, int]] = field(default_factory=dict)
     hardware_note: str | None = None
     """See Evidence."""
@@ -98,7 +98,7 @@ class _Crew:
 async def carry_out(
     setting: Setting, transcript: Transcript, on_progress: OnProgress | None = None
 ) -> Evidence:
-    """Carry the run out in its network, which exists. Raises NodeError when a process fails.
+    """Make the run in its network, which exists. Raises NodeError when a process fails.
 
     All processes have ended when this returns or raises. Their output is added to the transcript as
     it comes.
@@ -211,8 +211,8 @@ async def _cancelled(task: asyncio.Future[Any]) -> None:
 
 
 async def _prepared(application: RunApplication, run: wire.Run, course: _Course) -> None:
-    """Do what comes before the load: an application's data are loaded in any case, the rest where
-    the plan has it."""
+    """Do the phases before the load: an application's data are always loaded, the other phases are
+    run if the plan has them."""
     planned = [phase.kind for phase in run.phases]
     if "load" not in planned:
         await application.prepare("load")
@@ -257,7 +257,7 @@ async def _led(crew: _Crew) -> None:
 
 
 def _hardware_counters(crew: _Crew) -> dict[str, Counting]:
-    """Those of the processes of each host that serves, agents included, from now on."""
+    """Counters of the processes of each host that serves, agents included, from now on."""
     served = crew.setting.served
     found: dict[str, Counting] = {}
     try:

@@ -119,7 +119,7 @@ def _bind(source: str, place: Path) -> None:
 def file_folders(needed: Collection[str], captures: Path | None) -> Iterator[None]:
     """Make the folders that agents need for files, and empty them in the end.
 
-    /run is a RAM disk of the sandbox. The folder on a disk lies beside the captures, so that it is
+    /run is a RAM disk of the sandbox. The folder on a disk is next to the captures, so that it is
     found and cleaned up with the results of a run that was killed.
     """
     if captures is not None:

@@ -19,7 +19,7 @@ from netstudy.testbed.workloads import traffic_of
 from netstudy.testbed.workloads.base import DISK_FOLDER, ApplicationTraffic
 
 SILENCE_S = 20.0
-"""The kernel repeats what is lost after 0.2 s, 0.4 s, …: seven losses in a row do not happen."""
+"""The kernel retransmits after 0.2 s, 0.4 s, …: seven losses in a row do not happen."""
 
 
 @dataclass(frozen=True)
@@ -59,11 +59,11 @@ class Setting:
     engine: Path
     pinning: CpuPinning
     silence_s: float = SILENCE_S
+    """Longest silence of a server, beyond the delays that the study asks for."""
     allowed: frozenset[int] = field(default_factory=lambda: frozenset(os.sched_getaffinity(0)))
     """The CPUs that this program may use."""
     database_engine: str | None = None
-    """What the application's data are in, where it has a choice."""
-    """Longest silence of a server, beyond the delays that the study asks for."""
+    """The database of the application, where it has a choice."""
 
     @cached_property
     def specs(self) -> AgentSpecs:
@@ -81,7 +81,7 @@ class Setting:
 
     @cached_property
     def served(self) -> Served | None:
-        """The application that runs on its hosts beside the agents; None: there is none."""
+        """The application that runs on its hosts; None: only agents run there."""
         traffic = traffic_of(self.run.workload)
         return traffic.served(self.run) if isinstance(traffic, ApplicationTraffic) else None
 
@@ -104,7 +104,7 @@ class Setting:
 
     @cached_property
     def limits(self) -> dict[str, Limits]:
-        """Host -> what its processes may take together, zones included."""
+        """Host -> limits of all its processes together, zones included."""
         return {
             host.machine: Limits(
                 cpu_pct=host.group.cpu_quota_pct,

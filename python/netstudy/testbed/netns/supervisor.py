@@ -1,4 +1,4 @@
-"""Carries out a plan inside the sandbox: a plan on standard input, records on standard output.
+"""Runs a plan inside the sandbox: a plan on standard input, records on standard output.
 
 The protocol is that of `netstudy-engine sim`: the engine's version, a record for each run, the end.
 """
@@ -128,7 +128,7 @@ def undisturbed(attempt: Callable[[], wire.RunRecord], capture: Path | None) -> 
     """The record of the first attempt that the machine does not disturb, else of the last one.
 
     It tells the number of earlier attempts and the interference in each. Their captures are kept
-    beside the capture of the attempt that counts.
+    next to the capture of the attempt that counts.
     """
     causes: list[str] = []
     while True:

@@ -64,7 +64,7 @@ class EngineSwitch:
         processes: RunProcesses,
     ) -> EngineSwitch:
         """Start the switches' program in its namespace, as a process of the run; `communities` are
-        those of switches that are polled. Raises NodeError."""
+        the SNMP communities of polled switches. Raises NodeError."""
         plan = switch_plan(run, layout, cpu, time_limit_ms, communities)
         command = [*in_namespace(SWITCHES), str(engine), "switch"]
         process = await processes.start(SWITCH, command, plan, _RECORD)

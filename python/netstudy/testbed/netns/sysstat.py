@@ -151,7 +151,7 @@ async def begin_recorders(setting: Setting, processes: RunProcesses) -> list[Rec
 
 
 async def end_recorders(recorders: Sequence[Recorder]) -> tuple[Recording, ...]:
-    """What they recorded. Raises NodeError."""
+    """Stop the recorders and return their recordings. Raises NodeError."""
     return tuple(await asyncio.gather(*(one.end() for one in recorders)))
 
 

@@ -19,7 +19,7 @@ from netstudy.testbed.memory import Memory, memory_of
 from netstudy.testbed.netns.layout import NAMES, Switching
 
 _SUPERVISOR = "netstudy.testbed.netns"
-"""The program of the sandbox, which carries runs out."""
+"""The program of the sandbox, which makes runs."""
 _RUN_S = 1.5
 """Seconds to make and remove a network, and to start and end its processes."""
 _SLOWDOWN = 3.0
@@ -60,7 +60,7 @@ class Netns:
         try:
             return self._unsupported(plan)
         except TestbedError as error:
-            return [f"This machine cannot carry the study out: {error}."]
+            return [f"This machine cannot run the study: {error}."]
 
     def _unsupported(self, plan: wire.Plan) -> list[str]:
         from netstudy.testbed.netns.kernel import kernel

@@ -1,4 +1,4 @@
-"""Parts of a plan that namespaces on this machine cannot carry out; they are refused by name."""
+"""Parts of a plan that namespaces on this machine do not support; they are refused by name."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _OF_ANOTHER_TCP = ("fack", "rfc")
 
 
 def unsupported(plan: wire.Plan, switching: Switching, kernel: Kernel) -> list[str]:
-    """One sentence for each unsupported part; empty when the plan can be carried out."""
+    """One sentence for each unsupported part; empty when the whole plan is supported."""
     networks = {repr(run.network): run.network for run in plan.runs}.values()
     of_networks = (line for network in networks for line in _of(network, switching, kernel))
     of_runs = (line for run in plan.runs for line in _of_run(run, switching, kernel))
@@ -125,7 +125,7 @@ def _places(network: wire.Network, kernel: Kernel) -> Iterator[str]:
     """Hosts on other machines or with several addresses; zones with a TCP or quota of their own."""
     for host in network.hosts:
         if host.machine is not None:
-            yield f"Host {host.name} lives on {host.machine}; namespaces are on this machine alone."
+            yield f"Host {host.name} is on {host.machine}; namespaces are only on this machine."
         ends = [end for link in network.links for end in link.ports if end.node == host.name]
         zones = [zone for zone in network.zones if zone.host == host.name]
         inside = [zone for zone in zones if zone.stack == "shared"]
@@ -175,7 +175,7 @@ def _of_run(run: wire.Run, switching: Switching, kernel: Kernel) -> Iterator[str
 
 def _probe(run: wire.Run) -> Iterator[str]:
     if run.probe is None and run.until("idle") is not None:
-        yield "In the phase 'idle' there is the probe alone, and the study has none."
+        yield "In the phase 'idle' only the probe runs, and the study has none."
     if run.probe is not None and isinstance(run.until("idle"), wire.UntilCount):
         yield "The phase 'idle' lasts for a time: give it one."
 
@@ -209,7 +209,7 @@ def _poll(poll: wire.Instrument, switching: Switching) -> Iterator[str]:
         )
     if poll.access is not None and poll.access.user is not None:
         yield (
-            f"{poll.node} is an emulated switch and answers SNMPv2c alone: leave out user and its "
+            f"{poll.node} is an emulated switch and answers only SNMPv2c: leave out user and its "
             "passwords, in the study or in its variant for netns."
         )
     if poll.access is not None and poll.access.community is not None:
@@ -307,11 +307,11 @@ _NO_BURST = (
 )
 _NO_TRANSMIT_QUEUE = (
     "The transmit_queue of {hosts} is not imposed where the switches' program carries a link: it "
-    "takes frames as they are handed over, without an end."
+    "accepts any number of frames at once."
 )
 _NO_LIMIT_OUTPUT = (
-    "The limit_output of {hosts} holds nothing back where the switches' program carries a link: "
-    "what it has taken waits in the host no longer."
+    "The limit_output of {hosts} has no effect where the switches' program carries a link: it "
+    "takes frames at once, so that none wait in the host."
 )
 
 

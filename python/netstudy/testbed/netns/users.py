@@ -14,7 +14,7 @@ _ORDINARY: Final = 1_000
 
 
 def is_all_users() -> bool:
-    """Whether this process is root of the machine's users, and not of one id alone."""
+    """Whether this process is root of all of the machine's users, not of only one id."""
     return Path("/proc/self/uid_map").read_text().split()[2] != "1"
 
 

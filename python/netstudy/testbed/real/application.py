@@ -1,4 +1,4 @@
-"""The application of a run: what serves requests on a host beside the agents, and what it said."""
+"""The application of a run: its hosts, and the records that it wrote."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ class Served:
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """The hosts on which something runs beside the agents."""
+        """The hosts of the application server and of its database."""
         return tuple(dict.fromkeys(one for one in (self.host, self.database_host) if one))
 
 
 @dataclass(frozen=True)
 class ApplicationEvidence:
-    """What an application said of its work."""
+    """The records of an application."""
 
     done: tuple[BrokerageDone, ...] = ()
-    """The commands that it carried out, in order."""
+    """The commands that it has done, in order."""
     snapshots: Mapping[str, BrokerageSnapshot] = field(default_factory=dict)
     """Edge -> its counters there."""
     books: BrokerageBooks | None = None

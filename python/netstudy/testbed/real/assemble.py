@@ -67,7 +67,7 @@ def _are_the_machines(broken: Sequence[Check]) -> bool:
 
 
 def _limits(evidence: Evidence, checks: Sequence[Check]) -> tuple[TestbedLimit, ...]:
-    """If other laws are broken too, no limit alone explains why the run is invalid."""
+    """If other laws are broken too, a limit is not the only reason why the run is invalid."""
     found = limits(evidence)
     if _are_the_machines(_broken(checks)):
         return found

@@ -44,7 +44,7 @@ class SqliteDatabase(Wire):
 
     kind: Literal["sqlite"] = "sqlite"
     file: str
-    """Its write-ahead log lies beside it."""
+    """Its write-ahead log is next to it."""
 
 
 class PostgresqlDatabase(Wire):
@@ -81,7 +81,7 @@ class BrokerageSettings(Wire):
     """Commits wait until their log is on the disk; else the last of them are lost where the machine
     or the database's server crashes, and books still balance."""
     page_images: int = Field(default=0, ge=0, le=9)
-    """Images on each page: page elements that browsers fetch beside it."""
+    """Images on each page: further page elements that browsers fetch."""
     session_limit: int = Field(default=20_000, ge=1)
     """Sessions at once: one more ends the oldest."""
     request_timeout_ms: int = Field(default=10_000, ge=100)
@@ -91,7 +91,7 @@ class BrokerageSettings(Wire):
 
 
 class BrokeragePlan(Wire):
-    """What the application server serves, from which database."""
+    """The configuration of the application server and its database."""
 
     schema_: Literal["netstudy/brokerage/1"] = Field(default=BROKERAGE_PLAN_SCHEMA, alias="schema")
     run: str
@@ -103,7 +103,7 @@ class BrokeragePlan(Wire):
     pool_connections: int = Field(default=10, ge=1, le=1000)
     """Connections to the database: more operations than that at once wait for one."""
     worker_threads: int = Field(default=2, ge=1, le=256)
-    """Threads that carry out requests, beside those of an embedded database."""
+    """Threads that handle requests, without the threads of an embedded database."""
     population: BrokeragePopulation
     settings: BrokerageSettings = BrokerageSettings()
     time_limit_ms: int = Field(gt=0)
@@ -123,9 +123,9 @@ class GatherStatisticsCommand(Wire):
 
 
 class ResetCommand(Wire):
-    """Remove what a run has left behind. All sessions end.
+    """Remove the traces of a run. All sessions end.
 
-    That is: registered users, orders of holdings that were sold, counts of log-ins.
+    They are: registered users, orders of holdings that were sold, counts of log-ins.
     """
 
     command: Literal["reset"] = "reset"
@@ -165,7 +165,7 @@ class BrokerageReady(Wire):
 
 
 class BrokerageDone(Wire):
-    """A command is carried out."""
+    """A command is done."""
 
     kind: Literal["done"] = "done"
     command: str
@@ -175,7 +175,7 @@ class BrokerageDone(Wire):
 
 
 class BrokerageFailed(Wire):
-    """A command could not be carried out; the server goes on."""
+    """A command failed; the server goes on."""
 
     kind: Literal["failed"] = "failed"
     command: str
@@ -198,9 +198,9 @@ class BrokerageCounters(Wire):
     """Counters since the process started; maps have an entry for each name, also where it is 0."""
 
     operations: dict[Operation, int]
-    """Operations that were carried out."""
+    """Operations that succeeded."""
     errors: dict[str, int]
-    """Operations and requests that were not, by the name of the error."""
+    """Operations and requests that failed, by the name of the error."""
     page_elements: int
     """HTTP responses: pages, images and answers of the JSON face, errors included."""
     responses: dict[Literal["2xx", "3xx", "4xx", "5xx"], int]
@@ -208,9 +208,9 @@ class BrokerageCounters(Wire):
     statements: int
     """Statements sent to the database."""
     transactions: int
-    """Transactions that were committed, those of one statement left out."""
+    """Committed transactions, without single-statement ones."""
     database_errors: dict[str, int]
-    """Errors of the database by name, those that a retry has healed included."""
+    """Errors of the database by name, including errors after which a retry succeeded."""
     retries: int
     """Operations begun again because the database was busy, or chose them as a victim."""
     pool_waits: int

@@ -38,7 +38,7 @@ NAMESPACE_CPU: Final = "namespace_cpu_ns"
 there."""
 HOST_CPU: Final = "host_cpu_ns"
 """CPU time of all processes of a host: the agents, which carry the traffic and read the counters,
-and those of an application and its database. Kernel time on behalf of a process is included; the
+the application, and its database. Kernel time on behalf of a process is included; the
 time of soft interrupts that the kernel accounts separately is not (`cpu_softirq_ms` of the
 machine)."""
 _OF_AN_INTERFACE = ("interface_", "qdisc_")
@@ -111,7 +111,7 @@ def _of_host(host: str, evidence: Evidence) -> wire.Readings:
 
 
 def _of_hardware(host: str, evidence: Evidence) -> wire.Readings:
-    """Counters that are read for the measuring phase alone."""
+    """Counters that are read only for the measuring phase."""
     grown = evidence.hardware.get(host, {})
     return {
         name: tuple({wire.MEASURE_START: 0, wire.MEASURE_END: count}.get(e) for e in evidence.edges)

@@ -166,7 +166,7 @@ class Evidence:
     phases: tuple[wire.PhaseTimes, ...]
     """The phases that took place, in order."""
     polls: tuple[Polls, ...] = ()
-    """What pollers read by SNMP."""
+    """The pollers' readings by SNMP."""
     burst_bytes: int = 0
     """Bytes that a link's queue may send faster than its rate after it was idle."""
     machine: str = "machine"
@@ -174,13 +174,13 @@ class Evidence:
     cpus: Mapping[str, float] = field(default_factory=dict)
     """Host -> CPUs that its processes may use."""
     application: ApplicationEvidence | None = None
-    """What the application said; None: agents serve."""
+    """The application's records; None: agents serve."""
     recordings: tuple[Recording, ...] = ()
-    """What sysstat recorded beside the agents."""
+    """sysstat's recordings."""
     hardware: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """Host -> growth of its hardware counters in the measuring phase."""
     hardware_note: str | None = None
-    """Why they were not read, or of what they are; None: nothing is to be said."""
+    """Why they were not read, or that they leave out kernel work; None: neither."""
     application_connections: int = 0
     """Most connections that it may have had at a time."""
 
@@ -204,7 +204,7 @@ class Evidence:
         return found
 
     def agents_of(self, host: str) -> list[AgentEvidence]:
-        """All agents of a host, those in its zones included; or of a zone."""
+        """All agents of a host and its zones; or of a zone."""
         inside = {zone.name for zone in self.run.network.zones if zone.host == host}
         return [agent for agent in self.agents.values() if agent.host in (host, *inside)]
 

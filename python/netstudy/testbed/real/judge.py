@@ -189,7 +189,7 @@ def _generators(evidence: Evidence) -> Iterator[TestbedLimit]:
         unit="us",
         exceeded=late_us > allowed_us,
         evidence=f"{len(together):,} instants of {hosts}; {_latest(found)}; allowed is a "
-        f"twentieth of {usual_ns / 1_000:,.1f} us, which what is measured takes usually",
+        f"twentieth of {usual_ns / 1_000:,.1f} us, the usual duration of a sample",
     )
 
 

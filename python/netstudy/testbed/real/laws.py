@@ -11,11 +11,11 @@ from netstudy.testbed.real.evidence import Evidence, Readings
 from netstudy.units import CHECK_SEQUENCE_BYTES, ETHERNET_HEADER_BYTES, FRAMING_BYTES
 
 _GAP_BYTES = FRAMING_BYTES - ETHERNET_HEADER_BYTES - CHECK_SEQUENCE_BYTES
-"""Bytes on the wire beside a frame: preamble with delimiter, gap (IEEE 802.3, 4.4.2)."""
+"""Bytes on the wire in addition to a frame: preamble with delimiter, gap (IEEE 802.3, 4.4.2)."""
 
 
 _TRAILING_BYTES = 2 * 90
-"""Allowed for each connection: two acknowledgments that follow when its last byte is read."""
+"""Allowance for each connection: two acknowledgments sent after its last byte is read."""
 
 
 @dataclass(frozen=True)

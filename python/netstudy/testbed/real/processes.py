@@ -166,7 +166,7 @@ class NodeProcess(Generic[RecordT]):
             record = self.adapter.validate_json(line)
         except ValidationError as error:
             shown = line[:80].decode("utf-8", "backslashreplace").strip()
-            raise NodeError(self.node, f"wrote what is not a record: {shown!r}") from error
+            raise NodeError(self.node, f"wrote a line that is not a record: {shown!r}") from error
         if record.kind == "error":
             raise NodeError(self.node, str(getattr(record, "message", "failed")))
         self.last = record
@@ -266,7 +266,7 @@ Process = NodeProcess[Any] | PlainProcess
 
 
 def _before(prepare: Callable[[], None]) -> Callable[[], None]:
-    """What a new process does before its program begins."""
+    """A function that a new process calls before its program begins."""
     dies = dies_with_parent()
 
     def act() -> None:

@@ -27,7 +27,7 @@ from netstudy.wire import MEASURE_END, MEASURE_START, Reconciliation, Role
 
 _SHORTEST_FRAME_BYTES = 64  # IEEE 802.3, 4.4.2
 _COMMANDS = 0.01
-"""Share of a protocol's own bytes beside the application's that is not counted one by one."""
+"""Allowance for bytes of a protocol's commands, which are not counted, as a share of all bytes."""
 _SLOW = "the agent shows what it counted up to its last refresh"
 _DUPLICATE_REPORT_BYTES = 12
 """A SACK option with one block, padded (RFC 2018, 3; RFC 2883)."""
@@ -294,8 +294,8 @@ def _into_switch(found: _Counted) -> Iterator[Reconciliation]:
 
 
 def _polled(found: _Counted) -> Iterator[Reconciliation]:
-    """What SNMP shows of a port, against the switch itself, the interface behind the port and the
-    application there. Polls at the edges of the phase are made while nothing is in flight."""
+    """SNMP's counters of a port, compared with the switch itself, the interface behind the port and
+    the application there. Polls at the edges of the phase are made while nothing is in flight."""
     asked = {(one.node, one.port) for one in found.evidence.run.instruments if one.kind == "snmp"}
     for polls in found.evidence.polls:
         for samples in polls.samples:
@@ -323,7 +323,7 @@ class _Polled:
         return course.growth(counter, edges[MEASURE_START], edges[MEASURE_END])
 
     def tolerance(self, growth: int) -> int:
-        """An agent that is slow shows, at either edge, what was counted up to a refresh before."""
+        """A slow SNMP agent shows, at either edge, counters that are up to one refresh old."""
         if not self.polls.is_slow or self.polls.refresh_ns is None:
             return 0
         return round(2 * growth * self.polls.refresh_ns / self.found.evidence.counted_ns)
@@ -417,7 +417,7 @@ _SAR_OF_INTERFACES = {
     "txpck/s": ("packets that {} sent", "interface_packets_sent"),
     "txdrop/s": ("packets that {} dropped when sending", "interface_send_drops"),
 }
-"""Figure of sar -> what its counter counts, and the probes' counter of the same."""
+"""Figure of sar -> description of its counter, and the probes' counter of the same quantity."""
 _SAR_BUSY = ("%user", "%nice", "%system")
 _BUSY = ("cpu_user_ms", "cpu_nice_ms", "cpu_system_ms", "cpu_irq_ms", "cpu_softirq_ms")
 _MS_PER_TICK = 10  # proc(5): USER_HZ
@@ -425,7 +425,7 @@ _NS_PER_MS = 1_000_000
 
 
 def _recorded(found: _Counted) -> Iterator[Reconciliation]:
-    """What sysstat recorded, against the probes. CPUs are the machine's, at whatever host."""
+    """sysstat's recordings, compared with the probes. CPUs are the machine's, at whatever host."""
     recordings = found.evidence.recordings
     for one in recordings:
         for (host, port), agent in found.evidence.interfaces.items():

@@ -30,7 +30,7 @@ def series(evidence: Evidence) -> tuple[wire.Series, ...]:
 
 
 def _of_hosts(evidence: Evidence) -> Iterator[wire.Series]:
-    """A host's own counters and those of its interface; the machine's as the first sampler read
+    """Counters of hosts and of their interfaces; counters of the machine as the first sampler read
     them."""
     machines: set[str] = set()
     for agent in evidence.agents.values():

@@ -52,7 +52,7 @@ _WIDE: Final = "ifHC"
 _WRAP: Final = 1 << 32
 _NS_PER_CS: Final = 10_000_000
 _CLOCK_NS: Final = 1_000_000_000
-"""How much the switch's clock may differ from ours over an interval, and 5 % of it beside."""
+"""How much the switch's clock may differ from ours over an interval, plus 5 % of the interval."""
 _SLACK: Final = 1.1
 _SLACK_NS: Final = 100_000_000
 """A line carries no more than this times its rate, in no longer a time than that between the
@@ -66,7 +66,7 @@ SLOWER: Final = 1.25
 
 @dataclass(frozen=True)
 class Polls:
-    """What one poller read of one switch."""
+    """The readings of one poller at one switch."""
 
     switch: str
     from_: str
@@ -75,9 +75,9 @@ class Polls:
     own_port: str
     """The switch's port behind which that host is."""
     samples: tuple[SnmpSamples, ...]
-    """By port; those of its own port too, whose counters grow with each poll."""
+    """By port, including its own port, whose counters grow with each poll."""
     edges: Mapping[str, int]
-    """Edge of a phase -> when a poll beside the others had ended there."""
+    """Edge of a phase -> when the additional poll at that edge had ended."""
     rates_bps: Mapping[str, int]
     """Port -> the greater of its link's two rates."""
 
@@ -91,8 +91,8 @@ class Polls:
 
     @property
     def refresh_ns(self) -> float | None:
-        """Time between two refreshes of the agent's counters; None: too few were seen. No time
-        below the interval of the polls can be told from it."""
+        """Time between two refreshes of the agent's counters; None: too few were seen. Times below
+        the interval of the polls cannot be distinguished from it."""
         found = (refresh_ns(one, self.every_ns) for one in self.samples)
         known = [one for one in found if one is not None]
         return min(known, default=None)
@@ -304,7 +304,7 @@ def _declared(samples: SnmpSamples, before: int, after: int) -> str | None:
 
 
 def _most(name: str, elapsed_ns: int, rate_bps: int) -> float:
-    """What a counter can grow by in a time, by the rate of the line."""
+    """Largest growth of a counter in a time, by the rate of the line."""
     if name == _DISCARDS:
         return _WRAP / 2  # of frames from all other ports
     octets = _SLACK * rate_bps / 8 * elapsed_ns / 1e9

@@ -42,7 +42,7 @@ class User(Wire):
     authentication: SnmpAuthentication
     authentication_password: str = Field(repr=False)
     privacy: Privacy | None = None
-    """None: messages are signed alone."""
+    """None: messages are only signed."""
 
 
 Credentials = Annotated[Community | User, Field(discriminator="version")]
@@ -59,7 +59,7 @@ class SnmpPort(Wire):
 
 
 class SnmpPlan(Wire):
-    """What is polled, and how."""
+    """The ports to poll, and the credentials."""
 
     schema_: Literal["netstudy/snmp/1"] = Field(default=SNMP_PLAN_SCHEMA, alias="schema")
     run: str

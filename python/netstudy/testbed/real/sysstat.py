@@ -1,10 +1,9 @@
-"""What sysstat's own recorder wrote beside the probes, as `sadf -r` shows it: the counters as they
-were read, where sar itself shows rates.
+"""Records of sysstat's own recorder, as `sadf -r` shows them: raw counters, where sar itself shows
+rates.
 
-In a namespace /proc/net is the host's own, so what sar says of interfaces and of TCP is of the
-host. /proc/stat is the machine's: the CPU time that sar shows at any host is that of all hosts, and
-of whatever else runs there. `cpu_pct` of a host (the CPU time of its processes) has no counterpart
-in sar.
+In a namespace /proc/net is the host's own, so sar's figures of interfaces and of TCP are the
+host's. /proc/stat is the machine's: the CPU time that sar shows at any host includes all hosts and
+all other programs. `cpu_pct` of a host (the CPU time of its processes) has no counterpart in sar.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _CPU = "CPU"
 
 @dataclass(frozen=True)
 class Recording:
-    """What a recorder wrote at a host."""
+    """The records of a recorder at a host."""
 
     host: str
     file: bytes

@@ -48,8 +48,8 @@ class InstrumentPlan(Wire):
     interfaces: tuple[str, ...] = ()
     """Names of the host's interfaces to read."""
     namespace_cpu: bool = Field(default=False, exclude_if=lambda asked: not asked)
-    """Whether the CPU time of all processes in the host's network namespace is counted too: its
-    applications run beside the agent."""
+    """Whether the CPU time of all processes in the host's network namespace is counted too, not
+    only the agent's: applications run there."""
 
 
 class Endpoint(Wire):
@@ -200,9 +200,9 @@ class FolderStore(Wire):
     folder: str
     """Its folder, which is there."""
     place: Literal["ram", "cache", "disk"]
-    """What the folder is on, and what is done about the page cache: `ram` is a RAM disk; `cache` a
-    disk whose file is in the page cache; `disk` one whose file is taken out of the page cache
-    before each transfer."""
+    """The medium of the folder and the use of the page cache: `ram` is a RAM disk; `cache` a disk
+    whose file is in the page cache; `disk` one whose file is dropped from the page cache before
+    each transfer."""
     synced: bool = False
     """Whether a received file is on the disk before its transfer has ended (fsync(2))."""
 
@@ -308,7 +308,7 @@ class TransactionClient(Wire):
     quotes: int = Field(default=0, ge=0)
     """Quoted stocks of the brokerage."""
     page_images: int = Field(default=0, ge=0)
-    """Page elements of a page of the brokerage besides itself."""
+    """Images per page of the brokerage, each one more page element."""
     statistics_every_ns: int = Field(gt=0)
     """Time between two blocks of statistics."""
     request_timeout_ns: int = Field(gt=0)
@@ -371,7 +371,7 @@ class ProbeClient(Wire):
     interval_ns: int = Field(default=10_000_000, gt=0)
     """Between two requests of a connection."""
     idle_ns: int = Field(default=0, ge=0)
-    """Length of the phase before the workload, with the probe alone; 0: there is no such phase."""
+    """Length of the phase before the workload, with only the probe; 0: there is no such phase."""
 
 
 ProbePlan = Annotated[ProbeServer | ProbeClient, Field(discriminator="kind")]
@@ -457,8 +457,8 @@ class ConnectionRecord(Wire):
 
 
 PhaseName = Literal["idle", "warm-up", "measure"]
-"""Phases of a client, in order. In `idle` the probe is alone; it exists only if the plan gives it a
-time."""
+"""Phases of a client, in order. In `idle` only the probe runs; it exists only if the plan gives it
+a time."""
 
 
 class InTime(Wire):
@@ -514,8 +514,8 @@ class ConnectionCounters(Wire):
     tcp: dict[str, int]
     """From the kernel (TCP_INFO): srtt_us, rttvar_us, min_rtt_us, rto_us, cwnd_segments,
     ssthresh_segments, delivery_rate_bytes_per_s, retransmissions, timeouts, and the payload
-    tcp_bytes_sent (retransmissions included), tcp_bytes_acked and tcp_bytes_received. TCP's bytes
-    alone include the 36 bytes by which both ends recognise each other when a connection opens, and
+    tcp_bytes_sent (retransmissions included), tcp_bytes_acked and tcp_bytes_received. Only TCP's
+    bytes include the 36 bytes by which both ends recognise each other when a connection opens, and
     the one byte that answers them."""
 
 
@@ -660,16 +660,16 @@ class TransactionsRecord(Wire):
     kind: Literal["transactions"] = "transactions"
     operation: tuple[str, ...]
     offered: tuple[int, ...]
-    """Submissions that were due, or were under way when the phase began: the sum of completed,
-    network errors, server errors, not met and unfinished."""
+    """Submissions that were due, or in flight when the phase began: the sum of completed, network
+    errors, server errors, not met and unfinished."""
     carried: tuple[int, ...]
-    """Those that were under way when the phase began."""
+    """Submissions in flight when the phase began."""
     not_met: tuple[int, ...]
-    """Those that were not begun: too many were under way."""
+    """Submissions that were not begun: too many were in flight."""
     completed: tuple[int, ...]
-    """Those that ended in the phase without an error."""
+    """Submissions that ended in the phase without an error."""
     unfinished: tuple[int, ...]
-    """Those that were under way when the phase ended."""
+    """Submissions in flight when the phase ended."""
     page_elements: tuple[int, ...]
     """Answers of HTTP with success."""
     network_errors: tuple[int, ...]

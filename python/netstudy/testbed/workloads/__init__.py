@@ -18,7 +18,7 @@ TRAFFIC: tuple[AnyTraffic, ...] = (
     RequestTraffic(),
     TransactionsTraffic(),
 )
-"""The workloads that agents carry out."""
+"""The workloads that agents run."""
 
 
 def traffic_of(work: wire.Workload) -> AnyTraffic:

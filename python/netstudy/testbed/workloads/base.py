@@ -37,7 +37,7 @@ class Traffic(ABC, Generic[WireT]):
         """The task of an agent that listens."""
 
     def unsupported(self, run: wire.Run) -> Iterator[str]:  # noqa: ARG002
-        """Parts of the workload that agents cannot carry out, one sentence each."""
+        """Parts of the workload that agents do not support, one sentence each."""
         yield from ()
 
     def folders(self, work: WireT) -> frozenset[str]:  # noqa: ARG002
@@ -71,7 +71,7 @@ class Traffic(ABC, Generic[WireT]):
         """The tables of the measuring phase. Raises LookupError when something is missing."""
 
     def limits(self, evidence: Evidence) -> Iterator[wire.TestbedLimit]:  # noqa: ARG002
-        """Whether what makes the traffic was itself the limit."""
+        """Whether the traffic generators were themselves the limit."""
         yield from ()
 
     @abstractmethod
@@ -120,9 +120,9 @@ def until(run: wire.Run, kind: wire.PhaseKind) -> wire.Until:
 def connection_samples(evidence: Evidence, busy_ns: Mapping[int, int]) -> wire.ConnectionSamples:
     """A row for each connection of the workload; `busy_ns` says how long each was busy.
 
-    Bytes are those that the applications at both ends verified in the measuring phase. If the phase
-    ends after a time: bytes that the client had received, and that its peer had acknowledged, at
-    that time, which only the client knows.
+    Bytes are the bytes that the applications at both ends verified in the measuring phase. If the
+    phase ends after a time: bytes that the client had received, and that its peer had acknowledged,
+    at that time, which only the client knows.
     """
     rows = evidence.specs.workload
     connections = [evidence.specs.connections[row] for row in rows]

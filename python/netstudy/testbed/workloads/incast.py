@@ -169,9 +169,9 @@ def _all_arrived(evidence: Evidence) -> wire.Check:
 
 
 def _below_line_rate(evidence: Evidence) -> wire.Check:
-    """Checks payload alone, iteration by iteration: they do not overlap.
+    """Checks only payload, iteration by iteration, since iterations do not overlap.
 
-    A token bucket that filled up while nothing was sent lets its depth pass at once.
+    A token bucket that filled up while nothing was sent passes a burst of its depth at once.
     """
     work = _work(evidence.run)
     (client,) = work.roles.client

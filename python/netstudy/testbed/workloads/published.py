@@ -1,4 +1,4 @@
-"""Published values as records: nothing is carried out for them."""
+"""Published values as records: nothing is run for them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ SOURCE = "published in"
 
 
 def record_of(run: Run) -> RunRecord:
-    """The record of a run that was carried out elsewhere."""
+    """The record of a published run."""
     assert isinstance(run.workload, Published), "this testbed plans nothing else"
     given = run.workload.given
     return RunRecord(

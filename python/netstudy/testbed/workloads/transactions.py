@@ -23,7 +23,7 @@ from netstudy.units import ETHERNET_HEADER_BYTES, IP_TCP_HEADER_BYTES, TIMESTAMP
 from netstudy.wire_model import Wire
 
 _TIMEOUT_NS: Final = 15_000_000_000
-"""Time until a request without an answer is an error: less than what is taken for silence."""
+"""Time until a request without an answer is an error: less than the limit of a server's silence."""
 _ELEMENTS: Final = "page element"
 _TRANSACTIONS: Final = "transaction"
 _THINK_MAX: Final = 10
@@ -229,7 +229,7 @@ def _is_usual(record: agent_wire.ResponseTimesRecord) -> bool:
 def _histogram(
     evidence: Evidence, client: AgentEvidence, record: agent_wire.ResponseTimesRecord
 ) -> wire.RequestHistogram:
-    assert record.operation is not None, "those of transactions have one"
+    assert record.operation is not None, "response times of transactions have an operation"
     return wire.RequestHistogram(
         operation=record.operation,
         latency=record.latency,
@@ -281,8 +281,8 @@ class _Found:
 
     @property
     def uncounted(self) -> int:
-        """Operations of which bytes and answers are in the counters of hosts, and may not be in the
-        tables: those that failed, and those under way at the end of the phase."""
+        """Operations whose bytes and answers are in the counters of hosts, but may be missing in
+        the tables: failed operations, and operations in flight at the end of the phase."""
         table = self.transactions
         parts = (table.network_errors, table.server_errors, table.unfinished)
         return sum(sum(column) for column in parts)
@@ -345,7 +345,8 @@ def _summed_up(table: wire.TransactionSamples, blocks: wire.StatisticsSamples) -
 
 
 def _read(found: _Found) -> wire.Check:
-    """Compares what generators read with what came to their hosts' interfaces, without headers."""
+    """Compares the generators' bytes with the bytes that their interfaces received, without
+    headers."""
     header = ETHERNET_HEADER_BYTES + IP_TCP_HEADER_BYTES + TIMESTAMPS_BYTES
     came = 0
     for (host, _), agent in found.evidence.interfaces.items():
@@ -363,7 +364,7 @@ def _read(found: _Found) -> wire.Check:
 
 
 def _answered(found: _Found) -> wire.Check:
-    """Compares the application's answers with those that generators counted."""
+    """Compares the application's answers with the generators' counts."""
     assert found.evidence.application is not None, "asked for an application that tells"
     snapshots = found.evidence.application.snapshots
     first, last = snapshots[wire.MEASURE_START].counters, snapshots[wire.MEASURE_END].counters

@@ -86,7 +86,7 @@ class TransferTraffic(Traffic[wire.Transfer]):
     def unsupported(self, run: wire.Run) -> Iterator[str]:
         """See Traffic.unsupported."""
         if _work(run).ftp is not None and run.probe is not None:
-            yield "There is no probe beside files by FTP; leave out the probe."
+            yield "A probe cannot run during FTP transfers; leave out the probe."
         timed = isinstance(run.until("measure"), wire.UntilTime)
         if _work(run).size_bytes is None and (not timed or run.count("warm-up")):
             yield "A transfer without a size lasts for the time of its phases: give them times."
@@ -321,11 +321,11 @@ def _first_bytes(evidence: Evidence, rows: list[_Transfer]) -> tuple[int, ...] |
 
 
 def _places(evidence: Evidence, ftp: wire.Ftp) -> Iterator[wire.Check]:
-    """That files were read from where the plan has them, and written to it, by what the kernel
-    charges to the processes (/proc/pid/io): nothing of the page cache and of a RAM disk. A file
-    of which the kernel has dropped pages meanwhile was not in the page cache. Pages of the
-    program are charged as well; it has read them before, and the detail counts those that it
-    lost since."""
+    """Checks that files were read from and written to the medium of the plan, by the bytes that the
+    kernel charges to the processes (/proc/pid/io): none for the page cache and a RAM disk. A file
+    of which the kernel has dropped pages meanwhile was not in the page cache. Pages of the program
+    are charged as well; it has read them before, and the detail counts the pages that it lost
+    since."""
     sends = "server" in evidence.sending
     senders, receivers = evidence.servers, evidence.clients
     if not sends:

@@ -227,7 +227,7 @@ def test_a_setting_of_pauses_that_nobody_asks_for_is_refused(setting: str, write
          "receive_rate) and at the CPUs; say it once"),
         ("cpu: {receive_per_packet: 1 us}, nic: {receive_ring: 8}", "nic: {receive_latency: 1 us}",
          "topology.server.nic.receive_ring: has no effect without a packet_rate or an "
-         "interrupt_delay where its host has CPUs that packets cost time of, or buses: frames wait "
+         "interrupt_delay where its host has CPUs with packet costs, or buses: frames wait "
          "for these behind the ring, not in it. To fill the ring, say what receiving costs by "
          "receive_per_frame and receive_rate instead"),
         ("nic: {receive_refill: 4}", "nic: {receive_latency: 1 us}",

@@ -46,7 +46,7 @@ _IDENTITY_BYTES = 200
 
 
 Carried = wire.Run | Lowered
-"""A run, or what all replicates of a treatment share."""
+"""A run, or the common form of all replicates of a treatment."""
 
 
 def estimate_of(runs: Iterable[wire.Run]) -> Estimate:
@@ -107,8 +107,8 @@ def probe_samples(run: Carried, phase: wire.PhaseKind) -> float:
 
 
 def connection_samples(run: Carried) -> float:
-    """The most samples of connections that samplers take in the measuring phase, one of each
-    connection at a time."""
+    """The samples of connections that samplers take in the measuring phase: of every connection at
+    each interval."""
     reckoned = _Reckoned.of(run)
     each = sum(1 / one.every_ns for one in run.instruments if one.kind == "tcp")
     return reckoned.connections * each * reckoned.seconds_of("measure") * 1e9
@@ -228,7 +228,7 @@ class _Reckoned:
 
     @cached_property
     def _unit_seconds(self) -> float:
-        """Time of one sample of the workload: that of the busiest port or place of work, or the
+        """Time of one sample of the workload: of the busiest port, CPU, bus or disk, or the
         workload's own waiting time if longer."""
         bytes_by_port: Counter[tuple[str, str]] = Counter()
         rates: dict[tuple[str, str], int] = {}

@@ -25,7 +25,7 @@ from netstudy.units import format_rate
 MTU_DEFAULT = 1500
 """Bytes; the MTU of Ethernet, used if a study gives none."""
 INSIDE_MTU = {"hipersocket": 8_192, "loopback": 65_535}
-"""The same of links inside one machine: the IP packet of a HiperSockets frame of 16 kB, and that of
+"""The default MTU of links inside one machine: the IP packet of a HiperSockets frame of 16 kB, and
 Linux' loopback."""
 INSIDE_RATE_BPS = 10_000_000_000
 """Rate of a link inside one machine, if a study gives none: assumed, since memory carries it."""
@@ -98,7 +98,7 @@ class Graph:
     participants: frozenset[str]
     """Host groups that take part in the workload."""
     working: frozenset[str]
-    """Of those, the groups whose CPUs the workload takes time of."""
+    """The participants at which the workload itself takes CPU time."""
     zone_interfaces: dict[tuple[str, str], str]
     """Group and zone -> the interface that a placement gives it."""
     _joined: list[_Joined] = field(default_factory=list)

@@ -35,7 +35,7 @@ total."""
 
 
 def _silent(made: str, done: int, of: int) -> None:
-    """Nobody watches."""
+    """Reports nothing."""
 
 
 def make_plan(

@@ -59,7 +59,7 @@ _OF_THE_RING = (
     *("pause_high", "pause_low", "pause_quanta"),
 )
 _A_WAIT = (
-    "a packet_rate or an interrupt_delay where its host has CPUs that packets cost time of, or "
+    "a packet_rate or an interrupt_delay where its host has CPUs with packet costs, or "
     "buses: frames wait for these behind the ring, not in it. To fill the ring, say what receiving "
     "costs by receive_per_frame and receive_rate instead"
 )
@@ -83,7 +83,7 @@ class _Queue:
 
     @property
     def on_the_wire(self) -> dict[str, int]:
-        """Its length in frames of the usual MTU; empty: nothing says it."""
+        """Its length in frames of the usual MTU; empty: not given."""
         each = max(1, (self.buffer_bytes or 0) // _FRAME_BYTES)
         length = self.frames if self.buffers is None else self.buffers * each
         return {} if length is None else {"transmit_queue_frames": length}
@@ -113,7 +113,7 @@ class Devices:
     def group(self, name: str, host: Host, path: Path, *, works: bool = False) -> wire.Group:
         """The common properties of a group's hosts; `path` is the group's place in the study.
 
-        `works`: the workload takes time of their CPUs, whatever packets cost.
+        `works`: the workload itself takes CPU time at them, apart from packets.
         """
         named = concrete(host.profile)
         tcp = self._tcp(None if named is None else self.hardware.host(named), host.tcp)

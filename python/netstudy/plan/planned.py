@@ -74,7 +74,7 @@ class Estimate:
     """Time that links and simulated hosts need for all payload without loss, one run after the
     other; a phase with a fixed duration counts with that."""
     timed_seconds: float
-    """Of it, that of the phases with a fixed duration."""
+    """The part of `line_seconds` in phases with a fixed duration."""
     nodes: int = 0
     """Hosts, zones and switches, summed over all runs."""
     connections: int = 0
@@ -82,7 +82,7 @@ class Estimate:
     users: int = 0
     """Users that applications have registered, summed over all runs."""
     series_bytes: int = 0
-    """The part of the records that samplers write, of which one run's is read at a time."""
+    """Bytes of the records from samplers; they are read one run at a time."""
     plan_bytes: int = 0
     """Size of the plan as JSON."""
     sizes: tuple[RunSize, ...] = ()
@@ -90,7 +90,7 @@ class Estimate:
 
     @classmethod
     def of_count(cls, runs: int) -> Estimate:
-        """The least that so many runs cost, whatever they are."""
+        """Lower bound of the cost of so many runs of any kind."""
         return cls(runs, 0, 0, 0, 0, 0.0, 0.0)
 
 

@@ -1,4 +1,4 @@
-"""The programs that the runs of a plan have a real testbed start."""
+"""The programs that a real testbed starts for the runs of a plan."""
 
 from __future__ import annotations
 

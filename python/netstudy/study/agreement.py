@@ -1,4 +1,4 @@
-"""How close two runs of a study must come to each other: what `netstudy compare` holds them to."""
+"""Tolerances between two runs of a study, which `netstudy compare` applies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BAND = re.compile(rf"(?:(?P<pct>{_NUMBER})\s*%)?(?P<both>\s*or\s*)?(?P<absolute
 
 @dataclass(frozen=True)
 class Band:
-    """How far the second value may lie from the first, on either side; one of the two is enough."""
+    """Tolerated difference between two values; with both bounds, one of them is enough."""
 
     pct: float | None
     """In percent of the first value."""
@@ -59,9 +59,9 @@ class Bands:
     named: Mapping[str, Band]
     """Metric, as it was named -> its band. A metric that is named must have been measured."""
     other: Band | None = None
-    """The band of every metric that is not named; None: those are shown and not judged."""
+    """The band of every metric that is not named; None: such metrics are shown and not judged."""
     asked: Mapping[str, Band] = field(default_factory=dict)
-    """The same of the command line, in place of what the study says of a metric."""
+    """Bands of the command line, which replace the study's."""
 
 
 class _BandText(Scalar):

@@ -100,7 +100,7 @@ class StudyFile(Design):
     author: Annotated[tuple[WordsValue, ...], OneOrMore()] = ()
     """Who made the study; one or several."""
     cases: dict[WordsValue, Design] = Field(default_factory=dict)
-    """Test cases by name. Where treatments of two coincide, they share the run."""
+    """Test cases by name. Cases that have a treatment in common share its runs."""
     topology: Topology
     """Hosts, switches, links."""
     workload: Workload
@@ -114,7 +114,7 @@ class StudyFile(Design):
     seed: SeedValue = 1
     """Root of all random numbers, where the command line gives none."""
     noise: PercentValue | None = None
-    """Differences below it are not called differences."""
+    """Smaller differences do not count as differences."""
     compare: Compare | None = None
     """The comparison that the verdict is about."""
     report: Report = Report()
@@ -126,7 +126,7 @@ class StudyFile(Design):
     conclude: tuple[AnyConclusion, ...] = ()
     """Conclusions to draw from the data."""
     require: tuple[RequirementOrText, ...] = ()
-    """Conditions that the outcome must keep, such as completion_ms_p99 < 500."""
+    """Conditions that the outcome must satisfy, such as completion_ms_p99 < 500."""
     agreement: dict[AgreedMetric, BandValue] = Field(default_factory=dict)
     """Metric, or a figure's short name -> difference that `netstudy compare` tolerates: in
     percent of the first, in the metric's unit, or either (20 % or 0.5)."""

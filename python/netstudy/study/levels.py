@@ -23,7 +23,7 @@ from netstudy.study.vocabulary import Measured
 from netstudy.wire import Level, Treatment
 
 LEVELS_MAX = 10_000
-"""Levels that one factor may have: more cannot be looked at, and would fill the memory."""
+"""Most levels of one factor: more would fill the memory, and nobody would read them."""
 
 _AT_MOST = "at most"
 """The key of the last level of an open-ended range."""
@@ -60,7 +60,7 @@ class Growth:
 
     until: Literal["no gain"]
     confirm: int
-    """Levels without gain, one after the other, that end it."""
+    """Number of consecutive levels without gain that end it."""
     open_ended: bool
     """Whether the levels were written without an end (`1..`); then `at_most` is the last."""
     at_most: int | None = None
@@ -334,12 +334,11 @@ class GrowthSpec(Model):
     better than the best before it by more than `noise`; without a declared noise, by more than two
     series of identical runs would differ (A/A noise)."""
     confirm: CountValue = 1
-    """How many levels without gain, one after the other, end it; one that gains starts the count
-    anew."""
+    """Number of consecutive levels without gain that end it; a gain restarts the count."""
     at_most: CountValue | None = Field(default=None, alias="at most")
     """The last level of a range without an end, which needs it; a list ends with its own last."""
     of: Measured | None = None
-    """The metric that must gain; without it the workload's throughput. Of one that has no better
+    """The metric that must gain; without it the workload's throughput. If the metric has no better
     direction, such as the rate at a port, more is better."""
 
 

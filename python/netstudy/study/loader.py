@@ -133,15 +133,15 @@ def _without(study: Study, document: Document, parts: Sequence[str]) -> Document
 
 
 def _last_first(path: Inside) -> tuple[tuple[bool, int, str], ...]:
-    """Items of lists by their number: the later ones go first, so that the others stay in place."""
+    """Sort key to remove later items of a list first, so that earlier indices stay valid."""
     return tuple(
         (isinstance(key, int), key if isinstance(key, int) else 0, str(key)) for key in path
     )
 
 
 def _paths_of(study: Study, part: str, source: str) -> list[Inside]:
-    """Where a part stands that is named as messages and options name it; a conclusion is named by
-    its kind too, which means all of that kind. `source` says where it is named."""
+    """The places of a part that is named as in messages and options; a conclusion may be named by
+    its kind, which means all of that kind. `source` is the place of the name."""
     keys = [key for key in re.split(r"\.|\[(\d+)\]", part.strip()) if key]
     if not keys:
         raise StudyError("name a part by its path, such as conclude.bottleneck", source)

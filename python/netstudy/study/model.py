@@ -47,7 +47,7 @@ class Factor:
     levels: tuple[FactorLevel, ...]
     growth: Growth | None = None
     path: Path = ()
-    """Where the file says so."""
+    """Its place in the file."""
 
     @property
     def names(self) -> tuple[Level, ...]:
@@ -100,7 +100,7 @@ class Case:
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """A study that was read from a file and found right."""
+    """A study that was read from a file and passed all checks."""
 
     path: FilePath
     """The file it was read from."""
@@ -211,8 +211,8 @@ class Study:
 
     @property
     def compare(self) -> Compare | None:
-        """The comparison of the verdict: its base as the factor names that level, its noise filled
-        in from the study's."""
+        """The comparison of the verdict: its base is the level as the factor names it, its noise
+        defaults to the study's."""
         compare = self.file.compare
         if compare is None:
             return None
@@ -252,7 +252,7 @@ class Study:
 
     @property
     def require(self) -> tuple[Requirement, ...]:
-        """Conditions that the outcome must keep."""
+        """Conditions that the outcome must satisfy."""
         return self.file.require
 
     @property

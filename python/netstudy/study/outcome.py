@@ -41,7 +41,7 @@ Metrics = Annotated[tuple[Measured, ...], OneOrMore()]
 FactorNames = Annotated[tuple[NameValue, ...], OneOrMore()]
 """One factor or a list of them."""
 Column = WordsValue
-"""A factor or a metric; which one is found out when the study is whole."""
+"""A factor or a metric; the checks of the whole study decide which."""
 
 
 class Compare(Model):
@@ -61,7 +61,7 @@ FIRST_ROW = "first row"
 
 
 class FirstRow:
-    """Lets the first row of a table be written so; any other is named by its levels."""
+    """Lets the first row of a table be written as `first row`; others are named by their levels."""
 
     def _named(self, value: object) -> object:
         if isinstance(value, str) and value != FIRST_ROW:
@@ -137,7 +137,7 @@ class Table(Model):
     """Reasons for cells without a value."""
 
     def metrics(self, factors: Container[str]) -> tuple[str, ...]:
-        """The metrics that it shows, where these are the factors of its study."""
+        """The metrics that it shows, given the factors of its study."""
         columns = (name for name in self.columns if name not in factors)
         return (*columns, *self.cell)
 
@@ -573,7 +573,7 @@ class Limit(Conclusion):
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """The metric that is bounded, and that of the condition."""
+        """The metric whose limit is sought, and the condition's metric."""
         return self.limit, Bound.of(self.while_).metric
 
 

@@ -42,18 +42,19 @@ class Procedure(Model):
     gather_statistics: Switched = Field(default=False, alias="gather statistics")
     """Let the database gather statistics of its tables."""
     idle: PhaseTime | None = None
-    """Time in which nothing but the workload's `probe` runs: the latency of the idle network."""
+    """Time in which only the workload's `probe` runs: the latency of the idle network."""
     warmup: PhaseTime | None = None
     """Time under load before anything is measured."""
     stop: Switched = False
-    """Stop the load after the warm-up, until nothing is under way; it begins again with what
-    follows."""
+    """Stop the load after the warm-up, until nothing is in flight; it begins again with the next
+    phase."""
     reset: Switched = False
-    """Bring the application's data back to their first state before measuring."""
+    """Restore the initial state of the application's data before measuring."""
     measure: MeasuringTime | None = None
     """The measuring phase: one interval for all instruments of all nodes."""
     cooldown: PhaseTime | None = None
-    """Time after the load has ended, for traffic to end before counters are read."""
+    """Time after the load has ended, so that transfers in flight finish before counters are
+    read."""
 
 
 def field_of_phase(kind: wire.PhaseKind) -> str:
@@ -62,8 +63,8 @@ def field_of_phase(kind: wire.PhaseKind) -> str:
 
 
 class SecretPlace(Model):
-    """Where a community or a password is. The secret itself stands nowhere in a study: it would be
-    in its copies."""
+    """The place of a community or a password. A study never contains the secret itself, which
+    would be in all copies of it."""
 
     env: WordsValue | None = None
     """An environment variable."""
@@ -92,18 +93,18 @@ class SnmpPoll(Model):
     """The host that polls: one that is linked to the switch and has no part in the workload, so
     that its port carries nothing but polls."""
     community: SecretPlace | None = None
-    """Where the community of SNMPv2c is; without it and without `user` an emulated switch is given
-    one for each run."""
+    """Place of the community of SNMPv2c; without it and without `user` an emulated switch gets a
+    new one for each run."""
     user: WordsValue | None = None
     """The user of SNMPv3, in place of a community."""
     authentication: SnmpAuthentication = "SHA"
-    """How messages of SNMPv3 are signed: a user without is refused."""
+    """How messages of SNMPv3 are signed: a user without authentication is refused."""
     password: SecretPlace | None = None
-    """Where the password of these signatures is."""
+    """Place of the password for signing."""
     privacy: SnmpPrivacy | None = None
     """How messages of SNMPv3 are encrypted; without it they are only signed."""
     privacy_password: SecretPlace | None = Field(default=None, alias="privacy password")
-    """Where the password of the encryption is."""
+    """Place of the password for encryption."""
 
     @model_validator(mode="after")
     def _shows_who_it_is(self) -> SnmpPoll:
@@ -136,11 +137,11 @@ class SarSampler(Model):
     """Interval of the samples."""
     sysstat: bool = False
     """On real hosts: sysstat's own program (`sar -o`) records the measuring phase as well. Its file
-    is kept, and its figures are held against netstudy's."""
+    is kept, and its figures are compared with netstudy's."""
 
 
 class CounterSnapshot(Model):
-    """Read the TCP counters of a host at both edges of every phase, which is done in any case."""
+    """Read the TCP counters of a host at both edges of every phase, which happens anyway."""
 
     netstat: NameValue
     """The host group."""

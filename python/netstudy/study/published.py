@@ -3,7 +3,7 @@
 A text of the file is a level of a factor when the study maps it to that level by name; else when it
 is written like the level; else when both are the same quantity, as `1MB` and `1 MB` are, or `60`
 and `60.0`. Nothing else matches. A row that names a level which the study does not have, or whose
-cell has a value already, is a mistake of the study file or of the data, and is told with its line.
+cell has a value already, is a mistake of the study file or of the data, reported with its line.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class PublishedValue:
 
     @property
     def row(self) -> str:
-        """Where it stands, in the study's folder."""
+        """Its file and line, relative to the study's folder."""
         return f"{self.file}:{self.place.line}"
 
     def is_of(self, treatment: Treatment) -> bool:
@@ -144,7 +144,7 @@ class _File:
         return PublishedFile(tuple(values), tuple(self.problems), tuple(matched))
 
     def _note_levels(self) -> None:
-        """Factors and levels that the study says and does not have."""
+        """Report factors and levels that the study names but does not have."""
         reference, names = self.reference, [case.name for case in self.study.cases]
         if reference.case is not None and reference.case not in names:
             hint = did_you_mean(reference.case, names)
@@ -182,7 +182,7 @@ class _File:
     # --- the table ---
 
     def _rows(self) -> list[_Row] | None:
-        """The rows that are taken; None for a file that is no table or lacks a column."""
+        """The selected rows; None for a file that is no table or lacks a column."""
         lines = self._lines()
         if lines is None:
             return None
@@ -245,7 +245,7 @@ class _File:
         return _Row(line, dict(zip(header, (field.strip() for field in fields), strict=True)))
 
     def _chosen(self, rows: Sequence[_Row]) -> list[_Row]:
-        """The rows that `rows` of the study takes."""
+        """The rows that `rows` of the study selects."""
         for column, wanted in self.reference.rows.items():
             kept = [row for row in rows if any(_alike(row.texts[column], one) for one in wanted)]
             if not kept:
@@ -319,7 +319,7 @@ class _File:
         return found
 
     def _held(self, at: Mapping[str, Level]) -> dict[str, Level] | None:
-        """Levels that the study says of the whole file or of a column, as its factors name them."""
+        """Levels that the study gives for the whole file or a column, as its factors name them."""
         found: dict[str, Level] = {}
         for name, wanted in at.items():
             try:
@@ -359,7 +359,7 @@ class _File:
         return None
 
     def _has_a_cell(self, row: _Row, value: PublishedValue) -> bool:
-        """Whether some test case has its levels, be it in a hole."""
+        """Whether some test case has its levels, even in a hole."""
         if any(_has_levels(case, value.levels) for case in self.cases):
             return True
         if not any(problem.place == self._place(row.line) for problem in self.problems):
@@ -424,7 +424,7 @@ def _factors_of(study: Study, cases: Sequence[Case]) -> dict[str, Factor]:
 
 
 def _level(factor: Factor, text: str, names: Mapping[str, Level]) -> Level:
-    """The level that a text of the file is. Raises ValueError when it is none, or several."""
+    """The level that matches a text of the file. Raises ValueError if none or several match."""
     wanted = level_text(names.get(text, text))
     by_name = factor.level(wanted)
     if by_name is not None:

@@ -81,7 +81,7 @@ class _NamedNic(Model):
     """Buffers of the driver, as mainframe interfaces count them: frames that may wait for the wire.
     Fewer: a burst loses frames."""
     buffer: Size | None = None
-    """Size of each of them; without it, and without one of the profile, each holds one frame."""
+    """Size of each buffer; without it, and without one in the profile, each holds one frame."""
 
 
 class Nic(model_with(_NamedNic, settings(wire.Nic))):  # type: ignore[misc]
@@ -96,11 +96,11 @@ NicOrName = Annotated[Nic, Short("profile")]
 
 
 class LocalPath(model_with(Model, settings(wire.LocalPath))):  # type: ignore[misc]
-    """The path of data between two endpoints of one simulated host that stay inside."""
+    """The path of data between two endpoints of one simulated host."""
 
 
 class Cpu(model_with(Model, settings(wire.Cpu))):  # type: ignore[misc]
-    """Simulated CPUs and what work costs them, as far as they differ from the profile's."""
+    """Simulated CPUs and the CPU time of work, as far as they differ from the profile's."""
 
 
 class Bus(model_with(Model, settings(wire.Bus))):  # type: ignore[misc]
@@ -138,13 +138,13 @@ class Host(Model):
     zones: dict[NameValue, Zone] | None = None
     """Partitions that endpoints may be placed in."""
     stack: Stack | None = None
-    """Whose network stack its zones have. `shared`, as without it: the host's, which hands data
-    from one zone to another over inside, whatever their interfaces. `own`: one for each zone, at a
-    virtual interface on its interface of the host; data stay inside between zones at the same
-    interface, and go over the wire between zones at two."""
+    """The network stack of its zones. `shared`, the default: the host's stack, which delivers data
+    between zones locally, whatever their interfaces. `own`: one stack for each zone, at a virtual
+    interface on its interface of the host; data stay inside the host between zones at the same
+    interface, and cross the wire between zones at different interfaces."""
     local_path: LocalPath | None = None
-    """In the simulator: how data go that stay inside, as far as that differs from the profile's;
-    without either, with the latencies and the CPU time of its first interface."""
+    """In the simulator: the path of data inside the host, as far as it differs from the profile's;
+    without either, data take the latencies and the CPU time of its first interface."""
     interfaces: tuple[NameValue, ...] | None = None
     """Names of its interfaces, as placements write them after `@`."""
     nic: NicOrName | None = None
@@ -152,7 +152,7 @@ class Host(Model):
     tcp: TcpOrName = TcpKnobs()
     """Its TCP, as far as it differs from the profile's."""
     cpu: Cpu | None = None
-    """Its CPUs and what work costs them in the simulator, as far as they differ from the
+    """Its CPUs and the CPU time of work in the simulator, as far as they differ from the
     profile's."""
     bus: Bus | None = None
     """Its buses in the simulator, as far as they differ from the profile's."""
@@ -192,7 +192,7 @@ class LinkProperties(Model):
     delay: Delay | None = None
     """Propagation time one way; without it 0."""
     mtu: MtuSize | None = None
-    """Bytes of an IP packet at most; without it 1500."""
+    """Largest IP packet in bytes; without it 1500."""
     kind: LinkKind = "ethernet"
     """ethernet, or a link inside one machine: `hipersocket` or `loopback`. There packets are
     larger, and no interface limits the rate: 10 Gbit/s unless the link says otherwise."""
@@ -216,9 +216,9 @@ class LinkProperties(Model):
 class Link(LinkProperties):
     """A link between hosts, between switches, or from one to the other.
 
-    A host group with a count above 1 has a link from each of its hosts. Where the other end is a
-    single host, that one has one interface, behind a switch that is never the limit: `netstudy
-    plan` names it.
+    A host group with a count above 1 has a link from each of its hosts. If the other end is a
+    single host, its one interface is behind a switch that is never the limit; `netstudy plan` shows
+    the switch's name.
     """
 
     between: tuple[LinkEnd, LinkEnd]
@@ -257,12 +257,12 @@ SwitchOrName = Annotated[Switch, Short("profile")]
 
 
 class Placement(Model):
-    """Where the two ends of a transfer sit: `host`, `host.zone` or `host.zone@interface`."""
+    """Places of the two ends of a transfer: `host`, `host.zone` or `host.zone@interface`."""
 
     sender: PlaceValue
-    """Where the data come from."""
+    """The end that sends the data."""
     receiver: PlaceValue
-    """Where they go."""
+    """The end that receives them."""
 
 
 SWITCH = "switch"

@@ -52,9 +52,9 @@ class Quantity:
     at_port: bool = False
     """Whether it belongs to interfaces or ports, so that `app@client` may name one of them."""
     is_rate: bool = True
-    """Whether samples show its course, so that percentiles and extremes have a meaning."""
+    """Whether samples form a time series, so that percentiles and extremes have a meaning."""
     is_state: bool = False
-    """Whether it is as it stands when it is read, so that its mean is one of samples as well."""
+    """Whether it is a momentary state and not a counter, so that its mean is of samples too."""
 
 
 HOST_METRICS = {
@@ -197,7 +197,7 @@ _LIMIT_TRIED = re.compile(r"[\w.]+_(above|over|below|under)_[\w.]+")
 
 @dataclass(frozen=True)
 class Limit:
-    """A time that samples are held against."""
+    """A time that samples are compared with."""
 
     number: int
     unit: str
@@ -217,8 +217,8 @@ class Limit:
 
 
 def split_limit(name: str) -> tuple[str, Limit | None]:
-    """The name of a share above a limit taken apart: the quantity, and the limit. Any other name
-    comes back whole, with None."""
+    """The quantity and the limit in the name of a share above a limit. Any other name is returned
+    unchanged, with None."""
     match = _LIMIT.fullmatch(name)
     if match is None:
         return name, None
@@ -249,21 +249,21 @@ class MetricName:
     base: str
     """The metric without its statistic."""
     statistic: str | None = None
-    """None: the mean, or the whole of what is counted."""
+    """None: the mean, or the total of a count."""
     limit: Limit | None = None
     """The limit of a share above it, which replaces the statistic."""
     phase: PhaseKind = "measure"
 
     @property
     def needs_samples(self) -> bool:
-        """Whether counters at the edges of a phase do not tell it."""
+        """Whether counters at the edges of a phase are not enough to compute it."""
         if self.scope is None:
             return False
         return self.is_state or self.statistic not in (None, "mean")
 
     @property
     def is_state(self) -> bool:
-        """Whether it is something at a node as it stands when it is read."""
+        """Whether it is a momentary state of a node."""
         return self.scope is not None and quantities_of(self.scope.node)[self.base].is_state
 
 
@@ -377,7 +377,7 @@ def _known_in(scope: Scope | None) -> Mapping[str, object]:
 
 
 _LISTED = 24
-"""Metrics that a message lists: all of a workload."""
+"""Most metrics that a message lists: enough for all of a workload."""
 
 
 def _unknown(text: str, scope: Scope | None, name: str) -> str:

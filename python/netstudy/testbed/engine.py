@@ -144,7 +144,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 @dataclass
 class _Passed:
-    """How much of the stream there was, from engine to end."""
+    """Whether the first record (`engine`) and the last record (`end`) were read."""
 
     begun: bool = False
     complete: bool = False
@@ -190,7 +190,7 @@ def _check_end(code: int, passed: _Passed, errors: IO[bytes]) -> None:
 
 
 def _killer(number: int) -> str:
-    """The signal; of SIGKILL with its usual sender, which leaves no other trace here."""
+    """The signal; for SIGKILL with its usual cause, which leaves no other trace here."""
     said = _signal_name(number)
     return f"{said}, as the kernel does when memory runs out" if said == "SIGKILL" else said
 

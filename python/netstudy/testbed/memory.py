@@ -1,5 +1,5 @@
-"""How much memory a plan takes at its highest: the largest runs that are made at once, and the
-front, which holds the plan and reads their records."""
+"""Peak memory of a plan: the largest runs that are made at once, and the front, which holds the
+plan and reads their records."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _PARSED = 8
 
 @dataclass(frozen=True)
 class Memory:
-    """The memory that a plan takes at its highest, roughly."""
+    """Rough peak memory of a plan."""
 
     front_bytes: int
     """Memory of the process that reads and analyses the records."""
     largest: tuple[tuple[int, int], ...]
-    """Runs that may be under way together, as the memory of one and how many are like it, the
-    largest first."""
+    """Runs that may be under way together, as (memory of one, number of such runs), the largest
+    first."""
     name: str
     """The largest run, by its levels."""
 
@@ -57,8 +57,8 @@ class Memory:
 def memory_of(
     estimate: Estimate, at_once: int, run_bytes: Callable[[RunSize], int]
 ) -> Memory | None:
-    """The memory of a plan of which so many runs are made at once, each of which takes `run_bytes`;
-    None: nothing is known of its runs."""
+    """The memory of a plan with `at_once` runs at a time of `run_bytes` each; None: its runs are
+    not known."""
     sized = sorted(((run_bytes(one), one) for one in estimate.sizes), key=_by_size)
     if not sized:
         return None

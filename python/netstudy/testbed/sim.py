@@ -38,8 +38,8 @@ left out: links hold far fewer than these connections would have to."""
 _USER_BYTES = 4
 """Memory of a registered user: 3.9 GB for a thousand million."""
 _RECORD_FACTOR = 4
-"""Memory of samples until their record is written, for each byte of it: 4.0 to 4.8, where the
-estimate of its size is the double of what it becomes."""
+"""Memory of samples until their record is written, for each byte of it: 4.0 to 4.8; the estimated
+size of a record is twice the real one."""
 _PROGRESS_MS = 500
 
 

@@ -31,7 +31,7 @@ class Roles:
     client_path: Path
     server_path: Path
     database: Place | None = None
-    """The host that the server asks in its turn, where there is one."""
+    """The database's host, if there is one."""
     database_path: Path = ()
 
     @property
@@ -116,8 +116,7 @@ class Planned(ABC, Generic[WorkT]):
         return f"{self.name}, {client} asks {server}"
 
     def starts(self, work: WorkT) -> tuple[str, ...]:  # noqa: ARG002
-        """The program that the plan has a real testbed start in a run, with its arguments; empty:
-        none."""
+        """The program that a real testbed starts in a run, with its arguments; empty: none."""
         return ()
 
     def details(self, runs: Sequence[wire.Run]) -> Iterator[tuple[str, str]]:  # noqa: ARG002

@@ -124,8 +124,8 @@ class TransactionsLowering(Lowering[Transactions, wire.Transactions]):
         return Counts(None, None)
 
     def connections(self, work: wire.Transactions) -> int:
-        """One of each user, who may be all at once in an open loop too, and those to the
-        database."""
+        """One for each user, since all may be active at once in an open loop too, and the
+        connections to the database."""
         pool = work.costs.pool_connections if work.costs and work.roles.database else 0
         return work.load.users + pool
 

@@ -56,7 +56,7 @@ class TransferLowering(Lowering[Transfer, wire.Transfer]):
         return Roles(client, server, client_path, server_path)
 
     def lower(self, spec: Transfer, roles: wire.Roles, context: Context) -> wire.Transfer:
-        """Refuses files where there are none, and what FTP cannot do."""
+        """Refuses keys of files without FTP, and keys that FTP does not support."""
         by_ftp = concrete(spec.protocol) == "ftp"
         for key, why in _ftp_problems(spec) if by_ftp else _tcp_problems(spec):
             context.refuse((*context.path, key), why)
@@ -125,7 +125,7 @@ def _ftp(spec: Transfer) -> wire.Ftp:
 
 
 def _tcp_problems(spec: Transfer) -> Iterator[tuple[str, str]]:
-    """Key and reason of what only files have."""
+    """Key and reason of settings that only files have."""
     given = {"from": spec.from_, "data path": spec.data_path}
     for key, value in given.items():
         if concrete(value) is not None:
@@ -138,7 +138,7 @@ def _tcp_problems(spec: Transfer) -> Iterator[tuple[str, str]]:
 
 
 def _ftp_problems(spec: Transfer) -> Iterator[tuple[str, str]]:
-    """Key and reason of what FTP cannot do."""
+    """Key and reason of settings that FTP does not support."""
     if concrete(spec.size) is None:
         yield "protocol", "ftp carries files, which have a size; write one"
     if concrete(spec.direction) == "both":

@@ -17,7 +17,7 @@ from netstudy.study.selection import select
 from netstudy.study.treatments import count_treatments, treatments
 
 RUNS_MAX = 1_000_000
-"""Runs that one plan may have; more would neither be looked at nor fit into memory."""
+"""Most runs of one plan: more would not fit into memory, and nobody would read them."""
 
 
 def design_problems(study: Study) -> Iterator[Problem]:
@@ -41,7 +41,7 @@ def reference_scope(study: Study) -> list[tuple[Path, Ref]]:
 
 
 def unused_problems(study: Study) -> Iterator[Problem]:
-    """Factors that nothing refers to: their levels would be the same run, over and over. One of a
+    """Factors that nothing refers to: their levels would repeat the same run. A factor with a
     single level is a label."""
     refs = {ref.name for _, ref in reference_scope(study)}
     used = refs | {name.partition(".")[0] for name in refs}
@@ -90,7 +90,7 @@ def unused_field_problems(study: Study) -> Iterator[Problem]:
 
 
 def _places_of(study: Study, factor: str) -> Iterator[Path]:
-    """Where the file has a factor: in each case that varies it, else where it is held."""
+    """Places of a factor in the file: in each case that varies it, else where it is fixed."""
     varied = [found.path for case in study.cases if (found := case.factor(factor))]
     yield from varied
     if not varied:

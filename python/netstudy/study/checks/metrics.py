@@ -113,7 +113,7 @@ def _interfaces(study: Study, node: str) -> Iterable[str]:
 
 
 def _watches_port(study: Study, scope: Scope) -> bool:
-    """Whether instruments watch one port of a switch: that is meant where none is named."""
+    """Whether instruments watch one port of a switch, which is then the default."""
     ports = {
         one.port
         for one in study.instruments
@@ -124,8 +124,8 @@ def _watches_port(study: Study, scope: Scope) -> bool:
 
 
 def _sampled(study: Study, name: MetricName, scope: Scope) -> str | None:
-    """A statistic of a course needs an instrument that reads it; a workload tells goodput by
-    itself."""
+    """A statistic of a time series needs an instrument that samples it; only goodput is in the
+    workload's own records."""
     if not name.needs_samples or name.base == "goodput_mbps":
         return None
     wanted: Mapping[str, bool] = {

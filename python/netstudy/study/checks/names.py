@@ -13,7 +13,7 @@ from netstudy.wire import Level
 
 
 def cases_of(study: Study, name: str | None) -> Sequence[Case]:
-    """The case of that name; all of them where there is none of it."""
+    """The case of that name; all cases if there is none of that name."""
     found = [case for case in study.cases if case.name == name]
     return found or study.cases
 

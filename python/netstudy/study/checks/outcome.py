@@ -84,7 +84,7 @@ def reference_problems(study: Study) -> Iterator[Problem]:
 
 
 def _given_twice(files: Sequence[PublishedFile]) -> Iterator[Problem]:
-    """Values of one cell that two files give; within a file they are told already."""
+    """Values of one cell in two files; duplicates within a file are reported already."""
     seen: dict[tuple[object, ...], PublishedValue] = {}
     for value in (value for file in files for value in file.values):
         levels = frozenset((name, level_text(level)) for name, level in value.levels.items())
@@ -174,7 +174,7 @@ def _conclusion_problems(study: Study, path: Path, conclusion: Conclusion) -> It
 
 
 def _candidate_problems(study: Study, path: Path, candidate: str) -> Iterator[Problem]:
-    """A metric that is not measured, or one whose limit nobody knows."""
+    """A metric that is not measured, or one without a limit."""
     metric, limit = limit_of(candidate)
     wrong = list(metric_problems(study, path, metric))
     yield from wrong

@@ -1,4 +1,4 @@
-"""Checks of the workload and of the phases it is asked to go through."""
+"""Checks of the workload and of its phases."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The `workload` of a study, one file a kind: its keys, and what is wrong with them.
+"""The `workload` of a study, one file a kind: its keys and their checks.
 
-`Workload` is the one list of kinds. Whoever reads a study asks the `Spec` of the kind it has.
+`Workload` is the one list of kinds. Other modules use the `Spec` of the study's kind.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ SamplesKept = Literal["each", "histogram"]
 
 @dataclass(frozen=True)
 class WorkloadMetric:
-    """Something that a workload, or an instrument of all of its connections, measures."""
+    """A metric of a workload, its probe or its TCP sampler."""
 
     text: str
     statistics: tuple[str, ...] = ()
@@ -32,7 +32,7 @@ class WorkloadMetric:
     samples: SamplesKept | None = None
     """How records hold its samples, so that their distribution is known; None: they do not."""
     by_second: bool = False
-    """Whether records hold it for each second, so that its course can be drawn."""
+    """Whether records hold it for each second, so that a time series can be drawn."""
 
 
 @dataclass(frozen=True)
@@ -59,13 +59,13 @@ class Spec(Model):
     words: ClassVar[MetricWords]
     """Its metrics, and the figures that show them."""
     counted: ClassVar[str | None] = None
-    """The key that says how many of what it counts are measured; None: it counts nothing."""
+    """The key for the number of measured iterations, transfers or requests; None: it has none."""
     timed: ClassVar[bool]
     """Whether its warm-up and its measuring phase may last for a time."""
     one_client: ClassVar[bool] = False
-    """Whether a single host asks."""
+    """Whether it has a single client."""
     has_application: ClassVar[bool] = False
-    """Whether it has data of its own to load, set up, gather statistics of and reset."""
+    """Whether it has an application, whose data are loaded and reset."""
 
     @property
     def places(self) -> Mapping[str, Place]:
@@ -79,8 +79,8 @@ class Spec(Model):
 
     @property
     def starts(self) -> tuple[str, ...]:
-        """The program of the study's own that real testbeds start in each run, with its arguments;
-        empty: none."""
+        """The study's own program that real testbeds start in each run, with its arguments; empty:
+        none."""
         return ()
 
     @property

@@ -33,7 +33,7 @@ class Jitter(Model):
     exponential: Delay | None = None
     """Mean of an exponential distribution."""
     uniform: Delay | None = None
-    """The largest delay; all from 0 on are equally likely."""
+    """The largest delay of a uniform distribution from 0."""
     none: Annotated[bool, Field(exclude=True)] = False
     """No delay."""
 
@@ -93,7 +93,7 @@ class Incast(Spec):
     iterations: Count
     """Iterations that are measured."""
     warmup: Count0 = 0
-    """Iterations before those, which no instrument counts: windows carry over, so 10 at least."""
+    """Warm-up iterations, which no instrument counts: windows carry over, so use at least 10."""
     request: RequestSize = 64
     """Size of the request to a server."""
     spacing: Delay = 0

@@ -62,7 +62,7 @@ class Request(Spec):
     """The hosts that ask."""
     servers: PlaceValue = Place("server")
     """The hosts that answer. The first client asks the first server, the second the second, and so
-    on; where there are fewer of one kind, these are taken round and round."""
+    on; the smaller group is reused in turn."""
     request: PositiveSize = 64
     """Size of a request."""
     response: PositiveSize = 64
@@ -72,17 +72,17 @@ class Request(Spec):
     outstanding: Count = 1
     """Requests of a connection that may wait for their responses."""
     think: Pause = 0
-    """Time between a response and the request that takes its place."""
+    """Time between a response and the next request."""
     every: Interval | None = None
-    """An open loop: a request of each connection so often, answered or not. Without it a closed
-    loop, in which the next request waits for a response, so that slowness hides."""
+    """An open loop: the interval of each connection's requests, answered or not. Without it a
+    closed loop, in which the next request waits for a response, so that slowness is hidden."""
     new_connections: Switched = Field(default=False, alias="new connections")
     """Whether each request has a connection of its own, opened for it and closed after it. This
     version supports only `false`."""
     requests: Count | None = None
     """Requests of each connection that are measured; else `procedure.measure` says how long."""
     warmup: Count0 | None = None
-    """Requests of each connection before those, which no instrument counts."""
+    """Warm-up requests of each connection, which no instrument counts."""
 
     @property
     def load(self) -> object:

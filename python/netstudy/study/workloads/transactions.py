@@ -72,9 +72,10 @@ class Application(Model):
     start: tuple[WordsValue, ...] = ()
     """A program and its arguments: it is started and stopped on the application's host."""
     ready: WordsValue | None = None
-    """URL whose answer says that the program is ready; without it that of `url`."""
+    """URL whose answer says that the program is ready; without it `url`."""
     url: WordsValue | None = None
-    """URL of plain HTTP that users ask, such as `http://app:8080/`: its port is the program's."""
+    """URL of plain HTTP that users request, such as `http://app:8080/`: its port is the
+    program's."""
 
     @model_validator(mode="after")
     def _is_one(self) -> Application:
@@ -98,8 +99,8 @@ class Application(Model):
 
 
 class PasswordPlace(Model):
-    """Where the password of a database's role is. The password itself stands nowhere in a study: it
-    would be in its copies."""
+    """The place of the password of a database's role. A study never contains the password itself,
+    which would be in all copies of it."""
 
     env: WordsValue | None = None
     """An environment variable."""
@@ -147,7 +148,7 @@ OPERATIONS: Final = (
     "sell",
     "update",
 )
-"""The operations of the brokerage, of which response times have names."""
+"""The operations of the brokerage, which have response times of their own."""
 
 
 class OpenLoop(Model):
@@ -156,9 +157,9 @@ class OpenLoop(Model):
     rate: Decimals
     """Submissions a second."""
     arrivals: Arrivals = "poisson"
-    """How they are spread."""
+    """Distribution of the times between submissions."""
     users: Count = 1_000
-    """Most submissions under way at a time: a further one is counted as not met."""
+    """Most submissions in flight: a further one is counted as not met."""
 
 
 class ClosedLoop(Model):
@@ -233,7 +234,7 @@ class OwnOperation(Model):
     body: WordsValue | None = None
     """The body of the request."""
     type: WordsValue | None = None
-    """Media type of the body; without it that of forms."""
+    """Media type of the body; without it the type of HTML forms."""
 
     @model_validator(mode="after")
     def _is_one_request(self) -> OwnOperation:
@@ -365,8 +366,8 @@ class Transactions(Spec):
     application: Annotated[Application, Word("brokerage", "a program: {start: […], url: URL}")]
     """The brokerage, or a program: `{start: [nginx, …], url: http://app:8080/}`."""
     clients: PlaceValue | None = None
-    """The hosts that generate load; without it those linked to the server's, the database left
-    out."""
+    """The hosts that generate load; without it all hosts linked to the server's, except the
+    database's."""
     server: PlaceValue = Place("app")
     """The host of the application."""
     database: PlaceValue | None = None
@@ -374,11 +375,11 @@ class Transactions(Spec):
     engine: Engine = "postgresql"
     """The brokerage's database: a server on the database's host, or a file on the application's."""
     dsn: WordsValue | None = None
-    """A PostgreSQL server that is there already, in place of one of the run's own:
+    """An existing PostgreSQL server, in place of one of the run's own:
     `postgresql://trade@/trade?host=/run/postgresql`. It is on no host of the study. Its database is
     filled and emptied by each run; one that holds other tables is refused."""
     password: PasswordPlace | None = None
-    """Where the password of the DSN's role is; without it the server asks for none."""
+    """Place of the password of the DSN's role; without it the server asks for none."""
     variant: Words | None = None
     """A build or release of it, if the study compares those: one of `variants`, else a name of the
     same program with its usual settings, in place of a build that is not available."""

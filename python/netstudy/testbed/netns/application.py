@@ -181,10 +181,10 @@ class _Program(RunApplication):
         return self.asked.port
 
     async def prepare(self, kind: wire.PhaseKind) -> None:
-        """See RunApplication.prepare: its data are its own affair."""
+        """See RunApplication.prepare: the program prepares its own data."""
 
     async def snapshot(self, name: str) -> None:
-        """See RunApplication.snapshot: it speaks to nobody but by HTTP."""
+        """See RunApplication.snapshot: it has no counters to read."""
 
     async def finish(self) -> ApplicationEvidence:
         """See RunApplication.finish."""
@@ -205,7 +205,7 @@ class _Program(RunApplication):
             raise NodeError(self.process.node, message) from None
 
     async def _try(self) -> str:
-        """Ask once, inside of the host; why it is not ready yet, or nothing."""
+        """Ask once, inside the host; why it is not ready yet, or an empty text."""
         with within(self.place.served.host):
             asking = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         asking.setblocking(False)

@@ -48,7 +48,7 @@ def database_engine(run: wire.Run, kernel: Kernel) -> Literal["postgresql", "sql
 
 
 def application_refusals(run: wire.Run, served: Served, kernel: Kernel) -> Iterator[str]:
-    """Parts of an application that this machine cannot have, one sentence each."""
+    """Parts of an application that this machine does not support, one sentence each."""
     zones = {zone.name for zone in run.network.zones}
     for host in served.hosts:
         if host in zones:

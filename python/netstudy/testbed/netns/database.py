@@ -37,17 +37,17 @@ _SPARE_CONNECTIONS = 10
 
 @dataclass(frozen=True)
 class Database:
-    """Where a server of the run has its files, and who may ask it."""
+    """The files of a run's server, and the host that may connect to it."""
 
     node: str
     """The host, and the name of its namespace."""
     address: str
     client: str
-    """The only other address that it is asked from."""
+    """The only other address that may connect."""
     folder: Path
-    """A folder of its own, which is there."""
+    """A folder of its own, which exists."""
     connections: int
-    """That the application may open."""
+    """Connections that the application may open."""
 
     @property
     def data(self) -> Path:
@@ -74,7 +74,7 @@ async def start_database(
     database: Database, processes: RunProcesses, prepare: Callable[[], None]
 ) -> PlainProcess:
     """Make the cluster and start its server. `prepare` is called in its process before. Raises
-    NodeError with the server's last words."""
+    NodeError with the last lines of the server's log."""
     programs = server_programs()
     assert programs is not None, "unsupported() refuses a machine without it"
     if is_all_users():

@@ -27,7 +27,7 @@ _LATENESS_NS = 100_000
 carries in that time. Smaller buckets lost rate in measurements (one frame of MTU 1500 at 1 Gbit/s
 gave 458 Mbit/s)."""
 _IN_THE_NOISE_NS = 5_000
-"""Times too short to be seen: a datagram and its answer take about 5 µs through the bridge when no
+"""Times within the noise: a datagram and its answer take about 5 µs through the bridge when no
 process has to be woken for them, and 15 µs in one of 100 cases."""
 
 

@@ -47,7 +47,8 @@ class Aspect:
 
 
 def aspects() -> list[Aspect]:
-    """Every aspect, whatever is missing: one that cannot be tried says why, and what it is for."""
+    """Every aspect, whatever is missing: one that cannot be tried gives the reason and its
+    purpose."""
     missing = [name for name in NEEDED if find_program(name) is None]
     netns, here = _netns(missing)
     of_kernel = untried_aspects(netns.found) if here is None else kernel_aspects(here)

@@ -1,4 +1,4 @@
-"""One run in namespaces: start its processes, lead them through the phases, collect evidence."""
+"""One run in namespaces: start its processes, run the phases, collect evidence."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _QUIET_S = 0.1
 """Wait after the last byte of a phase, until nothing is in flight: a delayed acknowledgment takes
 40 ms (TCP_DELACK_MIN), and a sender with a shorter timeout retransmits meanwhile."""
 _BEFORE_LOAD: Final = ("load", "configure", "gather-statistics")
-"""Phases of an application before anybody asks it."""
+"""Phases of an application before the load."""
 
 
 @dataclass
@@ -140,7 +140,7 @@ async def carry_out(
 
 
 async def _in_time(crew: _Crew) -> Evidence:
-    """Lead the processes through the phases within the run's time limit."""
+    """Run the phases within the run's time limit."""
     limit_s = crew.setting.time_limits.run_s
     try:
         async with asyncio.timeout(limit_s + crew.setting.time_limits.start_s):
@@ -196,9 +196,9 @@ def _tells_of(task: asyncio.Future[Any], process: Process) -> bool:
 
 
 def _culprit(ended: list[Process]) -> Process:
-    """The process whose end made the others end, among processes in the order of their ends.
+    """The process whose end caused the other ends, among processes in the order of their ends.
 
-    A killed process closes its connections first, so its peers may be seen to end before it.
+    A killed process closes its connections first, so we may see its peers end before it.
     """
     killed = (one for one in ended if (one.process.returncode or 0) < 0)
     return next(killed, ended[0])
@@ -273,8 +273,8 @@ def _hardware_counters(crew: _Crew) -> dict[str, Counting]:
 
 
 async def _phase(crew: _Crew, name: agent_wire.PhaseName, *, keep: bool = True) -> None:
-    """Wait until every client has ended a phase and nothing is in flight. Only silence is limited
-    in time, not the phase."""
+    """Wait until every client has ended a phase and nothing is in flight. The time limit is on
+    silence only, not on the phase."""
     limit_s = crew.setting.time_limits.client_silence_s
     ended = [
         await agent.expect(
@@ -374,7 +374,7 @@ async def _gathered(crew: _Crew) -> Evidence:
 
 def _burst_bytes(layout: Layout) -> int:
     """Bytes that an idle queue of the kernel may send faster than its rate: its bucket, and one
-    frame, which the last token lets go."""
+    frame, which the last token releases."""
     shaped = [
         end
         for one in layout.interfaces

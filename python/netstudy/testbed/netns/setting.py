@@ -38,8 +38,7 @@ def cpu_pinning(allowed: Iterable[int]) -> CpuPinning:
 
 
 def disk_limit(device: str, disk: wire.Disk) -> DiskLimit:
-    """A disk of a host as a limit of the machine's: a request each time that it takes to
-    position."""
+    """A disk of a host as a limit of the machine's: at most one request per seek time."""
     operations = max(1_000_000_000 // disk.access_ns, 1) if disk.access_ns else None
     return DiskLimit(device, disk.disk_rate_bps, operations)
 
@@ -118,7 +117,7 @@ class Setting:
         return self.served is not None and host in self.served.hosts
 
     def _throttle(self, host: str, group: wire.Group) -> DiskLimit | None:
-        """The limit of the disk under a database's files, where the host says how fast it is."""
+        """The limit of the disk under a database's files, if the host gives its speed."""
         on_disk = self.served is not None and self.served.data_host == host
         if not on_disk or group.disk is None or not Path(DISK_FOLDER).is_dir():
             return None
@@ -141,8 +140,8 @@ class Setting:
         return found
 
     def cpus_of(self, node: str) -> frozenset[int]:
-        """The CPUs that the processes of a host or zone are kept on: all there are for a host that
-        serves, unless it says how many; the one of all other agents for any other."""
+        """The CPUs that the processes of a host or zone are pinned to. A host that serves: the
+        number that it asks for, or all. Any other: the one that all other agents share."""
         if self._serves(node):
             return self._serving[node]
         one = self.pinning.hosts
@@ -150,8 +149,8 @@ class Setting:
 
     @cached_property
     def _serving(self) -> dict[str, frozenset[int]]:
-        """Hosts that serve take the CPUs that they ask for from the last one down, one host after
-        the other, so that they come to the one of the agents last."""
+        """Hosts that serve get the CPUs that they ask for from the last CPU downwards, one host
+        after the other, so that the agents' CPU is used last."""
         assert self.served is not None, "asked for hosts that serve"
         found, free = {}, cycle(sorted(self.allowed, reverse=True))
         for node in self.served.hosts:

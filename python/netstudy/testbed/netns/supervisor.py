@@ -48,7 +48,7 @@ from netstudy.wire_model import Wire
 _DISTURBED = "disturbed"
 """In the name of the capture of an attempt that does not count, with a number."""
 ATTEMPTS_MAX = 3
-"""Attempts at a run that the machine disturbs; more often is no accident."""
+"""Most attempts at a run with interference; more interference is no accident."""
 
 
 @dataclass(frozen=True)
@@ -125,9 +125,9 @@ def _tell(progress: Progress, runs_done: int, under_way: wire.RunUnderWay) -> No
 
 
 def undisturbed(attempt: Callable[[], wire.RunRecord], capture: Path | None) -> wire.RunRecord:
-    """The record of the first attempt that the machine does not disturb, else of the last one.
+    """The record of the first attempt without interference, else of the last one.
 
-    It tells the number of earlier attempts and the interference in each. Their captures are kept
+    It gives the number of earlier attempts and the interference in each. Their captures are kept
     next to the capture of the attempt that counts.
     """
     causes: list[str] = []

@@ -27,10 +27,10 @@ _SLOWDOWN = 3.0
 _NODE_BYTES = 8_000_000
 """Memory of a node: 3.3 MB for an idle agent, and an allowance for namespace and buffers."""
 _CONNECTION_BYTES = 20_000
-"""Memory of both sockets of a connection and of what waits there: an allowance."""
+"""Memory of both sockets of a connection and of their queues: an allowance."""
 _RECORD_FACTOR = 10
-"""Memory of the messages of agents until their record is written, for each byte of it: as the front
-takes for records that it has read, and some more."""
+"""Memory of the messages of agents until their record is written, for each byte of it: somewhat
+more than the front takes for records that it has read."""
 
 
 class Netns:

@@ -17,7 +17,7 @@ class Served:
     host: str
     """The host of the application server."""
     database_host: str | None
-    """That of its database; None: it has none, or has it inside."""
+    """The host of its database; None: it has no database, or an embedded one."""
     connections: int
     """Most connections at a time, to it and to its database."""
 

@@ -62,7 +62,7 @@ class PostgresqlDatabase(Wire):
 
 
 class BrokeragePopulation(Wire):
-    """What `load` fills the database with."""
+    """The data that `load` fills the database with."""
 
     users: int = Field(default=15_000, ge=1, le=1_000_000)
     """Users `uid:0` to `uid:N-1`."""
@@ -78,8 +78,8 @@ class BrokerageSettings(Wire):
     statement_cache: bool = True
     """Keep prepared statements with a connection; else each statement is prepared anew."""
     durable_commits: bool = True
-    """Commits wait until their log is on the disk; else the last of them are lost where the machine
-    or the database's server crashes, and books still balance."""
+    """Commits wait until their log is on the disk; else the last of them are lost if the machine or
+    the database's server crashes, and books still balance."""
     page_images: int = Field(default=0, ge=0, le=9)
     """Images on each page: further page elements that browsers fetch."""
     session_limit: int = Field(default=20_000, ge=1)

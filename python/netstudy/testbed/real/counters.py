@@ -120,7 +120,7 @@ def _of_hardware(host: str, evidence: Evidence) -> wire.Readings:
 
 
 def _queue_drops(agent: AgentEvidence, evidence: Evidence) -> tuple[int | None, ...] | None:
-    """Drops of the queue of an agent's interface at each edge; None if it has not told any."""
+    """Drops of the queue of an agent's interface at each edge; None if it has not reported any."""
     found = [agent.snapshots[edge].counters.get(QUEUE_DROPS) for edge in evidence.edges]
     return None if all(one is None for one in found) else tuple(found)
 

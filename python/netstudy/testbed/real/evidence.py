@@ -196,7 +196,7 @@ class Evidence:
 
     @cached_property
     def hosts(self) -> dict[str, AgentEvidence]:
-        """Host -> the agent whose readings stand for it: its first."""
+        """Host -> the agent whose readings are used for it: its first."""
         found: dict[str, AgentEvidence] = {}
         for spec in self.specs.all:
             agent = self.agents[spec]
@@ -236,8 +236,8 @@ class Evidence:
 
     @property
     def counted_ns(self) -> int:
-        """Time in which the growth of counters over the measuring phase took place: from its start
-        until nothing is in flight any more."""
+        """Time over which counters of the measuring phase grow: from its start until nothing is in
+        flight any more."""
         return self.quiet_ns - self.measure.start_ns
 
     @property

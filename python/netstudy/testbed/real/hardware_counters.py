@@ -1,7 +1,7 @@
 """Hardware counters of processes: cycles and instructions, as perf_event_open(2) counts them.
 
-Each thread that is there is counted, and whatever it starts. Where the CPU has fewer counters than
-are asked for, the kernel takes turns, and counts are scaled up to the whole time (perf_event_open:
+All threads of the processes are counted, and their children. If the CPU has fewer counters than
+needed, the kernel multiplexes them, and counts are scaled up to the whole time (perf_event_open:
 PERF_FORMAT_TOTAL_TIME_ENABLED).
 """
 
@@ -43,7 +43,7 @@ HARDWARE: Final[Mapping[str, Event]] = {
 
 
 class NotCountedError(Exception):
-    """The machine does not count such events, or not for this user: why, and what would help."""
+    """The machine does not count such events, or not for this user: the reason and advice."""
 
 
 @dataclass
@@ -85,7 +85,7 @@ class Counting:
         return {name: sum(map(_scaled, opened)) for name, opened in self.open.items()}
 
     def close(self) -> None:
-        """Count no longer."""
+        """Stop counting."""
         for descriptor in (one for opened in self.open.values() for one in opened):
             os.close(descriptor)
         self.open = {}

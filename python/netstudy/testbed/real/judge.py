@@ -21,14 +21,14 @@ _PROBING_PCT = 1.0
 _LATE_FRAMES_PCT = 1.0
 """The same limit as in the switch itself."""
 _LATE_SHARE = 0.05
-"""Share of the measured time: a generator that is later than this changes the result as much."""
+"""Share of a sample's duration: a generator that is later changes the result by more than this."""
 
 
 def limits(evidence: Evidence) -> tuple[TestbedLimit, ...]:
     """All limits that were checked, with their evidence.
 
-    A run that exceeds a limit is reported so. It is invalid only if a law is broken (see
-    `assemble`): the switch did not keep to its times, or frames vanished in the machine.
+    A run that exceeds a limit is reported. It is invalid only if a law is broken (see `assemble`):
+    the switch did not keep to its times, or frames vanished in the machine.
     """
     return (
         *path_limits(evidence),
@@ -113,8 +113,8 @@ def _polls(evidence: Evidence, polls: Polls) -> Iterator[TestbedLimit]:
 
 
 def _refresh(polls: Polls) -> TestbedLimit:
-    """An agent that refreshes its counters at the pace of the polls, or faster, shows new ones at
-    each poll."""
+    """An SNMP agent that refreshes its counters at least as often as it is polled shows new values
+    at each poll."""
     found_ns = polls.refresh_ns
     evidence = "too few polls showed new counters to tell"
     every = f"polls each {polls.every_ns / 1e9:g} s"

@@ -368,7 +368,7 @@ def _polled_port(found: _Counted, polled: _Polled) -> Iterator[Reconciliation]:
 
 
 def _padding_bytes(found: _Counted) -> int:
-    """Bytes that an acknowledgment lacks to the shortest frame."""
+    """Padding of an acknowledgment to the shortest frame."""
     options, _ = _segment(found)
     frame_bytes = ETHERNET_HEADER_BYTES + IP_TCP_HEADER_BYTES + options + CHECK_SEQUENCE_BYTES
     return max(_SHORTEST_FRAME_BYTES - frame_bytes, 0)

@@ -1,4 +1,4 @@
-"""Communities and passwords: found where a plan says they are, when they are used."""
+"""Communities and passwords: read from the places that a plan names, when they are used."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from netstudy.wire import ExistingDatabase, SecretSource
 
 
 def secret(source: SecretSource, what: str) -> str:
-    """The secret. Raises TestbedError with the variable or file where it is not there."""
+    """The secret. Raises TestbedError with the variable or file if it is missing."""
     if source.env is not None:
         found = os.environ.get(source.env)
         if not found:
@@ -31,8 +31,8 @@ def secret(source: SecretSource, what: str) -> str:
 
 
 def password_of(database: ExistingDatabase) -> str | None:
-    """The password of a database's role; None: the server asks for none. Raises TestbedError where
-    it is not there, or open to others."""
+    """The password of a database's role; None: the server asks for none. Raises TestbedError if it
+    is missing, or readable by others."""
     source = database.password
     if source is None:
         return None
@@ -56,7 +56,7 @@ def password_of(database: ExistingDatabase) -> str | None:
 
 
 def _is_of(names: list[str], database: ExistingDatabase) -> bool:
-    """Whether a line of a file of passwords is for a database: the first that is counts."""
+    """Whether a line of a password file is for a database; the first such line counts."""
     hosts = {database.host, *(["localhost"] if database.host.startswith("/") else [])}
     wanted = (hosts, {str(database.port)}, {database.database}, {database.user})
     return all(name == "*" or name in one for name, one in zip(names, wanted, strict=True))

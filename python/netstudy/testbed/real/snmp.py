@@ -1,10 +1,10 @@
 """From the values that a switch showed by SNMP to counters that only grow.
 
-Pure: polls in, courses of counters out. Three things stand between the two. A counter of 32 bits
-wraps, which is made good where it can have wrapped at most once. A counter that began anew (the
-switch restarted, its counters were cleared or declared discontinuous) has no growth over that
-moment: the interval is marked. An agent may refresh its counters less often than it is asked
-(net-snmp's: each 3 s): polls that show nothing new are left out, so that no interval has the
+Pure functions: polls in, series of counters out. They handle three problems. A 32-bit counter
+wraps, which is corrected if it can have wrapped at most once. A counter that restarted (the switch
+restarted, its counters were cleared or declared discontinuous) has no known growth over that
+moment: the interval is marked. An agent may refresh its counters less often than it is polled
+(net-snmp's: each 3 s): polls with unchanged values are left out, so that no interval has the
 traffic of another one.
 """
 
@@ -42,12 +42,12 @@ _SUMS: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
     "frames_received_1024_1518": (("etherStatsPkts1024to1518Octets",),),
     "frames_received_over_1518": (("etherStatsOversizePkts",),),
 }
-"""A record's counter -> the objects whose sum it is; the first set with all its first object is
-used. Groups that a switch does not count are none."""
+"""A record's counter -> sets of objects to sum up. The first set is used whose first object the
+switch shows; objects that it does not show are left out of the sum."""
 _OCTETS: Final = ("ifInOctets", "ifOutOctets")
 _DISCARDS: Final = "ifOutDiscards"
 _WIDE: Final = "ifHC"
-"""The beginning of names of counters of 64 bits, which do not wrap within a lifetime."""
+"""Prefix of 64-bit counters, which do not wrap within a lifetime."""
 
 _WRAP: Final = 1 << 32
 _NS_PER_CS: Final = 10_000_000
@@ -55,11 +55,11 @@ _CLOCK_NS: Final = 1_000_000_000
 """How much the switch's clock may differ from ours over an interval, plus 5 % of the interval."""
 _SLACK: Final = 1.1
 _SLACK_NS: Final = 100_000_000
-"""A line carries no more than this times its rate, in no longer a time than that between the
-middles of two polls and this."""
+"""Bound of a counter's growth: this factor times the rate of the line, over the time between the
+middles of two polls plus this time."""
 _SMALLEST_FRAME_BYTES: Final = 64
 _CHANGES_MIN: Final = 3
-"""From so few refreshes on, the time between them is known."""
+"""Fewest refreshes from which the time between them is determined."""
 SLOWER: Final = 1.25
 """An agent is slower than the polls if its refreshes are further apart than so many intervals."""
 
@@ -73,7 +73,7 @@ class Polls:
     """The host that polled."""
     every_ns: int
     own_port: str
-    """The switch's port behind which that host is."""
+    """The switch's port that leads to this host."""
     samples: tuple[SnmpSamples, ...]
     """By port, including its own port, whose counters grow with each poll."""
     edges: Mapping[str, int]
@@ -111,7 +111,7 @@ class Course:
     at_ns: tuple[int, ...]
     """The middle between request and answer; the request where there was no answer."""
     values: Mapping[str, tuple[int | None, ...]]
-    """Counter -> its value, without wraps. `discontinuities` counts the moments over which no
+    """Counter -> its value, corrected for wraps. `discontinuities` counts the moments over which no
     growth is known; all are None at a poll without an answer."""
     discontinuities: tuple[tuple[int, str], ...]
     """When they were found, and why."""
@@ -138,8 +138,8 @@ class Course:
 
 
 def refresh_ns(samples: SnmpSamples, every_ns: int) -> float | None:
-    """Time between two refreshes, by the polls that showed something new: the median of the times
-    between neighbours, without those during which the port was idle. None: too few were seen.
+    """Time between two refreshes: the median of the times between consecutive polls with changed
+    values, without times during which the port was idle. None: too few were seen.
 
     Polls at the edges of phases come out of turn, soon before or after another one; they are left
     out."""
@@ -224,8 +224,8 @@ def _is_news(samples: SnmpSamples, before: int, after: int) -> bool:
 
 
 def _fresh(samples: SnmpSamples, slow_ns: float | None) -> Iterator[int]:
-    """Polls without an answer, and those behind a refresh: seen by news, or due since the last
-    one."""
+    """Polls without an answer, and the first poll after each refresh: values have changed, or a
+    refresh was due since the last one."""
     at_ns = _times(samples)
     last: int | None = None
     for place in range(len(at_ns)):
@@ -256,8 +256,8 @@ def _objects(samples: SnmpSamples, name: str) -> list[str]:
 def _growth(
     samples: SnmpSamples, before: int, after: int, line: tuple[int, int]
 ) -> tuple[dict[str, int], str | None]:
-    """Growth of each object between two answers, or why none is known. `line` is its rate, and how
-    much longer the time between two readings of the agent may be than that between the polls."""
+    """Growth of each object between two answers, or why none is known. `line` is the line's rate,
+    and how much longer the time between the agent's readings may be than between the polls."""
     rate_bps, slack_ns = line
     at_ns = _times(samples)
     elapsed_ns = at_ns[after] - at_ns[before]
@@ -282,7 +282,8 @@ def _growth(
 
 
 def _restarted(samples: SnmpSamples, before: int, after: int, elapsed_ns: int) -> str | None:
-    """sysUpTime went on less than time did, and not by its wrap after 497 days."""
+    """The reason if sysUpTime advanced less than our clock, other than by its wrap after 497
+    days."""
     column = samples.values.get(UP_TIME)
     first, last = (column[before], column[after]) if column else (None, None)
     if first is None or last is None:

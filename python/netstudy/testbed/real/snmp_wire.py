@@ -21,7 +21,7 @@ SNMP_RECORD_SCHEMA: Final = "netstudy/snmp-record/1"
 
 
 class Community(Wire):
-    """SNMPv2c (RFC 1901): whoever knows the community may read."""
+    """SNMPv2c (RFC 1901): a poller that knows the community may read."""
 
     version: Literal["2c"] = "2c"
     community: str = Field(repr=False)
@@ -46,7 +46,7 @@ class User(Wire):
 
 
 Credentials = Annotated[Community | User, Field(discriminator="version")]
-"""How a poller shows who it is."""
+"""The credentials of a poller."""
 
 
 class SnmpPort(Wire):
@@ -111,7 +111,7 @@ class SnmpSamples(Wire):
     received_ns: tuple[int | None, ...]
     """When its answer came; None: it did not."""
     why: tuple[str | None, ...]
-    """Why a poll has no values; None: it has."""
+    """Why a poll has no values; None: it has values."""
     values: dict[str, tuple[int | None, ...]]
     """Object of the MIB -> its value at each poll, as the switch gave it."""
 

@@ -37,8 +37,8 @@ class Recording:
 
 
 def recording(host: str, file: bytes, shown: str, began_ns: int, ended_ns: int) -> Recording:
-    """What `sadf -r FILE -- SHOWN` shows of a file. Raises LookupError where it has no two
-    records."""
+    """The recording in `shown`, the output of `sadf -r FILE -- SHOWN`. Raises LookupError if it has
+    fewer than two records."""
     found = Recording(host, file, began_ns, ended_ns)
     for line in shown.splitlines():
         _at, first, *fields = [*(one.strip() for one in line.rstrip("; ").split(";")), ""]

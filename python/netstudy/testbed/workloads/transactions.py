@@ -27,8 +27,7 @@ _TIMEOUT_NS: Final = 15_000_000_000
 _ELEMENTS: Final = "page element"
 _TRANSACTIONS: Final = "transaction"
 _THINK_MAX: Final = 10
-"""The longest time to think in means of it, as good as always (exponential: one of 22,000 is
-longer)."""
+"""The longest think time, as a multiple of its mean (exponential: one of 22,000 is longer)."""
 _PAGE_MAX_BYTES: Final = 262_144
 """More than any page element of the brokerage has."""
 _LOSS_SHARE: Final = 0.02
@@ -175,7 +174,7 @@ class TransactionsTraffic(ApplicationTraffic[wire.Transactions]):
             )
 
     def limits(self, evidence: Evidence) -> Iterator[wire.TestbedLimit]:
-        """See Traffic.limits: whether generators have too much to do to submit in time."""
+        """See Traffic.limits: whether generators are too busy to submit in time."""
         phase_ns = evidence.measure.end_ns - evidence.measure.start_ns
         shares = {
             client.spec.node: 100 * growth(client, "host")["process_cpu_ns"] / phase_ns
@@ -265,7 +264,7 @@ def _joined(table: type[TableT], kind: type[Wire], evidence: Evidence, rows: str
 
 @dataclass(frozen=True)
 class _Found:
-    """The tables of a run's evidence, and what they come to."""
+    """The tables of a run's evidence, and their totals."""
 
     evidence: Evidence
 

@@ -174,7 +174,7 @@ def _size(run: wire.Run) -> agent_wire.TransferSize:
 
 
 def _ahead_bytes(run: wire.Run, route: Route) -> int:
-    """Twice the bytes that the path or a window holds, and those for the hosts' turn."""
+    """Twice the bytes that the path or a window holds, plus the bytes for the hosts' turn."""
     slowest_bps = min((port.rate_bps for port, _ in route.hops), default=_INSIDE_BPS)
     turn = max(_LEAST_AHEAD_BYTES, bytes_in(slowest_bps, _TURN_NS))
     return turn + 2 * min(held_bytes(run.network, route), _window(run))

@@ -1,4 +1,4 @@
-"""Characters that no name may hold, and how they are shown where they stand all the same."""
+"""Characters that no name may hold, and how texts that contain them are shown."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def code_point(character: str) -> str:
 
 
 def visible(text: str) -> str:
-    """The text with a picture in place of each character that a terminal would obey or a page
-    could not hold. Line ends and tabs stay."""
+    """The text with a visible symbol in place of each character that a terminal would obey or a
+    page could not hold. Line ends and tabs stay."""
     return _SHOWN.sub(_picture, text)
 
 

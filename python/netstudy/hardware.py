@@ -1,8 +1,8 @@
 """Profiles of switches, hosts, interfaces, TCPs and applications: every figure with its source.
 
 A profile is one YAML file in a `hardware/` folder, or in a folder inside. Each figure gives its
-value, its kind of source (documented, fitted to data, measured or assumed) and the source itself;
-and the differing values of other sources. A study names a profile and may override a figure.
+value, its kind of source (documented, fitted to data, measured or assumed), the source itself, and
+differing values of other sources. A study names a profile and may override a figure.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ class LocalPathFigures(model_with(Model, figures(wire.LocalPath, Figure))):  # t
 
 
 class CpuFigures(model_with(Model, figures(wire.Cpu, Figure))):  # type: ignore[misc]
-    """CPUs of a host, and what work costs them; for the simulator."""
+    """CPUs of a host, and the CPU time of work; for the simulator."""
 
 
 class BusFigures(model_with(Model, figures(wire.Bus, Figure))):  # type: ignore[misc]
@@ -185,7 +185,7 @@ class Profile(Model):
     """The common keys of all profiles."""
 
     profile: ProfileNameValue
-    """Its name, and that of its file."""
+    """Its name, which is also its file's."""
     kind: Kind
     title: WordsValue
     """Its name in a report."""
@@ -221,9 +221,9 @@ class HostProfile(Profile):
     tcp: HostTcpFigures = HostTcpFigures()
     nic: NicFigures = NicFigures()
     local_path: LocalPathFigures | None = None
-    """Without it data that stay inside take the latencies and the CPU time of the interface."""
+    """Without it data inside the host take the latencies and the CPU time of the interface."""
     cpu: CpuFigures | None = None
-    """Without it work costs no CPU time but what `nic` says."""
+    """Without it work costs only the CPU time in `nic`."""
     bus: BusFigures | None = None
     """Without it buses are never the limit."""
     disk: DiskFigures | None = None

@@ -1377,7 +1377,7 @@ class TestbedLimit(Wire):
     value: float | None = None
     """Amount that the run used; None: it could not be measured."""
     allowed: float
-    """Largest value with which the run is valid."""
+    """Largest acceptable value."""
     unit: str = ""
     """Unit of `value` and `allowed`; empty for a count."""
     exceeded: bool

@@ -318,7 +318,7 @@ def test_they_are_rendered_as_any_other(render, tmp_path: Path) -> None:  # type
         ("{rows: servers, columns: goodput_mbps, normalise: "
          "{goodput_mbps: {row: {switch: nexus-5010}}}}", "does not make the rows"),
         ("{rows: servers, columns: [goodput_mbps, drops_per_iteration, completion_ms], "
-         "heads: {a: [goodput_mbps, completion_ms]}}", "must stand next to each other"),
+         "heads: {a: [goodput_mbps, completion_ms]}}", "must be next to each other"),
         ("{rows: servers, columns: goodput_mbps, heads: {a: goodput}}",
          '"goodput" is not a column'),
         ("{rows: servers, columns: goodput_mbps, decimals: {goodput_mbps: 1}, "

@@ -233,7 +233,7 @@ INCAST = "incast: {block: 1 MB, iterations: 10}"
          "11:13: procedure.warmup: lasts for a time, and workload.transfer.warmup counts; keep one "
          "of them"),
         ("transfer: {pause: 5 ms}", "procedure: {measure: 1 s}",
-         "10:21: workload.transfer.pause: stands between two transfers, and one without a size has "
+         "10:21: workload.transfer.pause: is between two transfers, and one without a size has "
          "no end"),
         ("transfer: {size: 1 MB, repeats: 2}", "procedure: {measure: 1 s}",
          "11:13: procedure.measure: lasts for a time, and workload.transfer.repeats counts; keep "

@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 _ALIKE = 0.6
 """Share of common letters from which two names count as alike (difflib's own cutoff)."""
 _LONGEST = 200
-"""Letters of a name that are looked at: comparing takes the square of them."""
+"""Most letters of a name that are compared: the time grows with their square."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

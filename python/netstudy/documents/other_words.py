@@ -46,7 +46,7 @@ _WORDS: Final = {
 
 
 def other_word(word: str) -> str:
-    """The end of a message: `; ` and what does the same here, or that it is not there; empty for
-    any other word."""
+    """The end of a message: `; ` and the key that does the same here, or that there is none; empty
+    for any other word."""
     found = _WORDS.get(word.lower().replace("-", "_"))
     return f"; {found}" if found else ""

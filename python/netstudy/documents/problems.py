@@ -19,7 +19,7 @@ _SHOWN_MAX = 10
 
 
 def listed(words: Sequence[str], last: str = "and") -> str:
-    """Joins words: a, b and c; `last` stands before the last of them."""
+    """Joins words: a, b and c; `last` is the word before the last of them."""
     *head, end = words or [""]
     return f"{', '.join(head)} {last} {end}" if head else end
 

@@ -41,8 +41,8 @@ def fault(message: str, *at: str | int) -> PydanticCustomError:
 
 
 def unknown_key(key: str, known: Iterable[str]) -> PydanticCustomError:
-    """An error about a key of the validated part, with the key that other tools call so, else the
-    nearest known key."""
+    """An error about an unknown key of the validated part, with our key for another tool's word,
+    else the nearest known key."""
     message = f"unknown key{other_word(key) or did_you_mean(key, known)}"
     return PydanticCustomError(_UNKNOWN_KEY, "{message}", {"message": message, "at": (key,)})
 

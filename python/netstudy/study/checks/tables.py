@@ -93,7 +93,7 @@ def _heads_problems(study: Study, path: Path, table: Table) -> Iterator[Problem]
         seen |= set(columns)
         places = [table.columns.index(name) for name in columns if name not in unknown]
         if places and places != list(range(places[0], places[0] + len(places))):
-            yield problem(place, "its columns must stand next to each other, in this order")
+            yield problem(place, "its columns must be next to each other, in this order")
 
 
 def _formats_problems(study: Study, path: Path, table: Table) -> Iterator[Problem]:

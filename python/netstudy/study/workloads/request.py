@@ -95,7 +95,7 @@ class Request(Spec):
         return {"clients": self.clients, "servers": self.servers}
 
     def problems(self, study: Study, path: Path) -> Iterator[Problem]:
-        """Hosts that are not there, requests without an end, and settings without effect."""
+        """Hosts that do not exist, requests without an end, and settings without effect."""
         yield from super().problems(study, path)
         problem = study.document.problem
         if self.requests is None and study.procedure.measure is None:

@@ -451,7 +451,7 @@ class Transactions(Spec):
         return {"model": self.model}
 
     def problems(self, study: Study, path: Path) -> Iterator[Problem]:
-        """Places that are not there, and settings of the brokerage for a program."""
+        """Places that do not exist, and settings of the brokerage for a program."""
         found = list(super().problems(study, path))
         yield from found
         if not found:
@@ -523,7 +523,7 @@ class Transactions(Spec):
         return list(study.levels_at((*path, "engine"), self.engine))
 
     def _hosts_of_data(self, study: Study, engines: Iterable[Level]) -> set[str]:
-        """The hosts that have the tables of a database of the run's own."""
+        """The hosts with the tables of the run's own database."""
         places = (
             self.model_copy(update={"engine": engine}).database_of(study.topology)
             for engine in engines

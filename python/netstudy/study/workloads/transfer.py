@@ -110,7 +110,7 @@ class Transfer(Spec):
     """The hosts that ask for transfers."""
     servers: PlaceValue = Place("server")
     """The hosts that they ask. The first client asks the first server, the second the second, and
-    so on; where there are fewer of one kind, these are taken round and round."""
+    so on; the smaller group is reused in turn."""
     placement: Words | None = None
     """A placement of the topology that names both ends, in place of `clients` and `servers`."""
     protocol: Protocol = "tcp"
@@ -128,15 +128,15 @@ class Transfer(Spec):
     """Transfers of each flow that are measured, one after the other; without it and without
     `procedure.measure` one."""
     warmup: Count0 | None = None
-    """Transfers of each flow before those, which no instrument counts."""
+    """Warm-up transfers of each flow, which no instrument counts."""
     pause: Pause = 0
     """Time between the end of a transfer and the next of the same flow."""
     request: PositiveSize = 64
     """Size of the request for a transfer, and of the answer that confirms one; FTP has its own."""
     from_: Source | None = Field(default=None, alias="from")
     """Where the sender of an FTP transfer has the file: on a RAM disk; on a disk and in the page
-    cache, which is checked; on a disk, from which each transfer reads it. Without it its bytes are
-    made in memory."""
+    cache, which is checked; on a disk, from which each transfer reads it. Without it the bytes are
+    generated in memory."""
     to: Sink = "null"
     """Where the receiver of an FTP transfer puts the file: a RAM disk; a disk; a disk with fsync
     before the transfer ends, which then lasts longer; nowhere."""
@@ -157,13 +157,13 @@ class Transfer(Spec):
 
     @property
     def sample_bytes(self) -> int | None:
-        """The size of a transfer, of both ways together where data go both ways."""
+        """The size of a transfer; the sum of both directions if data go both ways."""
         size = concrete(self.size)
         return None if size is None else size * (2 if concrete(self.direction) == "both" else 1)
 
     def problems(self, study: Study, path: Path) -> Iterator[Problem]:
-        """Hosts or placements that are not there, transfers without an end, and settings that have
-        no effect on such."""
+        """Hosts or placements that do not exist, transfers without an end, and settings that have
+        no effect on these."""
         yield from super().problems(study, path)
         known = study.topology.placement
         for place, name in study.levels_at((*path, "placement"), self.placement):
@@ -185,5 +185,5 @@ class Transfer(Spec):
             message = "counts transfers, and one without a size has no end; write procedure.warmup"
             yield study.document.problem((*path, "warmup"), message)
         if "pause" in self.model_fields_set:
-            message = "stands between two transfers, and one without a size has no end"
+            message = "is between two transfers, and one without a size has no end"
             yield study.document.problem((*path, "pause"), message)

@@ -136,7 +136,7 @@ def reconciliation(evidence: Evidence) -> tuple[Reconciliation, ...]:
     found = _Counted(evidence)
     checks = [_forwarded, _frame_bytes, _losses, _flows, _timeouts, _into_switch, _polled]
     work = evidence.run.workload
-    if evidence.application is not None:  # its connections are not the agents' to tell of
+    if evidence.application is not None:  # agents cannot see the application's connections
         checks = [_polled]
     checks.append(_recorded)
     if traffic_of(work).is_all_payload(work):

@@ -188,7 +188,7 @@ class TransferClient(Wire):
 
 
 class MemoryStore(Wire):
-    """The data of files are made in memory, or discarded."""
+    """The data of files are generated in memory, or discarded."""
 
     kind: Literal["memory"] = "memory"
 
@@ -198,7 +198,7 @@ class FolderStore(Wire):
 
     kind: Literal["folder"] = "folder"
     folder: str
-    """Its folder, which is there."""
+    """Its folder, which exists."""
     place: Literal["ram", "cache", "disk"]
     """The medium of the folder and the use of the page cache: `ram` is a RAM disk; `cache` a disk
     whose file is in the page cache; `disk` one whose file is dropped from the page cache before
@@ -246,7 +246,7 @@ class FtpClient(Wire):
     store: FileStore = MemoryStore()
     data_path: DataPath = "copying"
     login: FtpLogin | None = None
-    """By which name it logs in; None: as an agent of the run, by its token."""
+    """The name with which it logs in; None: as an agent of the run, by its token."""
     verify: bool = True
     """Whether each byte that it receives is verified."""
     pause_ns: int = Field(default=0, ge=0)
@@ -280,7 +280,7 @@ class Deck(Wire):
     first: int = Field(ge=0)
     """Number of its first user."""
     step: int = Field(gt=0)
-    """From one user to the next: the number of generators."""
+    """Distance from one user to the next: the number of generators."""
     users: int = Field(ge=0)
 
 
@@ -292,7 +292,7 @@ class TransactionClient(Wire):
 
     kind: Literal["transaction-client"] = "transaction-client"
     target: Endpoint
-    """Where the application server listens."""
+    """The endpoint that the application server listens on."""
     local: Address
     """Its own address."""
     host: str
@@ -317,8 +317,8 @@ class TransactionClient(Wire):
     """Seed of the run, 16 hexadecimal digits: with the host's name it gives the draws of the
     simulator."""
     number: int = Field(ge=0)
-    """Its number among the generators: tells what it makes at the application from what others
-    make."""
+    """Its number among the generators: distinguishes the data that it creates at the application
+    from the other generators' data."""
     warmup: Until
     """A time, or a count of 0 for none."""
     measure: Until
@@ -636,8 +636,8 @@ class ResponseTimesRecord(Wire):
     operation: str | None = None
     """Of transactions: `page element`, `transaction`, or an operation."""
     latency: Literal["response", "service", "first-byte"] = "response"
-    """From when it was due, or from when it was sent, to the last byte of its answer; from when it
-    was sent to the first one."""
+    """`response`: from its due time to the last byte of the answer. `service`: from its sending to
+    the last byte. `first-byte`: from its sending to the first byte."""
     phase: PhaseName
     """The phase in which the requests were due; of transactions: in which they ended."""
     count: int
@@ -693,8 +693,8 @@ class TransactionErrorsRecord(Wire):
 
 
 class StatisticsRecord(Wire):
-    """Statistics of a generator at intervals, since its measuring phase began: the last row is the
-    whole phase."""
+    """Statistics of a generator at intervals, cumulative from the start of its measuring phase: the
+    last row is the whole phase."""
 
     kind: Literal["statistics"] = "statistics"
     at_ns: Times

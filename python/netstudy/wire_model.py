@@ -20,11 +20,11 @@ class Wire(Described, BaseModel):
 
 @dataclass(frozen=True)
 class Said:
-    """How studies and profiles speak of a setting, where its name here does not tell.
+    """Name and description of a setting in studies and profiles, where they differ from the field.
 
-    Else the name is the one here without its unit, and the words are the name's.
+    By default the name is the field's without its unit, and the description is made of its words.
     """
 
     name: str | None = None
     what: str | None = None
-    """A level of it in words, for messages: "a way of loss recovery"."""
+    """Description of its values, for messages: "a way of loss recovery"."""

@@ -27,7 +27,7 @@ _REPORT_BYTES = 8_000_000
 
 
 _BLOCK_BYTES = 4_096
-"""The record of a run is a file of its own, and a file takes whole blocks."""
+"""Each run's record is a file, and a file takes whole blocks."""
 
 
 def disk_bytes(estimate: Estimate) -> int:
@@ -37,8 +37,7 @@ def disk_bytes(estimate: Estimate) -> int:
 
 
 def check_space(folder: Path, needed: int) -> None:
-    """Refuse results of so many bytes in a folder, which need not be there yet. Raises
-    StudyError."""
+    """Raises StudyError if `needed` bytes do not fit into a folder, which need not exist yet."""
     there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
     free = shutil.disk_usage(there).free
     if free < needed:
@@ -77,7 +76,7 @@ def create(
 
 @contextmanager
 def _parents(folder: Path) -> Iterator[None]:
-    """Make the folder with its parents; if the block fails, remove those that are empty."""
+    """Make the folder with its parents; if the block fails, remove the new ones that are empty."""
     absent = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The machine and the software that a run was carried out with (`environment.json`)."""
+"""The machine and the software of a run (`environment.json`)."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def memory_bytes() -> int:
 
 
 def available_memory_bytes() -> int | None:
-    """Memory that programs can still have without swapping, within the control group's limits; None
-    where the system does not say."""
+    """Memory available to programs without swapping, within the control group's limits; None
+    where the system does not report it."""
     found = [*_available_of_machine(), *_available_of_groups()]
     return min(found, default=None)
 
@@ -64,8 +64,8 @@ def _available_of_machine() -> Iterator[int]:
 
 
 def _available_of_groups() -> Iterator[int]:
-    """What each control group around this process leaves of its limit (version 2), with the page
-    cache that it would give up."""
+    """The unused part of the limit of each control group (version 2) around this process, including
+    page cache that it would reclaim."""
     try:
         own = Path("/proc/self/cgroup").read_text().splitlines()
     except OSError:
@@ -75,7 +75,7 @@ def _available_of_groups() -> Iterator[int]:
         for group in (_GROUPS / path, *(_GROUPS / path).parents):
             if not group.is_relative_to(_GROUPS):
                 break
-            with suppress(OSError, ValueError):  # no limit, which is said as "max"
+            with suppress(OSError, ValueError):  # no limit, written as "max"
                 limit = int((group / "memory.max").read_text())
                 used = int((group / "memory.current").read_text())
                 stat = (group / "memory.stat").read_text().split()

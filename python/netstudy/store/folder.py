@@ -44,19 +44,19 @@ ROUNDS = "rounds"
 ENVIRONMENT, ENGINE, RUNS = "environment.json", "engine.json", "runs"
 RECORDS, DONE = "records.jsonl", "DONE"
 CAPTURES = "captures"
-"""Output of the processes of real testbeds, one file for each run: the source of its record."""
+"""Output of the processes of real testbeds, one file per run: the source of its record."""
 CAPTURE = ".jsonl.gz"
 """Suffix of such a file, after the run's id."""
 RECORDING = ".sar"
-"""Suffix of a file of sysstat's, after the run's id and the host."""
+"""Suffix of a file of sysstat, after the run's id and the host."""
 DONE_SCHEMA = "netstudy/done/1"
 _HEAD_BYTES = 200
-"""A file names its schema at its head."""
+"""A file names its schema within its first bytes."""
 _SCHEMA = re.compile(rb'"schema"\s*:\s*"(netstudy/[^"]*)"')
 
 DERIVED = ("cells.csv", "report.html", "report.md", "figures/")
 """Files made from the records, which may be made again. All others are fixed once the folder is
-done."""
+sealed."""
 HARDWARE = "hardware"
 """Copies of the profiles."""
 OWN_NAMES = frozenset(
@@ -70,7 +70,7 @@ OWN_NAMES = frozenset(
 
 
 def rename_captures(captures: Path, run: str, aside: str) -> None:
-    """Keep what was captured of a run under another name."""
+    """Keep the captures of a run under another name."""
     own = [captures / f"{run}{CAPTURE}", *captures.glob(f"{run}.*{RECORDING}")]
     for path in own:
         is_aside = path.name.count(".") > 2  # a host's name has no dot
@@ -88,8 +88,8 @@ class Folder:
     def at(cls, path: Path, *, without_plan: bool = False) -> Folder | None:
         """The results folder at a path, or None. For a link, it is the link's current target.
 
-        Raises StudyError for a results folder that has lost its plan, since another folder must not
-        take its place; with `without_plan` it is found too. Raises StudyError for a folder with
+        Raises StudyError for a results folder that has lost its plan, so that no other folder is
+        used instead; with `without_plan` it is found too. Raises StudyError for a folder with
         links in it, as `refuse_links` does, but not with `without_plan`: it may be removed.
         """
         if not (path / PLAN).is_file():
@@ -112,7 +112,7 @@ class Folder:
         refuse_links(self.path, OWN_NAMES)
 
     def study(self) -> Study:
-        """The study as it was carried out: its text at that time, with this run's overrides."""
+        """The study as it was run: its text at that time, with this run's overrides."""
         return self.invocation().applied_to(self._written)
 
     @cached_property
@@ -124,8 +124,8 @@ class Folder:
         return load(self.path / STUDY, was_carried_out=True)
 
     def reference_problems(self) -> list[str]:
-        """Problems of the reference data in the folder: the study was carried out by an older
-        version, or the data were changed since."""
+        """Problems of the reference data in the folder: an older version ran the study, or the data
+        changed since."""
         from netstudy.study.checks.outcome import reference_problems
 
         return [str(problem) for problem in reference_problems(self._written)]
@@ -153,7 +153,7 @@ class Folder:
         return self._parsed(INVOCATION, Invocation.model_validate_json)
 
     def environment(self) -> dict[str, Any]:
-        """The machine and software of the first session; those of later ones under `resumed`."""
+        """The machine and software of the first session; later sessions are under `resumed`."""
         return self._json(ENVIRONMENT)
 
     def engine(self) -> EngineRecord | None:
@@ -165,7 +165,7 @@ class Folder:
     def records(self, runs: Iterable[Run] | None = None) -> list[RunRecord]:
         """The records of these runs, or of all, in the plan's order; missing ones are left out.
 
-        They come without their series, which `series` reads for one run at a time: the series of
+        They come without their series, which `series` reads run by run: the series of
         100 runs of seven minutes take more than a gigabyte of memory (decision 0006).
         """
         chosen = self.plan().runs if runs is None else runs
@@ -186,8 +186,8 @@ class Folder:
         return (self._read(f"{RUNS}/{run.id}.json") for run in runs if self._has(run))
 
     def missing(self, runs: Iterable[Run] | None = None) -> list[Run]:
-        """The missing ones of these runs, or of all: those without a record, in the plan's order.
-        If a factor grows, no run may be missing before a further round follows (`execute.Rounds`).
+        """The runs without a record, among these or all, in the plan's order. If a factor grows, no
+        run may be missing before a further round follows (`execute.Rounds`).
 
         A failed or invalid run has a record: a plan gives the same outcome each time, so the run is
         kept and not repeated.
@@ -205,8 +205,8 @@ class Folder:
             self._rename_run(record.run, record.status)
 
     def damaged_runs(self) -> list[str]:
-        """Ids of runs whose record cannot be read or differs from DONE, or of a folder that is done
-        is gone. They can be carried out again."""
+        """Ids of runs whose record is unreadable or, in a sealed folder, differs from DONE or is
+        gone. They can be repeated."""
         if self.is_done():
             changed = set(self.changed_since_sealed())
             return [run.id for run in self.plan().runs if f"{RUNS}/{run.id}.json" in changed]
@@ -214,8 +214,8 @@ class Folder:
         return [run.id for run in there if not self._is_readable(run)]
 
     def set_damaged_aside(self) -> list[str]:
-        """Make damaged runs missing, and return their ids; what is left of their files is kept
-        under other names. Raises StudyError if other files changed since the folder was done."""
+        """Make damaged runs missing, and return their ids; their remaining files are kept under
+        other names. Raises StudyError if other files changed after the folder was sealed."""
         damaged = self.damaged_runs()
         if self.is_done() and (changed := self.changed_since_sealed()):
             if not all(map(_can_be_repeated, changed)):
@@ -227,18 +227,18 @@ class Folder:
         return damaged
 
     def refuse_changed(self) -> None:
-        """Raise StudyError if a file of a folder that is done is not what it was then."""
+        """Raise StudyError if a file changed after the folder was sealed."""
         changed = self.changed_since_sealed()
         if not changed:
             return
         advice = (
-            f"carry the runs out again with: netstudy run {self.path} --resume"
+            f"repeat the runs with: netstudy run {self.path} --resume"
             if all(map(_can_be_repeated, changed))
             else "restore the files from a copy, or run the study anew"
         )
         raise ChangedFolderError(
-            f"{self.path} is not what it was when it was done: {', '.join(changed)} changed or "
-            f"went missing, so that nothing read from it would prove anything; {advice}"
+            f"{self.path} changed after it was sealed: {', '.join(changed)} changed or went "
+            f"missing, so no result from it is reliable; {advice}"
         )
 
     def _reopen(self) -> None:
@@ -262,7 +262,7 @@ class Folder:
         return True
 
     def set_aside_as(self, status: str) -> int:
-        """Number of records with that status that were set aside."""
+        """Number of records set aside with that status."""
         return len(list((self.path / RUNS).glob(f"*.{status}-*.json")))
 
     def is_done(self) -> bool:
@@ -270,8 +270,8 @@ class Folder:
         return (self.path / DONE).exists()
 
     def is_carried_out(self) -> bool:
-        """Whether every run has its record. A folder with failed runs is not sealed on a real
-        machine, where they can be repeated; its other runs can be read all the same."""
+        """Whether every run has its record. On a real machine a folder with failed runs is not
+        sealed, since they can be repeated; its other runs can be read all the same."""
         return self.is_done() or (self.path / RECORDS).exists()
 
     def is_running(self) -> bool:
@@ -280,9 +280,9 @@ class Folder:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Hold the folder for one writer; remove partial files of an interrupted writer, and make
-        the folder of records again if it is gone. Raises StudyError if a name in the folder is a
-        link: nothing was written then."""
+        """Lock the folder for one writer; remove partial files of an interrupted writer, and make
+        the folder of records again if it is gone. Raises StudyError, before writing anything, if a
+        name in the folder is a link."""
         self.refuse_links()
         with locked(self.path):
             with storage(self.path):
@@ -322,14 +322,14 @@ class Folder:
             raise StudyError(
                 f"{self.path} was begun with engine {began and began.version} on testbed "
                 f"{began and began.testbed}; this is engine {now.version} on {now.testbed}, whose "
-                "records may differ. Use the first one again, or run anew without --resume"
+                "records may differ. Use the first engine, or start a new run without --resume"
             )
 
     def write_run(self, run: str, line: bytes) -> None:
         """Store one run's record exactly as the engine wrote it."""
         path = self._run_path(run)
         if path.exists():
-            raise StudyError(f"{path} is there already: a record is never overwritten")
+            raise StudyError(f"{path} exists already: a record is never overwritten")
         self._write(f"{RUNS}/{run}.json", line)
 
     def write_records(self) -> None:
@@ -340,8 +340,8 @@ class Folder:
         self._write(RECORDS, chain([self._read(ENGINE)], lines, [end]))
 
     def seal(self, now: datetime) -> None:
-        """Write DONE with hash, size and time of each of the folder's own files: the last step,
-        repeated after a new report."""
+        """Write DONE, with the hash, size and time of each of the folder's own files: the last
+        step, repeated after a new report."""
         files = {name: _sealed(self.path / name) for name in self._own_files()}
         self._write_json(DONE, {"schema": DONE_SCHEMA, "sealed_utc": iso(now), "files": files})
         (self.path / LOCK_NAME).unlink(missing_ok=True)
@@ -354,7 +354,7 @@ class Folder:
     def changed_since_sealed(self, *, by_date: bool = False) -> list[str]:
         """Inputs and records that differ from DONE, or are gone. There should be none.
 
-        `by_date` reads only files that are no older than DONE, which is fast enough for a list of
+        `by_date` reads only files no older than DONE, which is fast enough for a list of
         folders; it misses a changed file whose date was set back.
         """
         done = self._json(DONE)["files"]
@@ -363,8 +363,8 @@ class Folder:
         return [name for name in kept if not self._matches(name, done[name]["sha256"], since_ns)]
 
     def derived_changed(self) -> list[str]:
-        """Files made from the records that differ from what was sealed, or are gone: the report,
-        cells.csv, figures. A file whose size and time are as sealed is not read."""
+        """Files made from the records (report, cells.csv, figures) that changed after sealing or
+        are gone. A file with the sealed size and time is not read."""
         done = self._json(DONE)["files"]
         derived = [name for name in done if name.startswith(DERIVED)]
         return [name for name in derived if not _is_as_sealed(self.path / name, done[name])]
@@ -377,7 +377,7 @@ class Folder:
         return is_older or sha256(path) == digest
 
     def _own_files(self) -> list[str]:
-        """What netstudy wrote, and the copies of reference data. What a user keeps beside them may
+        """Files that netstudy wrote, and the copies of reference data. Other files of the user may
         change."""
         files = (path for path in self.path.rglob("*") if path.is_file())
         inside = (path.relative_to(self.path) for path in files)
@@ -415,7 +415,7 @@ class Folder:
             return self._parsed(f"{RUNS}/{run.id}.json", parse)
         except StudyError as error:
             advice = f"netstudy run {self.path} --resume"
-            raise StudyError(f"{error}; the run is carried out again by: {advice}") from error
+            raise StudyError(f"{error}; repeat the run with: {advice}") from error
 
     def _parsed(self, name: str, parse: Callable[[bytes], ReadT]) -> ReadT:
         try:
@@ -457,13 +457,13 @@ class Folder:
 
 
 def _sealed(path: Path) -> dict[str, str | int]:
-    """What DONE holds of a file."""
+    """The entry of a file in DONE."""
     digest, found = sha256(path), path.stat()
     return {"sha256": digest, "bytes": found.st_size, "modified_ns": found.st_mtime_ns}
 
 
 def _is_as_sealed(path: Path, sealed: Mapping[str, Any]) -> bool:
-    """Whether a file is what DONE says; its content is read only where its date is another."""
+    """Whether a file agrees with DONE; its content is read only if its date differs."""
     if not path.is_file():
         return False
     found = path.stat()
@@ -473,7 +473,7 @@ def _is_as_sealed(path: Path, sealed: Mapping[str, Any]) -> bool:
 
 
 def _can_be_repeated(name: str) -> bool:
-    """Whether a file of the folder can be made again by carrying runs out."""
+    """Whether repeating runs makes this file again."""
     return name == RECORDS or name.startswith(f"{RUNS}/")
 
 

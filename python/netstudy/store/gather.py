@@ -39,8 +39,8 @@ def gather(
 
 
 def _profiles(written: Study, applied: Study, plan: Plan, hardware: HardwareLibrary) -> list[str]:
-    """The profiles that a level of the study or of a variant names, and those that the plan uses,
-    some of which are named by other profiles."""
+    """The profiles named by a level of the study or of a variant, and the profiles that the plan
+    uses, some of which are named only by other profiles."""
     from netstudy.study import in_variant, profiles_named
 
     variants = [in_variant(written, name, hardware=hardware) for name in written.testbeds]
@@ -59,8 +59,8 @@ def _inside(name: str) -> str:
         raise StudyError(f"reference data must lie in the study's folder, and {name} does not")
     if path.parts and path.parts[0] in OWN_NAMES:
         raise StudyError(
-            f"reference data cannot be named {name}: the results folder, which gets a copy of "
-            f"them, has {path.parts[0]} of its own. Rename the file, and its name in the study"
+            f"reference data cannot be named {name}: the results folder, which gets a copy, has "
+            f"its own {path.parts[0]}. Rename the file, and change its name in the study"
         )
     return str(path)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _VARIANTS = "testbeds"
 _QUICK = "quick"
-"""The parts of a study's file that say which forms it takes."""
+"""The parts of a study's file that declare its variants and its quick form."""
 
 
 class Invocation(BaseModel):
@@ -35,7 +35,7 @@ class Invocation(BaseModel):
     quick: bool = False
     """Whether the study's short form was requested."""
     variant: str | None = Field(default=None, validation_alias=AliasChoices("variant", "form"))
-    """The testbed whose variant of the study was carried out; None: the study without variant.
+    """The testbed whose variant of the study was run; None: the study without variant.
     Older folders call it `form`."""
     scale: str | None = None
     """The factor that all link rates were multiplied by; None: the study's own rates."""
@@ -54,11 +54,12 @@ class Invocation(BaseModel):
         return self._changed(quick_form(short) if self.quick else short, None)
 
     def with_variants(self, study: Study) -> Study:
-        """The study with the overrides of its variants, and without those that were left out."""
+        """The study with the overrides of its variants, and without the variants left out."""
         return self._changed(study, _VARIANTS)
 
     def _changed(self, study: Study, part: str | None) -> Study:
-        """The study with the changes of a part of its file; None: of all but the forms it takes."""
+        """The study with the changes of a part of its file; None: of all parts but `_VARIANTS` and
+        `_QUICK`."""
         from netstudy.study import apply_overrides, without_parts
 
         overrides = {path: v for path, v in self.overrides.items() if _form_of(path) == part}
@@ -83,6 +84,6 @@ class Invocation(BaseModel):
 
 
 def _form_of(path: str) -> str | None:
-    """The part of the file with forms that a path leads into; None: another part."""
+    """Of the parts for variants and quick form, the one that a path leads into, or None."""
     part = path.partition(".")[0].strip()
     return part if part in (_VARIANTS, _QUICK) else None

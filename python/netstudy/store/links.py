@@ -1,9 +1,9 @@
 """No link leads out of a results folder.
 
-A folder may come from somebody else. A link under one of the names that netstudy gives would have
-it write, lock or remove files of the user elsewhere. So everything under these names is a regular
-file or a folder, or the whole folder is refused; and where netstudy writes, it opens each name
-below the results folder by the handle of the one above, without following links.
+A folder may come from somebody else. A link under one of netstudy's names would make it write,
+lock or remove the user's files elsewhere. So the whole folder is refused unless everything under
+these names is a regular file or a folder; and to write, netstudy opens each name below the results
+folder relative to the handle of its parent (openat), without following links.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from pathlib import Path
 from netstudy.errors import StudyError
 
 FILES_PREFIX = "netstudy-files-"
-"""Begins the name of a folder for the files of a run under way. What is in it, sockets of a
-database for example, is the run's own, and nothing is written there by its path."""
+"""Prefix of a folder for the files of a run in progress, such as the sockets of a database. They
+belong to the run, and netstudy writes nothing there by path."""
 _OPEN = os.O_RDONLY | os.O_DIRECTORY
 
 
@@ -32,8 +32,8 @@ def refuse_links(folder: Path, own: Container[str]) -> None:
 
 
 def _strange(folder: Path, own: Container[str]) -> Iterator[Path]:
-    """Entries that are neither regular files nor folders. Their kind comes with their names, so
-    that no file of a large folder is looked at."""
+    """Entries that are neither regular files nor folders. `scandir` gives their kind with their
+    names, so a large folder needs no `stat` per file."""
     pending = [folder]
     while pending:
         with os.scandir(inside := pending.pop()) as entries:
@@ -54,14 +54,14 @@ def _refusal(folder: Path, path: Path) -> StudyError:
     else:
         what = "another file's name too" if path.is_file() else "no regular file"
     return StudyError(
-        f"{folder} is refused: {name} in it is {what}. Whatever netstudy reads or writes in a "
-        f"results folder is in that folder; remove {name}, or get a copy of the folder without it"
+        f"{folder} is refused: {name} in it is {what}. netstudy reads and writes only files inside "
+        f"the results folder itself; remove {name}, or get a copy of the folder without it"
     )
 
 
 @contextmanager
 def opened(folder: Path, within: Path | None = None) -> Iterator[int]:
-    """The handle of a folder. `within` is the results folder that it lies in, if it lies in one.
+    """The handle of a folder. `within` is the results folder that contains it, if any.
 
     Raises StudyError where a name below the results folder is a link, and OSError.
     """
@@ -80,8 +80,8 @@ def opened(folder: Path, within: Path | None = None) -> Iterator[int]:
 
 
 def open_lock(handle: int, name: str, folder: Path) -> int:
-    """Open the lock of a folder by the folder's handle, for reading and writing; it is made if it
-    is not there. Raises StudyError if it is anything but a file with that one name."""
+    """Open a folder's lock relative to the folder's handle, for reading and writing; create it if
+    missing. Raises StudyError unless it is a regular file without further hard links."""
     flags = os.O_RDWR | os.O_CREAT | os.O_NONBLOCK  # opening a pipe would wait for another process
     lock = _open_below(handle, name, flags, folder, folder / name)
     if not is_plain(os.fstat(lock)):
@@ -91,8 +91,8 @@ def open_lock(handle: int, name: str, folder: Path) -> int:
 
 
 def is_plain(found: os.stat_result) -> bool:
-    """Whether a file is a regular one, which would not be changed under another name too. It has no
-    name at all after another process has removed it."""
+    """Whether a file is regular and has no other hard link, under which it would change too. It has
+    no name at all after another process has removed it."""
     return stat.S_ISREG(found.st_mode) and found.st_nlink <= 1
 
 
@@ -101,14 +101,14 @@ def _open_below(handle: int, name: str, flags: int, top: Path, path: Path) -> in
         return os.open(name, flags | os.O_NOFOLLOW, 0o644, dir_fd=handle)
     except OSError as error:
         error.filename = str(path)
-        # Linux says ENOTDIR of a link where a folder is asked for, else ELOOP; a pipe may be ENXIO.
+        # For a link, Linux returns ENOTDIR with O_DIRECTORY, else ELOOP; for a pipe maybe ENXIO.
         if error.errno in (errno.ELOOP, errno.ENOTDIR, errno.ENXIO) and not _is_own(path):
             raise _refusal(top, path) from error
         raise
 
 
 def _is_own(path: Path) -> bool:
-    """Whether there is nothing, a regular file or a folder."""
+    """Whether the path is absent, a regular file or a folder."""
     try:
         mode = path.lstat().st_mode
     except OSError:

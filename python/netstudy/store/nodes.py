@@ -39,7 +39,7 @@ class Tuning(_Captured):
     after: str | None
     """The value read afterwards; None: it could not be read."""
     alike: tuple[str, ...] = ()
-    """Other interfaces with the same change, besides the one in the command."""
+    """Other interfaces with the same change as the one in the command."""
 
 
 class Interface(_Captured):
@@ -65,7 +65,7 @@ class Machine(_Captured):
     kernel: str
     """System, release and version, as `uname -srv` prints them."""
     sysctls: dict[str, str]
-    """Settings of the network that no namespace has of its own, by name."""
+    """Network settings that namespaces do not have separately, by name."""
 
 
 class NodeEnvironment(_Captured):
@@ -81,7 +81,7 @@ class NodeEnvironment(_Captured):
     sysctls: dict[str, str]
     """The node's own net.ipv4.tcp_* and net.core.*, by name, after tuning."""
     tunings: tuple[Tuning, ...]
-    """In the order in which they were carried out."""
+    """In the order in which they were made."""
 
 
 def keep_node(captures: Path, environment: NodeEnvironment) -> str:

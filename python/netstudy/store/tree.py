@@ -24,10 +24,10 @@ class Results:
     root: Path
 
     def folders(self, study: str | None = None, *, without_plan: bool = False) -> list[Folder]:
-        """All results folders, or those of one study, newest first.
+        """The results folders of all studies or of one, newest first.
 
-        Those that have lost their plan are left out, but with `without_plan`: nothing can be read
-        from them.
+        Folders that have lost their plan are included only with `without_plan`: nothing can be
+        read from them.
         """
         candidates = self.root.glob("*/*") if study is None else (self.root / study).glob("*")
         found = [
@@ -50,10 +50,10 @@ class Results:
     def resolve(self, named: str | None, *, done: bool, or_part: bool = False) -> Folder:
         """The folder that `named` means: a folder, a study's name or path, None for the newest.
 
-        A study, a folder of its results or a whole tree of results, here or elsewhere, means the
-        newest folder in it, None that of this tree; with `done`, the newest of which all runs are
-        there. Raises StudyError when there is none, unless `or_part` allows one that lacks runs,
-        and with `done` when a file of the folder is not what it was when the folder was done.
+        A study, a folder of its results or a whole tree of results, here or elsewhere, means its
+        newest folder, None the newest folder of this tree; with `done`, the newest with all runs.
+        Raises StudyError when there is none, unless `or_part` allows one with missing runs,
+        and with `done` when a file changed after the folder was sealed.
         """
         if named is not None and (folder := Folder.at(Path(named))) is not None:
             return _checked(folder, done=done, or_part=or_part)
@@ -72,7 +72,7 @@ class Results:
 
     def of_study(self, named: str) -> list[Folder]:
         """The folders of a study, newest first: by its name, by its path, or by the name of the
-        folder that it was run from. Results inside of that folder are found as well."""
+        folder that it was run from. Results inside that folder are found as well."""
         path = Path(named)
         if not path.is_file() and not (path / STUDY).is_file():
             return self.folders(named) or self._run_from(named)
@@ -87,8 +87,8 @@ class Results:
         return [found for found in self.folders() if self._study_folder(found) == folder]
 
     def _study_folder(self, folder: Folder) -> str | None:
-        """The name of the folder that a study was run from, if its results went beside it; None if
-        that is not known."""
+        """The name of the folder that a study was run from, if its results are next to it; None if
+        unknown."""
         try:
             study = self.root.resolve().parent / folder.invocation().study
         except StudyError:
@@ -97,7 +97,7 @@ class Results:
 
     def remove(self, path: Path) -> None:
         """Remove a results folder or a leftover, and point `latest` to the newest remaining folder.
-        Of a link, the link alone is removed."""
+        If `path` is a link, only the link is removed."""
         with storage(path):
             if path.is_dir() and not path.is_symlink():
                 _remove_folder(path)
@@ -142,7 +142,7 @@ def _checked(folder: Folder, *, done: bool, or_part: bool) -> Folder:
         there = f"{len(runs) - len(folder.missing(runs))} of {len(runs)} runs"
         there += f" of {rounds} rounds so far" if rounds > 1 else ""
         raise StudyError(
-            f"{folder.path} is not finished: {there} are there. "
+            f"{folder.path} is not finished: only {there} are there. "
             f"Finish it with: netstudy run {folder.path} --resume"
         )
     if done and folder.is_done():

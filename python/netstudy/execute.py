@@ -1,4 +1,4 @@
-"""Makes the runs that a results folder lacks: from a plan to its records, round by round."""
+"""Executes the missing runs of a results folder: from a plan to its records, round by round."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ OnRound = Callable[[int, int], None]
 
 
 class Rounds:
-    """The further rounds of a study with a growing factor, computed only from its folder.
+    """The further rounds of a study with a growing factor, computed from only its folder.
 
-    A round is a function of the study, the invocation, and the records before it; it holds the next
-    level of each outer loop that goes on. Each round has only one level of a loop: a level without
-    a valid run ends its loop, so it is never certain that a further one is needed.
+    A round is a function of the study, the invocation, and the records before it; it has the next
+    level of each outer loop that continues. Only one level per loop and round: a level without
+    a valid run ends its loop, so a further level may not be needed.
     """
 
     def __init__(self, folder: Folder) -> None:
@@ -61,8 +61,8 @@ class Rounds:
         return plan
 
     def left(self, again: Container[str]) -> Plan:
-        """Runs that may still be made: planned ones without a record or to be repeated (`again`),
-        and all runs of levels that may follow."""
+        """Runs that may still be needed: planned runs without a record or to be repeated (`again`),
+        and runs of levels that may follow."""
         missing = {run.id for run in self._folder.missing(self._plan.runs)}
         planned = {run.id for run in self._plan.runs}
         following = {
@@ -82,7 +82,7 @@ class Rounds:
 
     def _loops(self) -> tuple[GrownLoop, ...]:
         if not self._planned.loops:
-            return ()  # `--only` leaves no level of the growing factor
+            return ()  # the selected levels exclude the growing factor
         growing = {loop.case for loop in self._planned.loops}
         runs = [run for run in self._plan.runs if growing & set(run.cases)]
         unread = [run for run in runs if run.id not in self._records]
@@ -100,8 +100,8 @@ def _is_open(one: GrownLoop, again: Container[str]) -> bool:
 
 
 def left_to_do(folder: Folder, again: Container[str]) -> Plan:
-    """Runs that a folder may still need: without a record, to be repeated (`again`), or, if a
-    factor grows, of further rounds."""
+    """Runs that a folder may still need: runs without a record or to be repeated (`again`) and, if
+    a factor grows, runs that may follow."""
     rounds = rounds_of(folder)
     if rounds is not None:
         return rounds.left(again)
@@ -113,7 +113,7 @@ def left_to_do(folder: Folder, again: Container[str]) -> Plan:
 
 def made_again(folder: Folder, testbed: Testbed) -> list[RunRecord]:
     """Runs that may end differently when repeated: failed runs and runs with interference. On a
-    deterministic testbed only runs whose engine died."""
+    testbed that repeats itself, only runs whose engine died."""
     if testbed.repeats_itself:
         texts = folder.record_texts(folder.plan().runs)
         return [RunRecord.model_validate_json(one) for one in texts if is_of_dead_engine(one)]
@@ -125,7 +125,7 @@ def made_again(folder: Folder, testbed: Testbed) -> list[RunRecord]:
 
 
 def is_final(folder: Folder, testbed: Testbed) -> bool:
-    """Whether no run has to be repeated: runs with interference may be repeated, but need not."""
+    """Whether no run must be repeated: runs with interference may be repeated, but need not."""
     return all(record.status != "failed" for record in made_again(folder, testbed))
 
 
@@ -143,10 +143,10 @@ def execute(
     rounds: Rounds | None = None,
     on_round: OnRound | None = None,
 ) -> Counter[str]:
-    """Make the runs that the folder lacks and store each record as it arrives; if factors grow, do
-    the same for each further round.
+    """Execute the missing runs of the folder and store each record as it arrives; if factors
+    grow, do the same for each further round.
 
-    Returns the number of these runs by status. The caller holds the folder (`folder.writing()`).
+    Returns the number of these runs by status. The caller locks the folder (`folder.writing()`).
     Raises StudyError when a record cannot be written and TestbedError when the testbed fails;
     records stored before are kept, and calling again does the remainder.
     """
@@ -163,7 +163,7 @@ def execute(
 
 @dataclass
 class _Walk:
-    """The runs under way: each one counts as waiting until its record is on the disk."""
+    """The runs in progress: each one counts as waiting until its record is on the disk."""
 
     folder: Folder
     testbed: Testbed
@@ -173,7 +173,7 @@ class _Walk:
     statuses: Counter[str] = field(default_factory=Counter)
 
     def carry_out(self, plan: Plan) -> None:
-        """Make the runs of a plan that have no record yet."""
+        """Execute the runs of a plan that have no record yet."""
         missing = self.folder.missing(plan.runs)
         self.waiting = {run.id: run for run in missing}
         if missing:
@@ -199,7 +199,7 @@ class _Walk:
     def _keep(self, record: RunRecord, line: bytes) -> None:
         run = self.waiting.get(record.run)
         if run is None or record.seed != run.seed:
-            raise TestbedError(f"a record of run {record.run}, which was not asked for")
+            raise TestbedError(f"unexpected record of run {record.run}")
         with storage(self.folder.path):
             self.folder.write_run(record.run, line)
         del self.waiting[record.run]

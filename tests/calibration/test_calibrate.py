@@ -167,7 +167,7 @@ def test_an_option_for_a_metric_that_has_no_value_is_refused(
     command = ["calibrate", str(shop.path), "--profile", "shop", "--fit", "app_cpu"]
     assert invoke([*command, *option]) == 2
     assert (
-        f'no value that is looked at is of "etr_per_sec", {role}; did you mean "etr_per_s"?'
+        f'no value has the metric "etr_per_sec", {role}; did you mean "etr_per_s"?'
         in capsys.readouterr().err
     )
 
@@ -223,27 +223,27 @@ COSTS = "workload.transactions.costs"
     [
         (
             ["--fit", "app_cpu", "--set", f"{COSTS}.app_cpu=250 us"],
-            "app_cpu of shop changes no run that is fitted to: the study says app_cpu itself, at "
+            "app_cpu of shop changes none of the fitted runs: the study sets app_cpu itself, at "
             f"{COSTS}.app_cpu; leave that out",
         ),
         (
             ["--fit", "app_cpu", "--choose", f"{COSTS}.app_cpu=1 ms,2 ms"],
-            f"app_cpu of shop changes no run that is fitted to: the study says app_cpu itself, at "
+            f"app_cpu of shop changes none of the fitted runs: the study sets app_cpu itself, at "
             f"{COSTS}.app_cpu; leave that out",
         ),
         (
             ["--choose", "app_cpu=1 ms,2 ms", "--fit", "", "--set", f"{COSTS}.app_cpu=250 us"],
-            "app_cpu of shop changes no run that is fitted to: ",
+            "app_cpu of shop changes none of the fitted runs: ",
         ),
         (
             ["--fit", "host-1g:nic.send_latency"]
             + [f"--set=topology.hosts.{host}.nic.send_latency=1 us" for host in HOSTS],
-            "nic.send_latency of host-1g changes no run that is fitted to: the study says "
+            "nic.send_latency of host-1g changes none of the fitted runs: the study sets "
             "send_latency itself, at topology.hosts.load.nic.send_latency and topology.hosts.app.",
         ),
         (
             ["--fit", "hp-n4000:cpu.send_per_packet"],
-            "cpu.send_per_packet of hp-n4000 changes no run that is fitted to; fit a figure of a "
+            "cpu.send_per_packet of hp-n4000 changes none of the fitted runs; fit a figure of a "
             "profile that these runs use",
         ),
     ],
@@ -265,7 +265,7 @@ def test_a_choice_of_one_value_is_refused(
 ) -> None:
     options = ["--choose", f"database_calls={values}"]
     assert invoke(fitted_shortly(shop, *options)) == 2
-    message = "--choose: database_calls: a choice is of two different values or more"
+    message = "--choose: database_calls: a choice needs at least two different values"
     assert message in capsys.readouterr().err
 
 
@@ -450,7 +450,7 @@ def test_measured_runs_need_metrics_and_published_ones_are_none(
     assert "says what measured runs are fitted on" in capsys.readouterr().err
     assert invoke([*command, "--on", "etr_per_s,errors"]) == 2
     told = " ".join(capsys.readouterr().err.split())
-    assert "errors is 0 at users 1, whose share is no tolerance" in told
+    assert "errors is 0 at users 1, so a share of it is 0" in told
     assert invoke([*command, "--on", "etr_per_m"]) == 2
     assert 'there is no metric "etr_per_m"' in capsys.readouterr().err
     assert invoke(["run", str(shop.path), "--testbed", "published"]) == 0

@@ -1,8 +1,8 @@
-"""Fitting figures of profiles to what was measured: by runs of the simulator, and nothing else.
+"""Fits figures of profiles to measured values, using only runs of the simulator.
 
-`figures` are what may change, `targets` what the model has to meet, `model` what it says with
-other figures. `least_squares` finds them, `lists` where each has a few values that it could have;
-`profile` writes them with their source and their interval. `calibrate` is all of that together.
+`figures` has the figures that may change, `targets` the measured values, `model` the simulated
+values for given figures. `least_squares` fits figures, `lists` chooses among a few values of each;
+`profile` writes them with their source and their interval. `calibrate` combines all of these.
 """
 
 from __future__ import annotations

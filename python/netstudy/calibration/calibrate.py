@@ -1,4 +1,4 @@
-"""The calibration of figures of profiles: fit, leave-one-out errors, and what it cannot show."""
+"""The calibration of figures of profiles: fit, leave-one-out errors, undetermined figures."""
 
 from __future__ import annotations
 
@@ -31,34 +31,33 @@ if TYPE_CHECKING:
 STEP_SHARE = 0.08
 """Differences for slopes, as a share of a figure's value."""
 STEP_LEAST = {"_ns": 50_000.0, "_ppm": 3_000.0}
-"""The least difference of an application's times, 50 us, and shares, 0.3 %: above what chance
-makes."""
+"""The least difference of an application's times, 50 us, and shares, 0.3 %: above the noise."""
 _CHI_SQUARED_95 = 3.84
-"""Of one degree of freedom."""
+"""For one degree of freedom."""
 
 Choices = Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
 class Options:
-    """How a calibration is carried out."""
+    """Options of a calibration."""
 
     figures: tuple[str, ...]
     """The figures to fit: keys of the profile, or `PROFILE:FIGURE` for another profile."""
     choices: Choices = field(default_factory=dict)
     """Figures, or keys of the study by their path, each with the values to try."""
     tolerances: Mapping[str, float] = field(default_factory=dict)
-    """Metric -> how far the model may be from it, in its own unit."""
+    """Metric -> allowed error of the model, in the metric's unit."""
     shares: Mapping[str, float] = field(default_factory=dict)
-    """The same as a share of the value; where there are both, the larger one."""
+    """Allowed error as a share of the value; if both are given, the larger one."""
     share: float = 0.01
     """That share for all other metrics."""
     left_out: frozenset[str] = frozenset()
-    """Metrics that are not looked at."""
+    """Metrics to ignore."""
     metrics: tuple[str, ...] = ()
-    """Of measured runs: what is fitted to."""
+    """The metrics to fit, of measured runs."""
     only: Mapping[str, Sequence[Level]] = field(default_factory=dict)
-    """Factor -> levels that are looked at."""
+    """Factor -> the levels to use."""
     relative: frozenset[str] = RELATIVE
     """Metrics in percent of a base row, which is fitted for each file: their base is no target."""
     rounds: int = 12
@@ -68,14 +67,14 @@ class Options:
 
 @dataclass(frozen=True)
 class Judged:
-    """A target beside what the fitted model says."""
+    """A target with the value of the fitted model."""
 
     target: Target
     simulated: float
-    """With other random numbers than those of the fit."""
+    """With different random numbers from the fit."""
     left_out: float | None
-    """The model's value when the rows of this run are left out of the fit. None: the row was not
-    fitted, or the other rows are too few."""
+    """The model's value if the rows of this run are left out of the fit. None: the row was not
+    fitted, or there are too few other rows."""
 
     @property
     def error(self) -> float:
@@ -85,14 +84,14 @@ class Judged:
 
 @dataclass(frozen=True)
 class Calibration:
-    """Figures that were fitted."""
+    """The result of a calibration."""
 
     figures: Mapping[str, Figure]
-    """What was asked for, by its name there."""
+    """The requested figures, by their names in the options."""
     values: Mapping[str, float]
-    """By the same name, in its smallest unit."""
+    """Fitted values by the same names, in the smallest unit."""
     intervals: Mapping[str, tuple[float, float]]
-    """Of those that the data determine."""
+    """Only of values that the data determine."""
     undetermined: tuple[tuple[str, ...], ...]
     """Figures and keys that the data do not determine. A group of one changes no fitted value; in a
     larger group, changes of the figures cancel each other."""
@@ -101,14 +100,14 @@ class Calibration:
     together with these."""
     chosen: Mapping[str, str]
     as_good: Mapping[str, Interval]
-    """The lowest and the highest that were tried of what was chosen and fit as well."""
+    """For each choice, the lowest and the highest of the tried values that fit as well."""
     cost: float
     """Sum of squares in units of the tolerance."""
     costs: Mapping[str, float]
-    """The same for each choice that was tried, in words."""
+    """The same for each combination of choices that was tried, in words."""
     judged: tuple[Judged, ...]
     unresolved: tuple[str, ...]
-    """Differences that the source shows and that are below the model's resolution."""
+    """Differences in the source that are below the model's resolution."""
 
     def fitted(self, source: str) -> dict[Figure, Fitted]:
         """The new values of figures for profiles; undetermined figures are left out."""
@@ -129,16 +128,16 @@ class Calibration:
 def calibrate(
     study: Study, profile: str | None, options: Options, measured: Folder | None = None
 ) -> Calibration:
-    """Fit figures of profiles to the study's reference data, or to runs that were measured.
+    """Fit figures of profiles to the study's reference data, or to measured runs.
 
-    `profile` is the one whose figures are named without a profile.
+    `profile` has the figures that are named without a profile.
     """
     return _Calibrator.of(study, profile, options, measured).found()
 
 
 def library_of(study: Study, measured: Folder | None = None) -> HardwareLibrary:
-    """The profiles beside a study. Those of measured runs are beside the study that was carried
-    out, as long as it is where it was then."""
+    """The shared profiles and the profiles in the study's folder: for measured runs, in the folder
+    that the study was run from, if it still exists."""
     if measured is None:
         return HardwareLibrary.default(study.folder)
     named = Path(measured.invocation().study)
@@ -148,8 +147,8 @@ def library_of(study: Study, measured: Folder | None = None) -> HardwareLibrary:
 def figures_of(
     options: Options, library: HardwareLibrary, profile: str | None
 ) -> dict[str, Figure]:
-    """The figures that are fitted or chosen, by their names in the options. Raises StudyError for
-    one that there is not, and for one that is named twice."""
+    """The figures to fit or to choose, by their names in the options. Raises StudyError for an
+    unknown figure, and for one that is named twice."""
     chosen = (name for name in options.choices if ":" in name or "." not in name)
     found: dict[str, Figure] = {}
     for name in (*options.figures, *chosen):
@@ -165,12 +164,12 @@ def figures_of(
 
 @dataclass(frozen=True)
 class _Calibrator:
-    """A calibration under way."""
+    """A calibration in progress."""
 
     model: Model
     options: Options
     figures: Mapping[str, Figure]
-    """Those that are fitted and those that are chosen."""
+    """The figures to fit or to choose."""
     targets: tuple[Target, ...]
     _fits: dict[tuple[str, ...], Fit] = field(default_factory=dict, repr=False)
     """By the choice."""
@@ -179,7 +178,7 @@ class _Calibrator:
     def of(
         cls, study: Study, profile: str | None, options: Options, measured: Folder | None
     ) -> _Calibrator:
-        """What is known before anything is simulated. Raises StudyError where it does not fit."""
+        """Set-up and checks before anything is simulated. Raises StudyError for wrong options."""
         scale = None if measured is None else measured.invocation().scale
         model = Model(
             study,
@@ -203,14 +202,14 @@ class _Calibrator:
         free = len(options.figures)
         values = sum(not one.predicted for one in targets)
         if values < max(free, 1):
-            raise StudyError(f"{values} values cannot tell {free} figures apart")
+            raise StudyError(f"{values} values cannot determine {free} figures")
         found = cls(model, options, figures, targets)
         found._refuse_without_tolerance()
         found._refuse_without_effect()
         return found
 
     def found(self) -> Calibration:
-        """Fit, for each choice that is tried, and judge the best."""
+        """Fit for each tried combination of choices, and judge the best."""
         choices = self.options.choices
         begin = {name: texts[0] for name, texts in choices.items()}
         chosen = descend(choices, begin, lambda chosen: self._fit(chosen).cost)
@@ -241,16 +240,16 @@ class _Calibrator:
         )
 
     def _refuse_without_tolerance(self) -> None:
-        """Raises StudyError for a value that the model would have to meet to the last digit."""
+        """Raises StudyError for a value with a tolerance of 0, which no model can meet."""
         for one in self.targets:
             if self._tolerance(one) == 0:
                 raise StudyError(
-                    f"{one.metric} is {one.value:g} at {one.row}, whose share is no tolerance: "
-                    f"say how far the model may be from it by --tolerance {one.metric}=NUMBER"
+                    f"{one.metric} is {one.value:g} at {one.row}, so a share of it is 0: "
+                    f"give the allowed error of the model with --tolerance {one.metric}=NUMBER"
                 )
 
     def _refuse_without_effect(self) -> None:
-        """Raises StudyError for a figure that no run which is fitted to takes from its profile."""
+        """Raises StudyError for a figure that none of the fitted runs takes from its profile."""
         keys = {name: texts[0] for name, texts in self.options.choices.items()}
         keys = {name: text for name, text in keys.items() if name not in self.figures}
         for name, figure in self.figures.items():
@@ -309,8 +308,8 @@ class _Calibrator:
     def _said(
         self, targets: Sequence[Target], values: Floats, chosen: Mapping[str, str], seed: int
     ) -> Floats:
-        """What the model says of each target; relative metrics of a file share a base, by least
-        squares in tolerances over its fitted rows, or over all rows where none is fitted."""
+        """The simulated value of each target. Relative metrics of a file share a base, found by
+        least squares in tolerances over its fitted rows, or over all rows if none is fitted."""
         names = self.options.figures
         trial = Trial(
             {self.figures[name]: float(value) for name, value in zip(names, values, strict=True)}
@@ -341,14 +340,14 @@ class _Calibrator:
         )
 
     def _left_out(self, best: Fit) -> dict[tuple[str, str], float]:
-        """Row and metric -> what the model says of it, fitted to the rows of all other runs, where
-        these are enough. Two files may show the same run: then it is left out of both."""
+        """Row and metric -> the model's value when fitted to only the rows of all other runs, if
+        these are enough. If two files have the same run, it is left out of both."""
         found = {}
         targets = self._fitted_to
         tolerances = np.array([self._tolerance(one) for one in targets])
         said = np.array([one.value for one in targets]) - best.residuals * tolerances
         groups = self._bases(targets)
-        # A base that is larger by a share makes all that it is the base of larger by that share.
+        # Changing a base by a share changes all its relative metrics by that share.
         bases = -np.where(groups, said / tolerances, 0.0).T
         for run in dict.fromkeys(one.run for one in targets):
             is_of = np.array([one.run == run for one in targets])
@@ -365,7 +364,7 @@ class _Calibrator:
         return found
 
     def _bases(self, targets: Sequence[Target]) -> NDArray[np.bool_]:
-        """A row for each base of relative metrics: whether a target is in percent of it."""
+        """One row per base of relative metrics: whether each target is in percent of it."""
         of = [
             (one.file, one.metric) if one.metric in self.options.relative else None
             for one in targets
@@ -380,7 +379,8 @@ class _Calibrator:
         return all(np.allclose(one.residuals, tried[0].residuals, 0.0, ROUNDING) for one in tried)
 
     def _as_good(self, name: str, chosen: Mapping[str, str]) -> Interval:
-        """The ends of what fits as well: a likelihood ratio of 95 %, all other choices held."""
+        """The first and last value that fit as well: a likelihood ratio of 95 %, with all other
+        choices held."""
         best = self._fit(chosen)
         reach = _CHI_SQUARED_95 * best.scatter
         good = [
@@ -402,16 +402,16 @@ def _without_effect(figure: Figure, study: Study) -> str:
         if figure.section == path[-2] or (figure.section == FIGURES and "link" not in path[-2])
     ]
     if paths:
-        said = f"the study says {figure.knob.name} itself, at {' and '.join(paths)}"
-        return f"{name} of {profile} changes no run that is fitted to: {said}; leave that out"
+        said = f"the study sets {figure.knob.name} itself, at {' and '.join(paths)}"
+        return f"{name} of {profile} changes none of the fitted runs: {said}; leave that out"
     return (
-        f"{name} of {profile} changes no run that is fitted to; fit a figure of a profile that "
+        f"{name} of {profile} changes none of the fitted runs; fit a figure of a profile that "
         "these runs use"
     )
 
 
 def _paths_of(key: str, data: object, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Where a document has a key."""
+    """The paths of a key in a document."""
     if isinstance(data, Mapping):
         for name, value in data.items():
             if name == key:
@@ -425,16 +425,16 @@ def _paths_of(key: str, data: object, above: tuple[str, ...] = ()) -> Iterator[t
 def _refuse_single(choices: Choices) -> None:
     for name, texts in choices.items():
         if len(set(texts)) < len(texts) or len(texts) < 2:
-            raise StudyError(f"{name}: a choice is of two different values or more", "--choose")
+            raise StudyError(f"{name}: a choice needs at least two different values", "--choose")
 
 
 def _refuse_unknown(metrics: Iterable[str], targets: Sequence[Target], role: str) -> None:
-    """Raises StudyError for a metric that no target has: the option would have no effect."""
+    """Raises StudyError for a metric without a target: the option would have no effect."""
     known = dict.fromkeys(one.metric for one in targets)
     for metric in metrics:
         if metric not in known:
             hint = did_you_mean(metric, known)
-            raise StudyError(f'no value that is looked at is of "{metric}", {role}{hint}')
+            raise StudyError(f'no value has the metric "{metric}", {role}{hint}')
 
 
 def _is_in(target: Target, only: Mapping[str, Sequence[Level]]) -> bool:
@@ -454,7 +454,7 @@ def _step(figure: Figure, value: float) -> float:
 
 
 def _unresolved(judged: Sequence[Judged]) -> Iterator[str]:
-    """Pairs of rows that differ in one factor, and in a metric by less than the model is off."""
+    """Pairs of rows that differ in one factor, and in a metric by less than the model's error."""
     for metric in dict.fromkeys(one.target.metric for one in judged):
         own = [one for one in judged if one.target.metric == metric and not one.target.predicted]
         errors = [one.error / one.target.value for one in own if one.target.value]

@@ -29,7 +29,7 @@ _OF_HOSTS: Mapping[str, type[BaseModel]] = {
     "bus": wire.Bus,
     "disk": wire.Disk,
 }
-"""Section of a host's profile -> what it is on the wire."""
+"""Section of a host's profile -> its model on the wire."""
 _OF_OTHERS: Mapping[str, type[BaseModel]] = {
     "nic": wire.Nic,
     "tcp": wire.Tcp,
@@ -52,7 +52,7 @@ class Figure:
         return name if self.section == FIGURES else f"{self.section}.{name}"
 
     def read(self, text: object) -> float:
-        """A value as a file has it, in its smallest unit. Raises StudyError where it is none."""
+        """A value as written in a file, in its smallest unit. Raises StudyError if invalid."""
         scalar = self.knob.scalar
         try:
             is_count = isinstance(scalar, Whole) and isinstance(text, str)
@@ -61,19 +61,19 @@ class Figure:
             raise StudyError(f"{self.profile}, {self.name}: {error}") from None
 
     def written(self, value: float) -> Any:
-        """A value as a file has it: a whole number of its smallest unit, unless it is a decimal."""
+        """A value as written in a file: a whole number of its smallest unit, unless a decimal."""
         whole = round(value)
         is_decimal = self.knob.type is float and value != whole
         return self.knob.scalar.written(value if is_decimal else whole)
 
     def rounded(self, value: float) -> float:
-        """A value to four significant digits: more would be those of chance."""
+        """A value to four significant digits: further digits would be random."""
         return self.read(self.written(float(f"{value:.4g}")))
 
 
 def figure_named(library: HardwareLibrary, text: str, usual: str | None = None) -> Figure:
-    """The figure called `PROFILE:NAME`, or `NAME` of the usual profile. Raises StudyError for one
-    that there is not."""
+    """The figure called `PROFILE:NAME`, or `NAME` of the usual profile. Raises StudyError if there
+    is none."""
     profile, given, name = text.rpartition(":")
     profile = profile if given else usual or ""
     if not profile:
@@ -88,7 +88,7 @@ def figure_named(library: HardwareLibrary, text: str, usual: str | None = None) 
 
 
 def value_of(library: HardwareLibrary, figure: Figure) -> float:
-    """What the profile has now, or the default of what it does not say."""
+    """The figure's value in the profile, or its default."""
     section = getattr(
         library.profile(_kind(library, figure.profile), figure.profile), figure.section
     )

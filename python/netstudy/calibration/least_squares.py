@@ -1,8 +1,8 @@
-"""Weighted least squares over a model that is a simulation: few evaluations, and a little noise.
+"""Weighted least squares for a model that is a simulation: few evaluations, and a little noise.
 
-Levenberg and Marquardt with differences: the model is evaluated with the same random numbers each
-time, so that differences show the parameters and not the chance. See Nocedal and Wright, Numerical
-Optimization, 10.3.
+Levenberg-Marquardt with finite differences: the model is evaluated with the same random numbers
+each time, so that differences come from the parameters and not from chance. See Nocedal and Wright,
+Numerical Optimization, 10.3.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ Predict = Callable[[Floats], Floats]
 """Parameters -> residuals: (target - prediction) ÷ tolerance."""
 
 _DAMPING: Final = 1e-3
-"""The least: what keeps parameters apart that the data do not."""
+"""The least damping: keeps the equations solvable if the data do not determine all parameters."""
 _DAMPING_FIRST: Final = 1e-2
 _DAMPING_CHANGE: Final = 10.0
 ROUNDING: Final = 1e-9
-"""Changes of residuals below that, in tolerances, are of the arithmetic alone."""
+"""Smaller changes of residuals, in tolerances, are only rounding errors."""
 _SAME: Final = 0.002
-"""Changes below so many steps are none."""
+"""Smaller changes of the parameters, in steps, end the fit."""
 _UNTOLD: Final = 1e-2
-"""Singular values below that, as a share of the largest, are of what the data do not determine; all
-slopes are scaled to length 1. That is a condition index of 100, a strong dependency (Belsley, Kuh
-and Welsch, Regression Diagnostics, 3.2): beyond it the chance of a simulation decides."""
+"""Directions with smaller singular values, as a share of the largest, are not determined by the
+data; all slopes are scaled to length 1. That is a condition index of 100, a strong dependency
+(Belsley, Kuh and Welsch, Regression Diagnostics, 3.2): beyond it the simulation's noise decides."""
 _TAKES_PART: Final = 0.01
-"""The least share of a parameter in such a direction."""
+"""The least component of a parameter in such a direction."""
 _NORMAL_95: Final = 1.96
 _MET: Final = 0.25
-"""Residuals that are all below that, in tolerances, are left as they are."""
+"""If all residuals are smaller, in tolerances, the fit ends."""
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,10 @@ class Fit:
 
     @property
     def half_widths(self) -> Floats:
-        """Half of the interval of each: 95 %, if residuals are normal and the model linear.
+        """Half width of each parameter's 95 % interval, if residuals are normal and the model is
+        linear.
 
-        From the curvature; residuals larger than the tolerance widen them. Infinite where the data
+        From the curvature; residuals larger than the tolerance widen it. Infinite where the data
         do not determine a parameter."""
         lengths, values, vectors = self._directions
         told = ~_is_untold(values)
@@ -73,8 +74,8 @@ class Fit:
 
     @property
     def undetermined(self) -> tuple[tuple[int, ...], ...]:
-        """The parameters that the data do not determine: those that change no residual, each alone,
-        and groups of those of which only a combination changes residuals."""
+        """The parameters that the data do not determine: each parameter that changes no residual,
+        and each group whose changes can cancel in the residuals."""
         _, values, vectors = self._directions
         free = vectors[:, _is_untold(values)]
         together = np.abs(free @ free.T) > _TAKES_PART
@@ -95,12 +96,13 @@ class Fit:
         return lengths, values, vectors
 
     def without(self, rows: NDArray[np.bool_], shared: Floats | None = None) -> Floats:
-        """Residuals of some rows where the parameters are fitted to the others: leave-one-out,
-        by the linear model around the fit.
+        """Residuals of some rows with the parameters fitted to the others: leave-one-out, by the
+        linear model around the fit.
 
-        `shared`: further slopes like those of `jacobian`, of what was found along with the
-        parameters and has to be found without these rows too. A fit that has ended early is
-        compared with where all rows would take it, so that only what the rows do is seen."""
+        `shared`: further columns for `jacobian`, for values that were fitted along with the
+        parameters and must be fitted without these rows too. The comparison is with the linear
+        optimum for all rows, since the fit may have ended early: only the effect of the rows is
+        left."""
         slopes = self.jacobian if shared is None else np.hstack([self.jacobian, shared])
         of_others, of_all = (
             _solved(slopes[some], -self.residuals[some], _DAMPING)
@@ -111,12 +113,12 @@ class Fit:
 
 
 def _is_untold(squares: Floats) -> NDArray[np.bool_]:
-    """Which directions the data say nothing of, by the squares of their singular values."""
+    """Which directions the data do not determine, by the squares of their singular values."""
     return np.asarray(squares <= _UNTOLD**2 * np.max(squares, initial=0.0))
 
 
 def _connected(together: NDArray[np.bool_], first: int) -> tuple[int, ...]:
-    """All that hang together with the first, in ascending order."""
+    """All indices connected with the first, in ascending order."""
     found = {first}
     while (
         more := {int(one) for one in np.flatnonzero(np.any(together[list(found)], axis=0))} - found
@@ -126,11 +128,11 @@ def _connected(together: NDArray[np.bool_], first: int) -> tuple[int, ...]:
 
 
 def fit(predict: Predict, start: Sequence[float], steps: Sequence[float], rounds: int) -> Fit:
-    """The parameters of the least sum of squares that was seen; none is below 0. It ends when every
+    """The evaluated parameters with the least sum of squares; none is below 0. It ends when every
     residual is small, or the parameters hardly change.
 
-    `steps` are the differences for the slopes: well above what chance makes of the model. Changes
-    are damped the less the more the linear model proves right (Levenberg, Marquardt).
+    `steps` are the differences for the slopes: large enough to exceed the model's noise. The better
+    the linear model predicts, the less changes are damped (Levenberg, Marquardt).
     """
     at = np.asarray(start, dtype=np.float64)
     step = np.asarray(steps, dtype=np.float64)
@@ -153,7 +155,8 @@ def fit(predict: Predict, start: Sequence[float], steps: Sequence[float], rounds
 
 
 def _change(best: Fit, damping: float) -> Floats:
-    """Where the linear model is smallest; parameters that would fall below 0 stay there."""
+    """The change to the minimum of the linear model; parameters at 0 stay there instead of falling
+    below."""
     change = np.zeros_like(best.values)
     free = np.ones(best.values.size, dtype=bool)
     while np.any(free):
@@ -177,7 +180,7 @@ def _slopes(predict: Predict, at: Floats, step: Floats, residuals: Floats) -> Fl
 
 
 def _solved(jacobian: Floats, wanted: Floats, damping: float) -> Floats:
-    """The change of the parameters that changes residuals as wanted."""
+    """The change of the parameters that changes the residuals by `wanted`."""
     normal = jacobian.T @ jacobian
     damped = normal + damping * np.diag(np.maximum(np.diag(normal), 1e-30))
     return np.asarray(np.linalg.solve(damped, jacobian.T @ wanted), dtype=np.float64)

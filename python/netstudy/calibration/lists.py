@@ -1,7 +1,7 @@
 """Fitting by lists: each figure has a few values that the device could have, and one is chosen.
 
-For figures that are whole numbers, and for models with so much chance in them that two values
-closer than the next one in the list would be told apart by nothing else.
+For figures that are whole numbers, and for models so noisy that values closer together than those
+in the list could not be distinguished.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from netstudy.analysis.intervals import student_quantile
 FigureT = TypeVar("FigureT")
 ValueT = TypeVar("ValueT")
 Loss = Callable[[Mapping[FigureT, ValueT]], float]
-"""Chosen values -> how far the model is from what was measured, with the same random numbers each
+"""Chosen values -> the model's distance from the measured values, with the same random numbers each
 time."""
 CONFIDENCE = 0.95
 """One-sided: that a value fits worse."""
@@ -38,8 +38,8 @@ def descend(
     rounds: float = math.inf,
     told: Callable[[float, FigureT | None, Mapping[FigureT, ValueT]], None] | None = None,
 ) -> dict[FigureT, ValueT]:
-    """The values of the least loss that coordinate descent finds: one figure after the other takes
-    each value of its list, the best stays, until none changes. `told` hears of each figure."""
+    """The values of least loss by coordinate descent: one figure after the other takes each value
+    of its list and keeps the best, until none changes. Calls `told` after each figure."""
     chosen = dict(begin)
     best = loss(chosen)
     if told is not None:
@@ -68,8 +68,8 @@ def fits_as_well(
     The losses are of pairs of runs with common random numbers (Law, Simulation Modeling and
     Analysis, 10.2 and 11.2). A value fits as well when its loss is larger by no more than
     t(.95) x s x √(1 + 1/n), with the mean and s of the n differences, s scaled to the length of
-    the published test: that is one test, and its own sampling error moves the difference about as
-    much as that of one simulated test of the same length does.
+    the published test: that is a single test, whose sampling error changes the difference about as
+    much as the error of one simulated test of the same length.
     """
     differences = [a - b for a, b in zip(found, best, strict=True)]
     n = len(differences)

@@ -1,4 +1,4 @@
-"""What the simulator says of a study with other figures in its profiles."""
+"""Simulates a study with changed figures in its profiles."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from netstudy.study import Study, apply_overrides
 from netstudy.testbed.sim import Sim
 
 _BASES = dict.fromkeys(RELATIVE, 1.0)
-"""A relative metric is known up to its base here."""
+"""Here relative metrics are computed without their base, which is fitted later."""
 _MOST_SEED = 2**63 - 1
 
 Shown = tuple[str, str]
@@ -40,12 +40,12 @@ class Length:
     warmup_s: float = 2.0
     measure_s: float = 20.0
     replicates: int = 1
-    """Runs of each cell, of which the mean is taken."""
+    """Runs of each cell, which are averaged."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What is tried: figures of profiles, and keys of the study."""
+    """A candidate: figures of profiles, and keys of the study."""
 
     figures: Mapping[Figure, float]
     keys: Mapping[str, Any] = field(default_factory=dict)
@@ -54,11 +54,11 @@ class Trial:
 
 @dataclass(frozen=True)
 class Model:
-    """A study whose runs are simulated with figures that are tried."""
+    """A study whose runs are simulated with candidate figures."""
 
     study: Study
     library: HardwareLibrary
-    """The profiles as they are."""
+    """The unchanged profiles."""
     length: Length
     scale: Fraction = Fraction(1)
     threads: int | None = None
@@ -68,21 +68,21 @@ class Model:
 
     @property
     def seed(self) -> int:
-        """Root of the random numbers that all candidates meet: the study's."""
+        """Root of the random numbers of all candidates: the study's."""
         return self.study.seed
 
     @property
     def fresh_seed(self) -> int:
-        """Root of others, for what the fitted model says."""
+        """Another root, for the values of the fitted model."""
         return self.seed % _MOST_SEED + 1
 
     def planned(self) -> PlannedStudy:
-        """All runs of the study, with the figures as they are."""
+        """All runs of the study, with unchanged figures."""
         study = self.study_with({})
         return make_plan(study, seed=self.seed, hardware=self.library, scale=self.scale)
 
     def plan_with(self, trial: Trial, seed: int) -> wire.Plan:
-        """All runs of the study, with what is tried."""
+        """All runs of the study, with the candidate's figures and keys."""
         with tempfile.TemporaryDirectory(prefix="netstudy-calibrate-") as folder:
             library = library_with(self.library, Path(folder), trial.figures)
             study = self.study_with(trial.keys)
@@ -91,7 +91,7 @@ class Model:
 
     def predict(self, trial: Trial, wanted: Iterable[Shown], seed: int) -> dict[Shown, float]:
         """The simulated values of these metrics of these runs: means over the replicates.
-        Raises TestbedError where a run fails."""
+        Raises TestbedError if a run fails."""
         asked = tuple(dict.fromkeys(wanted))
         whole = self.plan_with(trial, seed)
         by_treatment: dict[str, list[wire.Run]] = {}
@@ -112,7 +112,7 @@ class Model:
     def _values(
         self, plan: wire.Plan, names: Mapping[str, Sequence[str]]
     ) -> dict[str, dict[str, float]]:
-        """Values of the metrics named for each run; no run is carried out twice for the same."""
+        """Values of the named metrics of each run; runs with known values are not repeated."""
         keys = {run.id: run.model_dump_json() for run in plan.runs}
         new = tuple(
             run
@@ -128,13 +128,13 @@ class Model:
         return {run: self._known[key] for run, key in keys.items()}
 
     def study_with(self, keys: Mapping[str, Any]) -> Study:
-        """The study with other values of keys, repeated as often as the calibration wants."""
+        """The study with other values of keys, and the calibration's number of replicates."""
         changes = {"replicates": str(self.length.replicates)}
         changes |= {path: str(value) for path, value in keys.items()}
         return apply_overrides(self.study, changes, hardware=self.library)
 
     def _carried_out(self, plan: wire.Plan) -> dict[str, wire.RunRecord]:
-        """The records of a plan's runs. Raises TestbedError where one fails."""
+        """The records of a plan's runs. Raises TestbedError if one fails."""
         found: dict[str, wire.RunRecord] = {}
 
         def keep(record: wire.Record, _line: bytes) -> None:
@@ -149,7 +149,7 @@ class Model:
         return found
 
     def _short(self, run: wire.Run) -> wire.Run:
-        """A run as short as calibration can do with: phases that last for a time. A warm-up of 0 is
+        """The run with its timed phases shortened to the calibration's lengths. A warm-up of 0 is
         left out, as in a plan."""
         lasts = {"warm-up": self.length.warmup_s, "measure": self.length.measure_s}
         phases = tuple(

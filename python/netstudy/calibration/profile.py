@@ -1,4 +1,4 @@
-"""Profiles with fitted figures, as YAML: all else stays as it is written."""
+"""Writes fitted figures into profiles, as YAML: all other text stays unchanged."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from netstudy.calibration.figures import Figure
 from netstudy.calibration.lists import Interval
 
 _UNBROKEN = 10_000
-"""No line that is there is broken anew."""
+"""So wide that no existing line is wrapped."""
 _ANCHOR = "calibrated"
-"""Name of a source that several figures have."""
+"""YAML anchor of a source that several figures share."""
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """What a figure became."""
+    """The new value of a figure."""
 
     value: float
     interval: Interval
     source: str | None = None
-    """What it was fitted to; None: what the profile says of that stays."""
+    """Name of the data that it was fitted to; None: the profile's entry stays."""
 
 
 def written(path: Path, found: Mapping[Figure, Fitted]) -> bytes:
@@ -63,7 +63,7 @@ def _put(section: Any, figure: Figure, fitted: Fitted) -> None:
 
 
 def _say_once(document: Any, source: str) -> None:
-    """Write a source that several figures have at the first of them; the others get an alias."""
+    """Write a source that several figures share at the first of them; the others get an alias."""
     every = [
         said
         for section in document.values()
@@ -83,7 +83,7 @@ def _say_once(document: Any, source: str) -> None:
 
 
 def _put_before(figure: Any, key: str, value: object, follower: str) -> None:
-    """Set a key, in front of another one where that is there."""
+    """Set a key, in front of `follower` if present."""
     if key in figure:
         figure[key] = value
     else:

@@ -1,4 +1,4 @@
-"""What a model has to meet: values that were measured, each with the run that shows it."""
+"""The targets of a calibration: measured values, each with the run that corresponds to it."""
 
 from __future__ import annotations
 
@@ -24,34 +24,34 @@ _HALF_WIDTHS = 1.96
 
 @dataclass(frozen=True)
 class Target:
-    """A value that was measured: elsewhere, or in runs of our own."""
+    """A measured value: published, or from our own runs."""
 
     run: str
-    """Id of the run that shows it; of its first replicate."""
+    """Id of the run that corresponds to it; of its first replicate."""
     treatment: wire.Treatment
     row: str
     """File and line, or the levels of the cell."""
     file: str
-    """The source: rows of one have their relative metrics in percent of the same base."""
+    """The source. Relative metrics of all its rows are in percent of the same base."""
     metric: str
     value: float
     predicted: bool
-    """Nothing is fitted to it: the reference keeps it for a blind check, or fits other rows."""
+    """It is not fitted: the reference keeps it for a blind check, or fits other rows."""
     rounding: float = 0.0
     spread: float = 0.0
     """Its standard error, as far as it was repeated."""
 
     def tolerance(self, own: float, share: float) -> float:
-        """How far the model may be from it and count as met: in the metric's unit, or as a share of
-        the value, and never less than the source's rounding and its spread."""
+        """The largest error that counts as met: in the metric's unit, or as a share of the value,
+        and never less than the source's rounding and its spread."""
         return max(own, abs(self.value) * share, self.rounding / 2, self.spread)
 
 
 def published_targets(study: Study, planned: PlannedStudy) -> tuple[Target, ...]:
-    """The values of all reference files that a run of the study shows.
+    """The values of all reference files for which the study has a run.
 
-    Where a file says which of its cells profiles were fitted on, nothing is fitted to the others.
-    Raises StudyError where there are none to fit.
+    If a file names the cells that profiles were fitted on, its other cells are not fitted.
+    Raises StudyError if there is none to fit.
     """
     if not study.reference:
         raise StudyError(
@@ -86,9 +86,9 @@ def _published(study: Study, planned: PlannedStudy) -> Iterator[Target]:
 def measured_targets(
     folder: Folder, planned: PlannedStudy, metrics: Sequence[str]
 ) -> tuple[Target, ...]:
-    """What the runs of a results folder measured of these metrics, a target for each cell.
+    """The measured values of these metrics in a results folder, one target per cell.
 
-    Raises StudyError for a folder of published values, and for metrics that no run has a value of.
+    Raises StudyError for a folder of published values, and for metrics without any value.
     """
     from netstudy.analysis.cells import cell_table
     from netstudy.analysis.named import metric_named

@@ -282,7 +282,7 @@ def test_a_figure_that_the_data_say_nothing_of_is_left_as_it_was(
     out, err = capsys.readouterr()
     assert "shop app_cpu_growth: 0 % (no interval)\n" in out
     assert "the data say nothing of app_cpu_growth: no fitted value changes with it\n" in out
-    assert "left as it was in the profile: app_cpu_growth\n" in err
+    assert "unchanged in the profile: app_cpu_growth\n" in err
     text = new.read_text()
     assert "source: fitted" in text
     assert "app_cpu_growth:" not in text
@@ -447,7 +447,7 @@ def test_measured_runs_need_metrics_and_published_ones_are_none(
 ) -> None:
     command = ["calibrate", str(measured), "--profile", "shop", "--fit", "app_cpu"]
     assert invoke(command) == 2
-    assert "says what measured runs are fitted on" in capsys.readouterr().err
+    assert "names the metrics of measured runs" in capsys.readouterr().err
     assert invoke([*command, "--on", "etr_per_s,errors"]) == 2
     told = " ".join(capsys.readouterr().err.split())
     assert "errors is 0 at users 1, so a share of it is 0" in told

@@ -258,7 +258,7 @@ def test_options_that_say_how_runs_are_made_are_refused(
 ) -> None:
     outcome = netstudy("run", INCAST, "--testbed", "published", *option)
     assert outcome.code == 2
-    assert "those of --testbed published were carried out elsewhere" in outcome.err
+    assert "changes how runs are made, but --testbed published makes none" in outcome.err
     assert not (here / "results").exists()
 
 

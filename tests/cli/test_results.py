@@ -70,7 +70,7 @@ def test_a_newer_run_that_is_not_finished_is_told_of(
     done: Folder, unfinished: Folder, netstudy: Netstudy
 ) -> None:
     newer = done.path.with_name(unfinished.path.name)
-    said = f"{newer} is newer and not finished; {done.path} is taken\n"
+    said = f"{newer} is newer but not finished; using {done.path}\n"
     for command in (["report", "small"], ["export", "small"], ["compare", "small", done.path]):
         outcome = netstudy(*command)
         assert outcome.code == 0

@@ -1,7 +1,7 @@
 """The command line: one file for each verb, results on standard output, messages on standard error.
 
 Modules of this package import nothing expensive at the top, so that `--help` responds at once; a
-verb imports what it needs when it runs.
+verb has its further imports inside its functions.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from netstudy.errors import NetstudyError, StudyError, TestbedError
 
 
 class _Verbs(TyperGroup):
-    """The verbs. A study in place of one is what a first attempt often writes."""
+    """The verbs. First attempts often name a study instead: the error then says how to run it."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name = args[0]
@@ -56,7 +56,7 @@ class _Verbs(TyperGroup):
 
 
 def _is_study(path: Path) -> bool:
-    """Whether a study is there; nothing is read."""
+    """Whether the path is a study; nothing is read."""
     return (path / "study.yaml").is_file() or (path.suffix in (".yaml", ".yml") and path.is_file())
 
 
@@ -73,8 +73,8 @@ app = typer.Typer(
 
 
 class _Verb(TyperCommand):
-    """A command that refuses a second value of an option that takes one: the first would count for
-    nothing, and nobody would be told."""
+    """A command that refuses a second value of a single-valued option: the first would be ignored
+    silently."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # typer keeps its Context private
         _, _, in_order = self.make_parser(ctx).parse_args(args=[*args])
@@ -142,7 +142,7 @@ _ASCII = str.maketrans(
 
 
 def _in_ascii(error: UnicodeError) -> tuple[str, int]:
-    """What stands for characters that the terminal's encoding lacks; "?" for the rest."""
+    """Replaces characters that the terminal's encoding lacks by ASCII, "?" if there is none."""
     assert isinstance(error, UnicodeEncodeError), "this is an error handler for output"
     missing = error.object[error.start : error.end]
     return missing.translate(_ASCII).encode("ascii", "replace").decode("ascii"), error.end
@@ -150,7 +150,7 @@ def _in_ascii(error: UnicodeError) -> tuple[str, int]:
 
 def main() -> None:
     """The command `netstudy`."""
-    # Records are millions of objects that stay: looking for garbage in them again and again was an
+    # Records are millions of long-lived objects: repeated garbage collection over them took an
     # eighth of the time of a report.
     gc.set_threshold(1_000_000, 50, 1000)
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `netstudy export | head` ends quietly
@@ -159,16 +159,16 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="netstudy")
     code = invoke(sys.argv[1:])
-    gc.freeze()  # the interpreter looks once more when it ends, for a third of a second of a report
+    gc.freeze()  # saves the collection at exit: a third of a second after a report
     sys.exit(code)
 
 
 _PATH_OF_THE_USER = (errno.ENAMETOOLONG, errno.EACCES, errno.ELOOP)
-"""Errors of the system that tell of a path that was given, not of a mistake of ours."""
+"""System errors caused by a path of the user, not by a bug."""
 
 
 def invoke(arguments: Sequence[str]) -> int:
-    """Carry out one command line; returns its exit code.
+    """Run one command line; returns its exit code.
 
     An error that the user can correct becomes one message on standard error, never a traceback.
     """
@@ -190,7 +190,7 @@ def invoke(arguments: Sequence[str]) -> int:
 
 
 def _own_mistake() -> int:
-    """Print the error at hand; an exit code of 1 would say that a threshold failed."""
+    """Print the current error. Exit code 1 would mean that a requirement was missed."""
     say(traceback.format_exc().rstrip())
     return os.EX_SOFTWARE
 

@@ -1,5 +1,5 @@
-"""Shell completion of values. A mistake here must never print into a prompt: whatever cannot be
-read completes to nothing. Everything is imported when it is asked for."""
+"""Shell completion of values. An error here must never print into a prompt: an unreadable file
+completes to nothing. Imports are inside the functions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Complete = Callable[[typer.Context, str], list[str]]
 
 
 def _quietly(find: Callable[[typer.Context, str], Iterable[str]]) -> Complete:
-    """Those found that begin with what is written so far; none where something cannot be read."""
+    """The found values that begin with the typed text; none if a file cannot be read."""
 
     def complete(ctx: typer.Context, incomplete: str) -> list[str]:
         try:
@@ -37,7 +37,7 @@ def words(known: type[StrEnum]) -> Complete:
 
 @_quietly
 def testbeds(_ctx: typer.Context, _incomplete: str) -> Iterable[str]:
-    """Where runs can be carried out."""
+    """The testbeds."""
     from netstudy.study.vocabulary import TESTBEDS
 
     return TESTBEDS
@@ -70,7 +70,7 @@ def only(ctx: typer.Context, incomplete: str) -> Iterable[str]:
 
 @_quietly
 def results(ctx: typer.Context, _incomplete: str) -> Iterable[str]:
-    """The studies that there are results of. Paths are completed by the shell."""
+    """The studies that have results. The shell completes paths."""
     from netstudy.store import Results
 
     root = ctx.params.get("results") or Path("results")
@@ -102,7 +102,7 @@ def profiles(_ctx: typer.Context, _incomplete: str) -> Iterable[str]:
 
 
 def _study(ctx: typer.Context) -> Study:
-    """The study on the line. Behind an option that has no value yet, arguments are left over."""
+    """The study on the command line: in `args` if it follows an option without a value yet."""
     from netstudy.study import load
 
     named = ctx.params.get("study") or next(iter(ctx.args), ".")

@@ -1,4 +1,4 @@
-"""What a study asks and its plan cannot give or test, told before the first run."""
+"""Warnings before the first run: questions of a study that its plan cannot answer or test."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def foreseen_warnings(prepared: Prepared) -> Iterator[str]:
-    """A sentence each, found by arithmetic from one run of each treatment."""
+    """One sentence per warning, computed from one run of each treatment."""
     from netstudy.analysis.foreseen import foreseen
     from netstudy.analysis.untested import of_plan
     from netstudy.analysis.workloads import workload_of
@@ -20,7 +20,7 @@ def foreseen_warnings(prepared: Prepared) -> Iterator[str]:
 
     study, planned = prepared.study, prepared.planned
     if not planned.one_of_each:
-        return  # a note says what of it cannot be carried out
+        return  # a note names the unsupported parts
     plan = planned.plan_of_one_each
     is_published = prepared.invocation.testbed == PUBLISHED  # whose plan has all repetitions
     repetitions = None if is_published else study.replicates

@@ -1,6 +1,6 @@
-"""The cost of a plan, and the refusal of plans that this machine, or the time, is too small for.
+"""The cost of a plan, and the refusal of plans that exceed this machine or the allowed time.
 
-All of it is arithmetic over treatments: it comes before a plan is expanded into its runs.
+All of it is arithmetic over treatments, done before a plan is expanded into its runs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _AROUND_S = 3.0
 
 @dataclass(frozen=True)
 class Cost:
-    """The estimated cost of carrying out a plan; None: not known in advance."""
+    """The estimated cost of executing a plan; None: not known in advance."""
 
     runs: int
     packets: int | None
@@ -40,12 +40,12 @@ def cost(planned: PlannedStudy, testbed: Testbed, threads: int | None) -> Cost:
 
 
 def most(planned: PlannedStudy, testbed: Testbed, threads: int | None) -> Cost:
-    """The most that all rounds together cost."""
+    """The largest possible cost of all rounds together."""
     return _cost(planned.most, testbed, threads)
 
 
 def least(runs: int, testbed: Testbed, threads: int | None) -> Cost:
-    """The least that so many runs cost, whatever is in them."""
+    """The least possible cost of so many runs."""
     from netstudy.plan import Estimate
 
     return _cost(Estimate.of_count(runs), testbed, threads)
@@ -66,8 +66,8 @@ def _cost(estimate: Estimate, testbed: Testbed, threads: int | None) -> Cost:
 
 
 def check_cost(cost: Cost, max_time: str, results: Path) -> None:
-    """Refuse a plan that takes longer than `max_time` ("24h"), or more memory or disk space than
-    there is. Raises StudyError."""
+    """Raises StudyError for a plan that takes longer than `max_time` ("24h"), or more than the
+    available memory or disk space."""
     _check_time(cost, max_time)
     if refused := too_little_memory(cost):
         raise StudyError(refused)
@@ -94,7 +94,7 @@ def _check_time(cost: Cost, max_time: str) -> None:
 
 
 def too_little_memory(cost: Cost) -> str | None:
-    """Why the plan does not fit into the memory that this machine has now; None: it does."""
+    """Why the plan does not fit into this machine's available memory; None: it fits."""
     from netstudy.store.environment import available_memory_bytes
     from netstudy.units import rough_size
 
@@ -109,5 +109,5 @@ def too_little_memory(cost: Cost) -> str | None:
         )
     return (
         f"{need.at_once} runs at once would take about {rough_size(need.bytes)} of memory, and "
-        f"{said}; make fewer at once, such as with --threads {need.fitting(available)}"
+        f"{said}; run fewer at once, such as with --threads {need.fitting(available)}"
     )

@@ -24,7 +24,7 @@ RunName = Annotated[
 ]
 Results = Annotated[
     Path,
-    typer.Option("--results", envvar=RESULTS_VARIABLE, help="The folder that results are in."),
+    typer.Option("--results", envvar=RESULTS_VARIABLE, help="The folder of the results."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Seed = Annotated[
@@ -44,7 +44,7 @@ Only = Annotated[
 ]
 Set = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="PATH=VALUE", help="Another value, for this run only."),
+    typer.Option("--set", metavar="PATH=VALUE", help="Change a value, only for this run."),
 ]
 Replicates = Annotated[
     int | None,
@@ -79,7 +79,7 @@ Variant = Annotated[
         "--variant",
         "--form",
         metavar="TESTBED",
-        help="Carry out the study's variant for this testbed. [default: that of --testbed]",
+        help="Run the study's variant for this testbed. [default: the one for --testbed]",
         autocompletion=completion.variants,
     ),
 ]
@@ -89,13 +89,11 @@ Scale = Annotated[
 ]
 Threads = Annotated[
     int | None,
-    typer.Option("--threads", min=1, help="CPUs to use; results are the same with any."),
+    typer.Option("--threads", min=1, help="CPUs to use; results do not depend on it."),
 ]
 Quiet = Annotated[
     bool,
-    typer.Option(
-        "--quiet", "-q", help="No progress; errors and failed runs are told all the same."
-    ),
+    typer.Option("--quiet", "-q", help="No progress; errors and failed runs are still printed."),
 ]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
@@ -108,9 +106,9 @@ Static = Annotated[
         help="Leave the drawing library out of the report: 0.3 MB less, figures without tooltips.",
     ),
 ]
-Png = Annotated[bool, typer.Option("--png", help="Write each figure as PNG beside its SVG.")]
+Png = Annotated[bool, typer.Option("--png", help="Write each figure as PNG next to its SVG.")]
 
 
 def with_replicates(overrides: list[str] | None, replicates: int | None) -> list[str]:
-    """The values of --set, and that of --replicates, which is short for one of them."""
+    """The values of --set, with --replicates, a short form of one of them."""
     return [*(overrides or ()), *([] if replicates is None else [f"replicates={replicates}"])]

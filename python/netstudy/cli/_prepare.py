@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 DEFAULT_TESTBED = "sim"
 _CARRIED_OUT = ("topology", "workload", "procedure", "instruments", "replicates")
-"""Keys of a study that describe how it is carried out."""
+"""Keys of a study that describe its execution."""
 
 
 @dataclass(frozen=True)
@@ -40,14 +40,14 @@ class Prepared:
     """A study that is ready to run."""
 
     written: Study
-    """The study as its file has it."""
+    """The study as in its file."""
     study: Study
     """The study in the requested variant and short form, with the overrides."""
     planned: PlannedStudy
     invocation: Invocation
 
     def unsupported(self) -> list[str]:
-        """Parts that this version cannot carry out, one sentence each."""
+        """Parts that this version does not support, one sentence each."""
         from netstudy.plan import unsupported
         from netstudy.study.vocabulary import PUBLISHED
 
@@ -118,32 +118,31 @@ def prepare(asked: Asked, on_count: Callable[[int], None] | None = None) -> Prep
 
 
 def _refuse_without_growth(planned: PlannedStudy) -> None:
-    """Refuses a choice of levels that leaves nothing of a case with a growing factor: what that
-    factor grows to could not be told."""
+    """Refuses a choice of levels that leaves nothing of a case with a growing factor: the end of
+    its growth would be unknown."""
     there = {cell.case for cell in planned.cells}
     for case in planned.study.cases:
         if case.growing is not None and case.name not in there:
             raise StudyError(
                 f"nothing is left of case {case.name}, whose {case.growing.name} grows: none of "
-                "its treatments has all the levels of --only; choose levels that it has, or leave "
-                f"the case out with --without cases.{case.name}"
+                "its treatments has the levels of --only; choose levels of this case, or leave it "
+                f"out with --without cases.{case.name}"
             )
 
 
 def _refuse_without_short_form(study: Study, variant: str | None) -> None:
-    """Refuses `--quick` where it would carry the study out in full."""
+    """Refuses `--quick` if the study has no short form and would run in full."""
     if not study.quick.set and not study.quick.only:
         of = "" if variant is None else f" in its variant for {variant}"
         where = "quick" if variant is None else f"testbeds.{variant}.quick"
         raise StudyError(
-            f"--quick: the study has no short form{of}; write one under `{where}`, or take --only "
+            f"--quick: the study has no short form{of}; write one under `{where}`, or use --only "
             "and --set"
         )
 
 
 def _refuse_without_effect(asked: Asked, scale: str | None) -> None:
-    """Refuses options that change how runs are carried out: they have no effect on published
-    runs."""
+    """Refuses options that change the execution of runs: they have no effect on published runs."""
     from netstudy.study.vocabulary import PUBLISHED
 
     refused = [] if scale is None else [f"--scale {scale}"]
@@ -152,15 +151,15 @@ def _refuse_without_effect(asked: Asked, scale: str | None) -> None:
         refused += [f"--set {option}"] if key in _CARRIED_OUT else []
     if refused:
         raise StudyError(
-            f"{', '.join(refused)}: says how runs are carried out, and those of --testbed "
-            f"{PUBLISHED} were carried out elsewhere"
+            f"{', '.join(refused)}: changes how runs are made, but --testbed {PUBLISHED} makes "
+            "none: it reads published values"
         )
 
 
 def _variant(study: Study, asked: str | None, testbed: str) -> str | None:
     """The requested variant, else the testbed's own if the study has one."""
     if asked is None:
-        family = testbed.split("-")[0]  # netns-kernel carries out the variant for netns
+        family = testbed.split("-")[0]  # netns-kernel runs the variant for netns
         return next((name for name in (testbed, family) if name in study.testbeds), None)
     if asked not in study.testbeds:
         has = ", ".join(study.testbeds) or "none"

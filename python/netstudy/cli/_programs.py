@@ -1,6 +1,6 @@
 """The programs that a study starts, for people: a study file may name any.
 
-They are shown before they run, and nothing is asked: whoever does not want them uses `--no-start`.
+They are shown before they run, without a question; `--no-start` refuses them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def command_text(command: Command) -> str:
 
 
 def refuse_programs(programs: Sequence[Command]) -> None:
-    """Raise StudyError if a study starts programs, since the user wants none."""
+    """Raise StudyError if a study starts programs, for `--no-start`."""
     if programs:
         listed = "".join(f"\n  - {command_text(one)}" for one in programs)
         raise StudyError(f"the study starts a program, and --no-start allows none:{listed}")
@@ -40,7 +40,7 @@ def say_programs(programs: Sequence[Command], testbed: str) -> None:
 
 
 def _user() -> str:
-    """The user that this process acts for; not the one that variables of the shell name."""
+    """The effective user of this process, which shell variables need not name."""
     user = os.geteuid()
     try:
         return f"user {pwd.getpwuid(user).pw_name}"

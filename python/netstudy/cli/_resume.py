@@ -42,7 +42,7 @@ def _newest(asked: Asked, results: Path) -> Folder:
 
     tree = Results(results)
     folders = tree.of_study(str(asked.study))
-    # A name, of the study or of the folder that it was run from, says nothing of a file as it is.
+    # If only a name is given, of the study or of its folder, there is no file to compare with.
     is_name = folders and not asked.study.exists()
     study = None if is_name else load(asked.study)
     if not folders:
@@ -57,7 +57,7 @@ def _newest(asked: Asked, results: Path) -> Folder:
 
 
 def _all_differences(folder: Folder, asked: Asked, study: Study | None) -> list[str]:
-    """`study` is the study file as it is now, where the user names it."""
+    """`study` is the present study file, if the user names one."""
     of_text = [] if study is None else _text_difference(folder, study)
     return [*of_text, *_differences(folder, asked)]
 
@@ -66,12 +66,12 @@ def _refuse(folder: Folder, differences: list[str]) -> None:
     if differences:
         raise StudyError(
             f"{folder.path} was begun differently: {'; '.join(differences)}. Continue it as it "
-            f"was with `{continue_with(folder)}`, or run anew without --resume"
+            f"was with `{continue_with(folder)}`, or start a new run without --resume"
         )
 
 
 def _differences(folder: Folder, asked: Asked) -> list[str]:
-    """Given options that differ from the folder's; options that were not given always agree."""
+    """The given options that differ from the folder's; options not given always agree."""
     from netstudy.study import parse_only
 
     begun = folder.invocation()
@@ -98,7 +98,7 @@ _OPTIONS: Final = {"overrides": "set"}
 
 
 def _given(value: Any) -> str:
-    """The value of an option as it is written on the command line."""
+    """The value of an option as written on the command line."""
     from netstudy.study import level_text
 
     if isinstance(value, dict) and value:

@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 
 _WIDTH = 160
 _WITH_NOUN, _WITH_BAR, _WITH_SPEED = 56, 80, 100
-"""Terminal widths from which the progress says "runs", has a bar, and tells the speed."""
+"""Least terminal widths for the word "runs", the bar and the speed in the progress."""
 _NAMED = 5
-"""Files that a line names at most."""
+"""Most files that a line names."""
 _LINES = 10
 """Progress lines that a run prints from start to end."""
 
 
 def show(result: object, end: str = "\n") -> None:
-    """Print a line of a result. A name from a file cannot command the terminal: control characters
-    are shown as pictures."""
+    """Print a line of a result. Control characters are shown as symbols, so that a name from a file
+    cannot control the terminal."""
     print(visible(str(result)), end=end)
 
 
@@ -56,7 +56,7 @@ def say(message: str) -> None:
 
 
 def runs_left(missing: int, done: int) -> str:
-    """What is to be done: "2 runs to do, 1 is there"."""
+    """The remaining and the finished runs: "2 runs to do, 1 is there"."""
     from netstudy.units import format_count
 
     there = f", {done:,} {'is' if done == 1 else 'are'} there" if done else ""
@@ -87,7 +87,7 @@ def state(folder: Folder) -> str:
 
 
 def rounds_begun(rounds: int) -> str:
-    """Number of rounds that a study with growing factors has begun; others may follow."""
+    """Number of rounds begun in a study with growing factors; others may follow."""
     return f"{rounds} round{'s' if rounds > 1 else ''}"
 
 
@@ -115,7 +115,7 @@ def write_anew(folder: str) -> str:
 
 
 def derived_changed_text(names: Sequence[str]) -> str:
-    """Which files of a folder, made from its records, are not what they were when it was done."""
+    """Which files made from a folder's records changed after it was sealed."""
     more = len(names) - _NAMED
     listed = ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
     return f"{listed} changed or went missing since the folder was sealed"
@@ -123,35 +123,35 @@ def derived_changed_text(names: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Reached:
-    """How far the runs are."""
+    """The progress of the runs."""
 
     done: int
     """Runs that have records, earlier ones included."""
     share: float
-    """The part of this round's work that is done, 0 to 1."""
+    """The completed part of this round's work, 0 to 1."""
     left_s: float | None
-    """Time to its end if the rest goes as fast; None: nothing is done yet."""
+    """Time to the round's end at the speed so far; None: nothing is done yet."""
     packets_per_s: float
     under_way: str
-    """The completed part of the current run, in words; empty if several are under way."""
+    """The completed part of the current run, in words; empty if several run at once."""
 
 
 class Shown(Protocol):
     """A display of the progress."""
 
     def show(self, reached: Reached) -> None:
-        """Show how far the runs are."""
+        """Show the progress of the runs."""
 
     def begin(self, done: int, runs: int, title: str) -> None:
-        """Restart for a further round: the runs done, their new total, and the round's name."""
+        """Start the next round, with the runs done, their new total, and the round's name."""
 
 
 class Meter:
     """Counts completed work and passes it to a display."""
 
     def __init__(self, shown: Shown | None, done_before: int) -> None:
-        """`done_before` runs had records when this session started. Without a display only runs
-        that are not ok are told."""
+        """`done_before` runs had records when this session started. Without a display, only failed
+        and invalid runs are printed."""
         self._shown = shown
         self._before = done_before
         self._there = done_before
@@ -203,7 +203,7 @@ def meter(runs: int, done_before: int, *, is_quiet: bool = False) -> Iterator[Me
 
 
 class PlanProgress:
-    """Says how far a plan is: from its second second on, since most plans take less."""
+    """Prints the progress of making a plan after its first second, since most plans take less."""
 
     _FIRST_S, _EVERY_S = 1.0, 5.0
 
@@ -211,7 +211,7 @@ class PlanProgress:
         self._due_s = math.inf
 
     def __call__(self, made: str, done: int, of: int) -> None:
-        """So many treatments or runs are planned, of how many; from 0 on."""
+        """`done` of `of` treatments or runs are planned; called with 0 first."""
         now = time.monotonic()
         if not done:
             self._due_s = now + self._FIRST_S
@@ -221,13 +221,13 @@ class PlanProgress:
 
 
 OnPhase = Callable[[str], None]
-"""Is told what is being done now: "analysing", "drawing", "writing"."""
+"""Called with the name of each step: "analysing", "drawing", "writing"."""
 
 
 @contextmanager
 def phases(*, is_quiet: bool = False) -> Iterator[OnPhase]:
-    """Show what is done with the records after the last run: a line that is renewed on a terminal,
-    else a line each."""
+    """Show the steps after the last run: one line that changes on a terminal, else one line per
+    step."""
     if is_quiet:
         yield lambda _: None
         return
@@ -255,7 +255,7 @@ def _is_live() -> bool:
 
 
 def _bar() -> Progress:
-    """The bar, as many of its columns as the terminal has room for, the most important first."""
+    """The bar, with as many columns as fit on the terminal, the most important first."""
     from rich import progress
     from rich.console import Console
 
@@ -281,14 +281,14 @@ def _bar() -> Progress:
 
 
 def _under_way(record: ProgressRecord) -> str:
-    """The completed part of the current run; empty if runs are not carried out one by one."""
+    """The completed part of the current run; empty if several run at once."""
     run = record.under_way
     return f"{100 * run.done // run.of} % of this run" if run and run.of else ""
 
 
 def _share(record: ProgressRecord) -> float:
-    """The completed share of the work: of its packets, or of its runs where the packets are not
-    known in advance."""
+    """The completed share of the work: of its packets, or of its runs if the number of packets is
+    not known in advance."""
     if record.packets_planned:
         return record.packets / record.packets_planned
     run = record.under_way

@@ -50,13 +50,13 @@ def command(
         typer.Option(
             "--choose",
             metavar="NAME=VALUES",
-            help="Figures, or keys of the study by path, of which to try values.",
+            help="Try these values of a figure, or of a key of the study by its path.",
         ),
     ] = None,
     on: Annotated[
         str,
         typer.Option(
-            "--on", metavar="METRICS", help="Of measured runs: what to fit to, such as etr_per_s."
+            "--on", metavar="METRICS", help="For measured runs: metrics to fit, such as etr_per_s."
         ),
     ] = "",
     only: options.Only = None,
@@ -65,19 +65,19 @@ def command(
         typer.Option(
             "--tolerance",
             metavar="METRIC=NUMBER",
-            help="How far the model may be from a metric, in its unit or in %. [default: 1 %]",
+            help="Allowed error of the model, in the metric's unit or in %. [default: 1 %]",
         ),
     ] = None,
     without: Annotated[
         list[str] | None,
-        typer.Option("--without", metavar="METRIC", help="Metrics that are not looked at."),
+        typer.Option("--without", metavar="METRIC", help="Metrics to ignore."),
     ] = None,
     rounds: Annotated[int, typer.Option("--rounds", min=1, help="Most rounds of the search.")] = 12,
     warmup: Annotated[
         str, typer.Option("--warmup", help="Simulated time of each run before it is measured.")
     ] = "2 s",
     measure: Annotated[
-        str, typer.Option("--measure", help="Simulated time that each run is measured for.")
+        str, typer.Option("--measure", help="Measured simulated time of each run.")
     ] = "20 s",
     replicates: Annotated[
         int, typer.Option("--replicates", min=1, help="Simulated runs of each row.")
@@ -88,7 +88,7 @@ def command(
         typer.Option(
             "--write",
             metavar="PATH",
-            help="Write the profile with what was found: a file, or the folder of PROFILE.yaml.",
+            help="Write the profile with the fitted values: a file, or the folder of PROFILE.yaml.",
         ),
     ] = None,
     threads: Annotated[int | None, typer.Option("--threads", min=1)] = None,
@@ -97,9 +97,9 @@ def command(
     """Fit figures of profiles to a study's reference data or to measured runs, by the simulator.
 
     Rows of a reference with `predict: true`, or that its `fitted` does not name, are never fitted:
-    what the model says of them is shown. The leave-one-out column is what it says of a row when
-    fitted to the rows of all other runs. All candidates meet the same random numbers, and the
-    result is shown with other ones. With one round figures stay as they are and are judged alone.
+    their values are predicted. The leave-one-out column has the model's value for a row when fitted
+    to the rows of all other runs. All candidates use the same random numbers; the result is shown
+    with different ones. --rounds 1 only judges the figures as they are.
     """
     from netstudy.calibration import Length, Options, calibrate, figures_of, library_of
     from netstudy.cli._prepare import pairs
@@ -110,7 +110,7 @@ def command(
     known = load(study) if measured is None else measured.study()
     known = apply_overrides(known, pairs(overrides or (), "--set"))
     if (measured is None) == bool(on):
-        raise StudyError("says what measured runs are fitted on: name both, or none", "--on")
+        raise StudyError("names the metrics of measured runs: give both, or neither", "--on")
     in_percent = [text for text in tolerance or () if text.endswith("%")]
     in_units = [text for text in tolerance or () if not text.endswith("%")]
     length = Length(_seconds("--warmup", warmup), _seconds("--measure", measure), replicates)
@@ -162,8 +162,8 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _check_writable(path: Path, figures: Mapping[str, Figure]) -> None:
-    """Raises StudyError where the profiles of these figures cannot be written there: known before
-    anything is simulated."""
+    """Raises StudyError, before anything is simulated, if the profiles of these figures cannot be
+    written there."""
     from netstudy.documents.problems import listed
 
     profiles = list(dict.fromkeys(figure.profile for figure in figures.values()))
@@ -187,15 +187,15 @@ def _files(path: Path, profiles: Iterable[str]) -> dict[str, Path]:
 
 
 def _write(path: Path, library: HardwareLibrary, found: Calibration, source: str) -> None:
-    """Write the profiles that have a fitted figure: as this file, or into this folder. Raises
-    StudyError where the values hold only with others that the data do not determine."""
+    """Write the profiles that have a fitted figure: to this file, or into this folder. Raises
+    StudyError if the values are right only together with undetermined ones."""
     from netstudy.calibration import written
     from netstudy.documents.problems import listed
     from netstudy.store import write_atomic
 
     if found.moved:
         raise StudyError(
-            f"nothing is written: what was found holds only with the values above of "
+            f"nothing is written: the fitted values hold only with the values above of "
             f"{listed(found.moved)}, which the data do not determine; fit fewer figures",
             "--write",
         )
@@ -211,11 +211,11 @@ def _write(path: Path, library: HardwareLibrary, found: Calibration, source: str
         except OSError as error:
             raise StudyError(f"{target}: {error.strerror}", "--write") from None
     if left:
-        say(f"left as it was in the profile: {listed(left)}")
+        say(f"unchanged in the profile: {listed(left)}")
 
 
 def _command(study: Path, given: Mapping[str, str | list[str] | None]) -> str:
-    """The command that finds the figures again: what a profile says they are from."""
+    """The command that finds the figures again: their source in a profile."""
     words = ["netstudy", NAME, str(study)]
     for option, value in given.items():
         for one in [value] if isinstance(value, str) else value or ():
@@ -261,7 +261,7 @@ def _number(text: str) -> tuple[str, float]:
 
 
 def _once(option: str, pairs: Iterable[tuple[str, ValueT]]) -> dict[str, ValueT]:
-    """The values by name. Raises StudyError for a name with two: one would have no effect."""
+    """The values by name. Raises StudyError if a name has two: one would have no effect."""
     found: dict[str, ValueT] = {}
     for name, value in pairs:
         if name in found:
@@ -307,7 +307,7 @@ def _row(one: Judged) -> str:
     if target.predicted:
         without = "predicted"
     elif one.left_out is None:
-        without = "fitted, and the other rows are too few without it"
+        without = "fitted; too few other rows to leave it out"
     else:
         without = f"left out {one.left_out:.4g}"
     percent = f" ({100 * one.error / target.value:+.1f} %)" if target.value else ""

@@ -1,4 +1,4 @@
-"""`netstudy clean`: remove unfinished results, and results that are named."""
+"""`netstudy clean`: remove unfinished results, or named ones."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def command(
     ] = None,
     results: options.Results = options.RESULTS,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Tell what would be removed, and remove nothing.")
+        bool, typer.Option("--dry-run", help="Only list the results and processes to remove.")
     ] = False,
     yes: options.Yes = False,
     json: options.Json = False,
@@ -36,7 +36,7 @@ def command(
     """Remove unfinished results folders and files that an interrupted writer left behind.
 
     Finished results are removed only when their folder is named. Folders that another process is
-    writing to are left alone. Processes and networks left over from a dead run are ended first.
+    writing to are kept. Processes and networks left over from a dead run are ended first.
     """
     from netstudy.store import Results
 
@@ -67,7 +67,7 @@ def _outcome(doomed: list[Path], processes: list[Leftover], agreed: bool) -> dic
 
 
 def _processes(tree: Results, doomed: list[Path]) -> list[Leftover]:
-    """Processes that still work for the folders to remove, or for folders that nobody writes to."""
+    """Processes left over from the folders to remove, or from folders without a writer."""
     from netstudy.testbed.leftovers import working_for
 
     idle = [folder.path for folder in tree.folders() if not folder.is_running()]
@@ -90,8 +90,7 @@ def _unfinished(tree: Results) -> list[Path]:
 
 
 def _named(tree: Results, run: str) -> Path:
-    """The named folder, though it may have lost its plan: a path, or <study>/<time> inside the
-    results."""
+    """The named folder, even without its plan: a path, or <study>/<time> inside the results."""
     from netstudy.store import Folder
     from netstudy.store.create import LATEST
 
@@ -102,7 +101,7 @@ def _named(tree: Results, run: str) -> Path:
         if path.is_symlink() and path.name != LATEST:
             return path  # the link is removed, and the folder elsewhere stays
         if folder.is_running():
-            raise StudyError(f"another netstudy is writing to {folder.path}; it was left alone")
+            raise StudyError(f"another netstudy is writing to {folder.path}; it was not removed")
         return folder.path
     raise StudyError(f"{run} is not a results folder; `netstudy ls` lists them")
 
@@ -122,6 +121,6 @@ def _agreed(count: int, yes: bool) -> bool:
         return True
     if not sys.stdin.isatty():
         raise StudyError(
-            "nobody is there to be asked; nothing was removed. Use --yes, or --dry-run"
+            "no terminal to ask for confirmation; nothing was removed. Use --yes, or --dry-run"
         )
     return typer.confirm(f"Remove {count} of them?", err=True)

@@ -38,17 +38,17 @@ def command(
         typer.Option(
             "--band",
             metavar="[METRIC=]BAND",
-            help="How far B may be from A: 10 %, a number in the metric's unit, or 10 % or 0.5. "
-            "Without a metric for all that the study has none for.",
+            help="Allowed difference of B from A: 10 %, a number in the metric's unit, or 10 % or "
+            "0.5. Without a metric: for all metrics without a band in the study.",
         ),
     ] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown tables.")] = False,
     results: options.Results = options.RESULTS,
     json: options.Json = False,
 ) -> None:
-    """Compare two results folders of a study, cell by cell: the same metrics, and by how much.
+    """Compare two results folders of a study: the differences of each metric, cell by cell.
 
-    Cells of which both folders have runs are compared, and the others are listed: a folder need not
+    Cells with runs in both folders are compared, and the others are listed: a folder need not
     be finished, and one of them may be --testbed published.
 
     Bands come from `agreement` in the study of A, else of B, and from --band. Exit codes: 0 done,
@@ -60,7 +60,7 @@ def command(
 
     folders = [finished_folder(results, name, or_part=True) for name in (run_a, run_b)]
     if folders[0].path.samefile(folders[1].path):
-        say(f"both names mean {folders[0].path}: no difference can show")
+        say(f"both names mean {folders[0].path}: it is compared with itself")
     tables = [cell_table(folder) for folder in folders]
     for folder, table in zip(folders, tables, strict=True):
         if not any(row.runs for row in table.rows):
@@ -77,7 +77,7 @@ def command(
 
 
 def _bands(folders: list[Folder], asked: tuple[str, ...] | list[str]) -> Bands:
-    """The study's bands, overridden by those of the command line. Raises StudyError."""
+    """The study's bands, overridden by the command line's. Raises StudyError."""
     from netstudy.study.agreement import Band, Bands, agreed_metric
 
     studies = [folder.study() for folder in folders]

@@ -30,7 +30,7 @@ class Finding:
     needed: bool = True
     """Whether studies need it to run."""
     advice: str | None = None
-    """How to mend it."""
+    """How to fix it."""
 
 
 def command(results: options.Results = options.RESULTS, json: options.Json = False) -> None:
@@ -113,7 +113,7 @@ def _disk(results: Path) -> Finding:
 
 def _browser() -> Finding:
     found = next(filter(None, map(shutil.which, _BROWSERS)), None)
-    advice = "needed by the tests alone: sudo apt-get install chromium"
+    advice = "only needed by the tests: sudo apt-get install chromium"
     return Finding("chromium", found is not None, found or "not found", False, advice)
 
 

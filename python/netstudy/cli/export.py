@@ -31,11 +31,11 @@ def command(
         bool,
         typer.Option(
             "--csv-raw",
-            help="The same for programs: no apostrophe before names such as =A, which a "
+            help="CSV for programs: no apostrophe before names such as =A, which a "
             "spreadsheet takes for formulas.",
         ),
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="An object a cell.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="One object per cell.")] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="A Markdown table.")] = False,
     parquet: Annotated[
         bool, typer.Option("--parquet", help="Parquet, with units and meanings of its columns.")
@@ -45,26 +45,26 @@ def command(
         typer.Option(
             "--samples",
             metavar="TABLE",
-            help="The samples behind the cells, a row each: iteration, connection, "
-            "transfer, second, request (histograms of latencies), series (what was sampled), or a "
+            help="The samples behind the cells, one row each: iteration, connection, "
+            "transfer, second, request (histograms of latencies), series (of samplers), or a "
             "metric of a node such as app.send_mbps.",
             autocompletion=completion.samples,
         ),
     ] = None,
     node: Annotated[
         str | None,
-        typer.Option("--node", help="Of series: one node, or the nodes of a group."),
+        typer.Option("--node", help="For series: one node, or the nodes of a group."),
     ] = None,
     counter: Annotated[
-        str | None, typer.Option("--counter", help="Of series: one counter or state.")
+        str | None, typer.Option("--counter", help="For series: one counter or state.")
     ] = None,
     interval: Annotated[
         str | None,
         typer.Option(
             "--interval",
             metavar="SPAN|LENGTH",
-            help="Of series: a span of the measuring phase, 2s..5s; or one sample, the last, in "
-            "each interval of a length, 1s.",
+            help="For series: a span of the measuring phase, 2s..5s; or only the last sample in "
+            "each interval of this length, 1s.",
         ),
     ] = None,
     output: Annotated[
@@ -73,7 +73,7 @@ def command(
     ] = None,
     results: options.Results = options.RESULTS,
 ) -> None:
-    """Print one row for each cell: its factors, then its metrics; replicates are pooled.
+    """Print one row per cell: its factors, then its metrics; replicates are pooled.
 
     With --samples, print the samples from which the metrics were computed.
     """
@@ -137,7 +137,7 @@ def _samples(folder: Folder, table: str, form: str, wanted: Wanted) -> Iterator[
 
 
 def _check_samples(folder: Folder, table: str, wanted: Wanted) -> None:
-    """Raise StudyError for a table of samples that there is not, or that no run has rows of."""
+    """Raise StudyError for an unknown table of samples, or one without rows in any run."""
     from netstudy.data.samples import TABLES, columns_of, has_rows, sampled
 
     columns_of(table, "--samples")

@@ -51,7 +51,7 @@ _QUESTIONS = {
     Like.FACTORS: "which of several settings matters, and what that depends on",
     Like.REAL: "the same with this machine's own kernel, between network namespaces",
     Like.TRANSFER: "what limits a bulk transfer over one path: window, buffer or delay",
-    Like.LATENCY: "how long small requests wait beside a bulk transfer",
+    Like.LATENCY: "how long small requests wait during a bulk transfer",
     Like.USERS: "how many users an application serves while its pages stay fast",
     Like.PLACEMENT: "whether it matters where two programs sit: in one machine or in two",
 }
@@ -59,7 +59,7 @@ _QUESTIONS = {
 
 def command(
     folder: Annotated[
-        Path, typer.Argument(metavar="[DIR]", help="Where to write it; made when not there.")
+        Path, typer.Argument(metavar="[DIR]", help="Folder to write to; created if missing.")
     ] = Path(),
     like: Annotated[
         Like | None,
@@ -68,8 +68,8 @@ def command(
             parser=_like,
             metavar=f"<{'|'.join(Like)}>",
             autocompletion=completion.words(Like),
-            help="A small study for a kind of question, which decides in about a minute. Asked for "
-            "on a terminal when neither this nor --from is given.",
+            help="A small study for a kind of question, with an answer in about a minute. Asked "
+            "for on a terminal when neither this nor --from is given.",
         ),
     ] = None,
     template: Annotated[
@@ -89,7 +89,7 @@ def command(
 
     compare: which of two is better, and under which load. sweep: how far it goes, until there is
     no more to gain. factors: which of several settings matters. real: this machine's own kernel,
-    between network namespaces. transfer: what limits one path. latency: requests beside a transfer.
+    between network namespaces. transfer: what limits one path. latency: requests during a transfer.
     users: an application under load. placement: in one machine or in two. Each has a short form:
     netstudy run DIR --quick.
     """
@@ -119,7 +119,7 @@ def command(
 
 
 def _next(like: Like | None, has_short_form: bool, folder: str) -> str:
-    """The commands that go on from here."""
+    """The next commands for the user."""
     if like is Like.REAL:
         return f"netstudy doctor, then: netstudy run {folder} --testbed netns"
     quick = " --quick" if has_short_form else ""
@@ -146,7 +146,7 @@ def _ask() -> Like:
 
 
 def _commented(like: Like) -> Mapping[Path, Traversable]:
-    """The files of a commented study, by their place in the new folder."""
+    """The files of a commented study, by their path in the new folder."""
     template = files("netstudy.cli") / "templates" / like
     return {Path(name): template / name for name in ("README.md", "study.yaml")}
 

@@ -19,7 +19,7 @@ EPILOG = "Example: netstudy ls --results /data/results"
 def command(results: options.Results = options.RESULTS, json: options.Json = False) -> None:
     """List the results folders, newest first: study, time, runs done, state.
 
-    A note follows where the report, cells.csv or a figure is not what it was when the run was done.
+    A note follows if the report, cells.csv or a figure changed after the run was done.
     """
     from netstudy.store import Results
 
@@ -55,7 +55,7 @@ def _progress(folder: Folder) -> dict[str, Any]:
 
 
 def _print_table(rows: list[dict[str, Any]]) -> None:
-    """One line for each folder. The path stands last and is not cut to the terminal's width, so
+    """One line per folder. The path comes last and is not cut to the terminal's width, so
     that it can be copied."""
     lines = [("study", "time (UTC)", "runs done", "state", "folder")]
     for row in rows:

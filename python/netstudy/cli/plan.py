@@ -1,4 +1,4 @@
-"""`netstudy plan`: the runs that `run` would carry out, and their cost."""
+"""`netstudy plan`: the runs that `run` would make, and their cost."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from netstudy.cli._prepare import Prepared
 
 _MEMORY_TOLD_BYTES = 1_000_000_000
-"""Less memory than this is no concern on any machine that this version runs on."""
+"""Less memory than this is not worth mentioning: every supported machine has it."""
 
 NAME = "plan"
 EPILOG = "Example: netstudy plan studies/incast --only servers=1..6 --set replicates=5"
@@ -75,7 +75,7 @@ def _summary(prepared: Prepared, threads: int | None) -> Iterator[tuple[str, str
     yield "runs", _runs(prepared, first.runs, whole.runs)
     yield "packets", _at_most(_count(first.packets), _count(whole.packets))
     yield "time", _at_most(_time(first.seconds), _time(whole.seconds))
-    if whole.per_hop_runs and testbed.repeats_itself:  # a real network knows no other way
+    if whole.per_hop_runs and testbed.repeats_itself:  # real networks have no closed form
         yield "mode", f"one event a hop for {whole.per_hop_runs:,} runs: slower"
     yield from _memory(whole)
     disk = whole.disk_bytes
@@ -92,7 +92,7 @@ def _summary(prepared: Prepared, threads: int | None) -> Iterator[tuple[str, str
     for part in (*prepared.unsupported(), *testbed.unsupported(planned.plan_of_one_each)):
         yield "note", part
     if refused := too_little_memory(whole):
-        yield "note", f"This machine cannot carry the study out: {refused}."
+        yield "note", f"This machine cannot run the study: {refused}."
     for warning in foreseen_warnings(prepared):
         yield "warning", warning
     if prepared.invocation.testbed == SIMULATOR:
@@ -101,7 +101,7 @@ def _summary(prepared: Prepared, threads: int | None) -> Iterator[tuple[str, str
 
 
 def _memory(whole: Cost) -> Iterator[tuple[str, str]]:
-    """The most memory that runs take at once, where it is worth saying."""
+    """The most memory that runs take at once, if it is worth mentioning."""
     from netstudy.units import rough_size
 
     if whole.memory is not None and whole.memory.bytes >= _MEMORY_TOLD_BYTES:

@@ -27,8 +27,8 @@ def command(
         list[str] | None,
         typer.Argument(
             metavar="[WORD]...",
-            help="The name of a profile, for its figures and their sources; or words to look for "
-            "in names, kinds, titles, notes and figures, all of which must be there.",
+            help="The name of a profile, for its figures and their sources; or words, all of which "
+            "must be in its name, kind, title, notes or figures.",
             autocompletion=completion.profiles,
         ),
     ] = None,
@@ -36,7 +36,7 @@ def command(
 ) -> None:
     """List, search or show the hardware, TCPs and applications that a study may name.
 
-    Profiles in ./hardware, beside a study, are listed as well.
+    Profiles in ./hardware, the folder of a study's own profiles, are listed as well.
     """
     from netstudy.hardware import HardwareLibrary
 
@@ -57,7 +57,7 @@ def command(
 
 
 def _named(library: HardwareLibrary, words: Sequence[str]) -> list[AnyProfile]:
-    """The profile that a single word is the whole name of."""
+    """The profile whose whole name is the only word."""
     return [one for one in library.profiles() if [one.profile] == list(words)]
 
 

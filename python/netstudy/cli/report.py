@@ -1,5 +1,5 @@
-"""`netstudy report`: rewrite the report of a run from its records. `run` writes the first report by
-these functions too."""
+"""`netstudy report`: rewrite the report of a run from its records. `run` uses the same functions
+for the first report."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ def command(
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
-    """Write the HTML and Markdown report of a finished run anew, from its records alone.
+    """Rewrite the HTML and Markdown report of a finished run, using only its records.
 
-    The records must be what they were when the run was done; otherwise nothing is written.
+    If a record changed after the run was done, nothing is written.
     Exit codes: 0 done, 1 a requirement of the study is missed, 2 bad input.
     """
     from netstudy.store import storage
@@ -80,7 +80,7 @@ def command(
 
 @dataclass(frozen=True)
 class Pages:
-    """How the user wants the report."""
+    """Options of the report's pages."""
 
     is_static: bool = False
     with_png: bool = False
@@ -137,7 +137,7 @@ def _write(
 
 @dataclass(frozen=True)
 class Published:
-    """The findings of a run, and the files with them."""
+    """The findings of a run, and their files."""
 
     result: StudyResult
     report: ReportFiles
@@ -146,9 +146,9 @@ class Published:
 
 def finish(folder: Folder, on_phase: OnPhase, *, is_final: bool, pages: Pages = PAGES) -> Published:
     """Join the records, analyse them, write cells.csv and the report, and seal the folder.
-    `on_phase` is told what is being done.
+    `on_phase` is called with the name of each step.
 
-    A folder that is not final stays open: its failed runs can be repeated. The caller holds the
+    A folder that is not final stays unsealed: its failed runs can be repeated. The caller locks the
     folder. Raises StudyError when it cannot be written; calling again after that completes it.
     """
     from netstudy.store import storage
@@ -171,7 +171,7 @@ def publish(
     cells = folder.path / _CELLS
     with ExitStack() as copies:
         draw = copies.enter_context(drawn_beside())
-        # Imported only now: the copy of this process that draws needs nothing of it.
+        # Imported only now: the forked copy that draws does not need these modules.
         from netstudy.analysis.study_result import analyse, pool
         from netstudy.report.export import to_csv
 

@@ -1,4 +1,4 @@
-"""`netstudy run`: carry out a study, or the remainder of an interrupted run."""
+"""`netstudy run`: run a study, or the remaining runs of an interrupted one."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from netstudy.wire import Plan
 
 _MANY_RUNS = 10_000
-"""Runs whose plan takes seconds to write and to read again."""
+"""Number of runs from which the plan takes seconds to write and to read again."""
 _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 NAME = "run"
@@ -86,7 +86,7 @@ def command(
         bool,
         typer.Option(
             "--dry-run",
-            help="Print the plan, or with --resume what is left of it, and write nothing.",
+            help="Only print the plan, or with --resume its remaining runs.",
         ),
     ] = False,
     max_time: Annotated[
@@ -101,12 +101,12 @@ def command(
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
-    """Carry out a study and end with its answer, its tables and the path of its report.
+    """Run a study and print its answer, its tables and the path of its report.
 
-    An interrupted run keeps its finished runs; --resume does the remainder, with the study as it
-    was. In the simulator, failed and invalid runs count as carried out: the same plan gives the
+    An interrupted study keeps its finished runs; --resume does the remaining ones, with the study
+    as it was. In the simulator, failed and invalid runs count as done: the same plan gives the
     same outcome. On a real machine, --resume repeats failed runs and runs that the machine
-    disturbed. With --quiet the path of the results folder is all that is printed.
+    disturbed. With --quiet only the path of the results folder is printed.
     Exit codes: 0 done, 1 a requirement of the study is missed, 2 bad input, 3 the testbed failed,
     or a run failed or is invalid.
     """
@@ -131,8 +131,8 @@ def _refuse_pages(pages: Pages) -> None:
 
 
 def _show_plan(asked: Asked, manner: Manner, max_time: str) -> None:
-    """The whole plan; raises StudyError where the run would take too much time, memory or disk
-    space: after the plan for people, instead of the one for programs."""
+    """Print the whole plan. Raises StudyError if it takes too much time, memory or disk space: for
+    people after the plan, for programs instead of it."""
     from netstudy.cli._limits import check_cost, most
     from netstudy.cli.plan import show_plan
     from netstudy.testbed import named
@@ -141,14 +141,14 @@ def _show_plan(asked: Asked, manner: Manner, max_time: str) -> None:
     if manner.no_start:
         refuse_programs(_programs_of(prepared))
     cost = most(prepared.planned, named(prepared.invocation.testbed), manner.threads)
-    if manner.json:  # which takes the runs themselves
+    if manner.json:  # needs the plan expanded into runs
         check_cost(cost, max_time, manner.results)
     show_plan(prepared, manner.threads, json=manner.json)
     check_cost(cost, max_time, manner.results)
 
 
 def _show_remainder(asked: Asked, manner: Manner) -> None:
-    """The runs that --resume would carry out, for people or in the engine's format."""
+    """Print the runs that --resume would make, for people or in the engine's format."""
     from netstudy.cli._resume import to_resume
     from netstudy.execute import left_to_do, made_again
     from netstudy.testbed import named
@@ -189,8 +189,8 @@ def _begin(asked: Asked, manner: Manner, max_time: str) -> int:
 
 
 def _affordable(asked: Asked, manner: Manner, max_time: str) -> Prepared:
-    """The plan, before it is expanded into runs. Raises StudyError where this version, this machine
-    or the time that is allowed cannot do it."""
+    """The plan, before it is expanded into runs. Raises StudyError if this version does not support
+    it, or if it exceeds this machine or the allowed time."""
     from netstudy.cli._limits import check_cost, least, most
     from netstudy.study.vocabulary import TESTBEDS
     from netstudy.testbed import named
@@ -211,15 +211,14 @@ def _affordable(asked: Asked, manner: Manner, max_time: str) -> Prepared:
 
 
 def _programs_of(prepared: Prepared) -> list[Command]:
-    """The programs that a plan has started."""
+    """The programs that the runs of a plan start."""
     from netstudy.plan import programs_of_runs
 
     return programs_of_runs(prepared.planned.one_of_each or ())
 
 
 def _programs_in(folder: Folder) -> list[Command]:
-    """The programs that the runs of a folder have started: those that its plans hold, and those of
-    rounds that are made of its study."""
+    """The programs that the runs of a folder start, in its plans and in further rounds."""
     from netstudy.plan import programs_of_runs
 
     further = folder.study().workload.spec.starts
@@ -256,7 +255,7 @@ def _preflight(
 def _refuse_unsupported(parts: Sequence[str]) -> None:
     if parts:
         listed = "".join(f"\n  - {part}" for part in parts)
-        raise StudyError(f"this version cannot carry out the study:{listed}")
+        raise StudyError(f"this version cannot run the study:{listed}")
 
 
 def _resume(asked: Asked, manner: Manner) -> int:
@@ -287,7 +286,7 @@ def _carry_out(
     *,
     is_resumed: bool = False,
 ) -> int:
-    """Carry out missing runs, publish, and on failure say how to continue.
+    """Execute the missing runs, write the report, and on failure say how to continue.
 
     `machine` holds the testbed's measurements; a resumed run measures again.
     """
@@ -324,8 +323,7 @@ def _say_damaged(runs: Sequence[str]) -> None:
 
 
 def _remainder_preflight(folder: Folder, testbed: Testbed, manner: Manner) -> Mapping[str, str]:
-    """The preflight of a fresh run, before anything is made: the machine or its load may have
-    changed."""
+    """The same preflight as for a new run: the machine or its load may have changed."""
     from netstudy.execute import left_to_do, made_again
 
     left = left_to_do(folder, {record.run for record in made_again(folder, testbed)})

@@ -74,7 +74,7 @@ def _status(folder: Folder) -> dict[str, Any]:
 
 
 def _changed(folder: Folder) -> str | None:
-    """Which files of a folder that was done are not what they were then, and what helps."""
+    """The files that changed after a folder was sealed, with advice; None if there are none."""
     try:
         folder.refuse_changed()
     except StudyError as error:

@@ -28,9 +28,9 @@ def command(
     """Check study files: syntax, names, units, levels, hardware. Exit code 2 when one is wrong.
 
     A note names parts of a correct study that this version cannot run or report yet. A warning
-    names what the study asks and cannot give or test as it is, such as DCTCP without a switch that
-    marks, or a 99th percentile of too few samples. "starts" is a program that the study has a real
-    testbed start, with the rights of whoever runs the study.
+    names a question that the study cannot answer or test as it is, such as DCTCP without a switch
+    that marks, or a 99th percentile of too few samples. "starts" is a program that the study starts
+    on a real testbed, with the rights of the user.
     """
     checked = [_check(path) for path in studies]
     if json:

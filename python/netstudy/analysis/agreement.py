@@ -20,7 +20,7 @@ from netstudy.wire import Level
 
 @dataclass(frozen=True)
 class Beside:
-    """One published value beside the study's own; None where either is missing."""
+    """A published value paired with the study's own; None where either is missing."""
 
     x: Level | None
     published: float | None
@@ -28,9 +28,9 @@ class Beside:
     redrawn: Floats | None = field(default=None, repr=False, compare=False)
     """The study's own value over resampled sets of runs; None where resampling is impossible."""
     fitted: bool = False
-    """Whether a profile was fitted on the published value: agreement is no evidence there."""
+    """Whether a profile was fitted to the published value, so that agreement is no evidence."""
     because: str | None = None
-    """Why both differ, as the study says."""
+    """The reason that the study gives for the difference."""
 
     @property
     def own(self) -> float | None:
@@ -44,8 +44,8 @@ class Beside:
 
     @property
     def error(self) -> float | None:
-        """The study's own value minus the published one. The base of percentages is its own base,
-        which the arithmetic of floats misses by its last digit."""
+        """The study's own value minus the published one; 0 where they differ only by rounding of
+        floats, as the base row of percentages does from 100 %."""
         if self.published is None or self.own is None:
             return None
         is_equal = math.isclose(self.own, self.published, rel_tol=1e-12)
@@ -61,7 +61,7 @@ class Beside:
 
 @dataclass(frozen=True)
 class Agreement:
-    """One metric of one level: published beside the study's own along x."""
+    """Published and own values of one metric at one level, along x."""
 
     metric: Metric
     level: Level | None
@@ -70,14 +70,13 @@ class Agreement:
 
     @property
     def compared(self) -> int:
-        """Rows that have both values, and a published one other than 0, which errors are told in
-        percent of."""
+        """Number of rows with an error in percent: both values exist, the published one is not
+        0."""
         return sum(row.error_pct is not None for row in self.rows)
 
     @property
     def off_zero(self) -> tuple[Beside, ...]:
-        """Rows with a published 0 and another value of the study's own: no percentage tells of
-        them."""
+        """Rows with a published 0 and another value of the study's own: no percentage exists."""
         return tuple(row for row in self.rows if row.published == 0 and row.own)
 
     @property
@@ -199,8 +198,7 @@ def order_agreement(
 
 
 def _own_sign(a: Estimate | None, b: Estimate | None, margin_pct: float | None) -> int:
-    """The same of the study's own values; 0 too where runs scatter so much that the order is
-    open."""
+    """As `_sign`, for the study's own values; also 0 where Welch's test does not show the order."""
     p = None if a is None or b is None else p_different(a, b)
     if a is None or b is None or (p is not None and p >= ALPHA):
         return 0
@@ -208,7 +206,7 @@ def _own_sign(a: Estimate | None, b: Estimate | None, margin_pct: float | None) 
 
 
 def _sign(a: float | None, b: float | None, margin_pct: float | None) -> int:
-    """1 when a is above b by more than the noise, -1 when below; 0 otherwise or when missing."""
+    """1 if a is above b by more than the noise, -1 if below; 0 otherwise or if one is missing."""
     if a is None or b is None or abs(a - b) <= (margin_pct or 0.0) / 100 * abs(b):
         return 0
     return 1 if a > b else -1

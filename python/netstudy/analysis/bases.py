@@ -1,8 +1,8 @@
-"""The value that is 100 % of metrics in percent of a base row: that of a table of the test case.
+"""The base (100 %) of relative metrics, which are in percent of a base row.
 
-The base row is the one that the table's `normalise` names, among the cells that the table holds
-together; of a growing factor, the last level that gains. Without such a table it is the first
-cell of the test case.
+The base row is the one that `normalise` names in a table of the test case, among the cells that
+share a table; with a growing factor, at the last level that gains. Without such a table it is the
+first cell of the test case.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def bases_of(study: Study, case: str, cells: CellTable) -> dict[int, dict[str, float]]:
-    """Cell of a test case, by its identity -> relative metric -> the value that is 100 % of it."""
+    """Cell of a test case, by its identity -> relative metric -> its base value (100 %)."""
     rows, relatives = cells.of_case(case), cells.workload.relatives
     found: dict[int, dict[str, float]] = {}
     for relative in relatives:
@@ -60,7 +60,8 @@ def _base_metric(normal: Normal, relative: Relative, relatives: Sequence[Relativ
 def _held_together(
     study: Study, case: str, rows: Sequence[CellRow], table: Table | None
 ) -> Iterator[list[CellRow]]:
-    """The cells of each table: those that agree in the factors that it holds."""
+    """The cells grouped by table: a table shows cells with equal levels of all factors that are
+    not in its rows or columns and do not grow."""
     if table is None:
         yield list(rows)
         return
@@ -97,8 +98,8 @@ def _by_place(
 def _settling(
     study: Study, case: str, table: Table | None, cells: CellTable
 ) -> Callable[[Sequence[CellRow]], Sequence[CellRow]]:
-    """The function that picks, of the cells in one row of a table, those that the table shows. If a
-    factor grows and is not in the table's rows, that is its last level that gains; else all."""
+    """A function that picks the cells shown from those of one table row: the last level that gains
+    if a growing factor is not in the table's rows, else all."""
     growing = next((one.growing for one in study.cases if one.name == case), None)
     if growing is None or growing.growth is None or table is None or growing.name in table.rows:
         return lambda rows: rows
@@ -110,8 +111,8 @@ def _settling(
 
 
 def _base(places: Iterable[Sequence[CellRow]], normal: Normal, of: Metric) -> float | None:
-    """The value of the base row: the best of the cells that stand in it; without a name the first
-    row that has a value."""
+    """The best value among the cells of the base row; if no row is named, of the first row that has
+    a value."""
     best = min if of.direction == "lower" else max
     for rows in places:
         meant = [row for row in rows if _is_meant(row.treatment, normal.row)]

@@ -1,13 +1,12 @@
-"""Whose limit throughput has reached: the utilisation of each candidate beside its limit.
+"""Finds the bottleneck of throughput: the utilisation of each candidate compared with its limit.
 
-A candidate is near its limit from a share of it on (the study's `near`). Where exactly one of those
-that were measured is, the limit is its; where several are, or none is, nothing is decided. A
-candidate that was not measured is not ruled out, nor is one whose limit is not known, unless it
-carried more in another cell over the same links.
+A candidate is at its limit from the share `near` (set by the study) on. It is the bottleneck if it
+is the only measured candidate at its limit; with several, or none, the question stays open. A
+candidate that was not measured is not ruled out. Nor is a candidate without a known limit, unless
+it carried more in another cell over the same links.
 
-Of several CPUs one may be saturated while the others idle. Where they are not counted one by one,
-the busiest of them is known within bounds: it carries at least the mean, and at most all of the
-time that was spent.
+One of several CPUs may be saturated while the others idle. Without counters of each CPU, only
+bounds of the busiest one are known: at least the mean, and at most all of the CPU time spent.
 """
 
 from __future__ import annotations
@@ -42,39 +41,39 @@ class Candidate:
 
     name: str
     metric: Metric | None = None
-    """What was read; of several hosts, of the fullest one. None: nothing was."""
+    """The metric that was read, at the fullest of several hosts; None: not measured."""
     where: str | None = None
-    """Which of several hosts or links it is the value of."""
+    """The host or link that the value is from, if there are several."""
     value: float | None = None
     """In the metric's unit."""
     limit: float | None = None
     """In the same unit."""
     share_pct: float | None = None
-    """The value in percent of the limit; None where it is known within a bound alone."""
+    """The value in percent of the limit; None if only an upper bound is known."""
     interval: Interval | None = None
     """The 95 % interval of that share."""
     at_most_pct: float | None = None
-    """The most that the share can be, where the value itself is not known."""
+    """Upper bound of the share, where the value itself is not known."""
     state: State = "not measured"
     note: str = ""
-    """Why it is not measured, or why its value says no more."""
+    """Why it is not measured, or why its value decides nothing more."""
 
 
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """The candidates of one setting, at the cell where throughput has stopped growing."""
+    """The candidates at one setting, in the cell where throughput has stopped growing."""
 
     metric: Metric
-    """Of throughput."""
+    """The metric of throughput."""
     row: CellRow
     held: Treatment
     factor: str | None
-    """The factor that throughput was grown with; None: there is none."""
+    """The factor along which throughput grows; None: there is none."""
     grows: bool
     """Whether throughput still grows at the last level, so that nothing need be full."""
     near_pct: float
     candidates: tuple[Candidate, ...]
-    """The fullest first; those that were not measured last."""
+    """The fullest first; unmeasured candidates last."""
 
     @property
     def reached(self) -> tuple[Candidate, ...]:
@@ -85,8 +84,8 @@ class Limits:
 
     @property
     def limit(self) -> Candidate | None:
-        """The one whose limit it is; None: not decided. What only may be full does not keep
-        what is full from being the limit."""
+        """The bottleneck: the only candidate at its limit, even if others may be at theirs; None:
+        not decided."""
         full = self.in_state("at its limit")
         return full[0] if len(full) == 1 and not self.grows else None
 
@@ -96,7 +95,7 @@ class Limits:
 
 
 def bottlenecks(asked: Bottleneck, cells: Cells) -> Iterator[Limits]:
-    """The limits at each setting of the other factors; at the best one where nothing grows."""
+    """The limits at each setting of the other factors; if no factor grows, in the best cell."""
     found = list(cells.growths(cells.load))
     for growth in found:
         yield _of_growth(asked, cells, growth)
@@ -106,9 +105,9 @@ def bottlenecks(asked: Bottleneck, cells: Cells) -> Iterator[Limits]:
 
 
 def _of_growth(asked: Bottleneck, cells: Cells, growth: Growth) -> Limits:
-    """At the level with the most of it from the last gain on. Where several candidates are full
-    there, one with as much of it within the noise at which a single one of them is still full: the
-    others have room to spare there, and throughput is the same."""
+    """The limits at the best level of the plateau. If several candidates are full there, looks for
+    another level of the plateau with the same throughput, within the noise, at which only one of
+    them is full: the others have capacity to spare."""
     metric, plateau = growth.metric, (growth.last_gain, *growth.beyond)
     best = _best(plateau, metric) or growth.last_gain
     first = _limits(asked, cells, best, growth)
@@ -131,7 +130,7 @@ def _is_alike(row: CellRow, best: CellRow, cells: Cells) -> bool:
 
 
 def _best(rows: Sequence[CellRow], metric: Metric) -> CellRow | None:
-    """The first row with the best value: what is full is fullest there."""
+    """The first row with the best value: candidates are fullest there."""
     known = [(value, row) for row in rows if (value := row.value(metric)) is not None]
     most = min if metric.direction == "lower" else max
     return most(known, key=lambda one: one[0])[1] if known else None
@@ -155,15 +154,15 @@ def _limits(asked: Bottleneck, cells: Cells, row: CellRow, growth: Growth | None
 
 
 def _is_short(cells: Cells, row: CellRow) -> bool:
-    """Whether less was served than asked for, by more than the noise: growth has ended there,
-    however much more it was than before."""
+    """Whether less was served than offered, by more than the noise: then growth has ended, even if
+    this level still gained."""
     met = cells.table.workload.met
     share = None if met is None else row.value(met)
     return share is not None and share < 100.0 - max(cells.study.margin_pct or 0.0, _MET_MARGIN_PCT)
 
 
 _MET_MARGIN_PCT: Final = 1.0
-"""What is under way at the end of a phase was asked for and is not served yet."""
+"""Margin for requests still in flight at the end of a phase: offered, but not yet served."""
 
 
 def _fullest_first(one: Candidate) -> tuple[int, float]:
@@ -191,7 +190,7 @@ _OF_HOSTS: Final = (
     ("receive window of those that {name} sends to", "receiver_limited_pct"),
     ("send buffers of {name}", "sender_limited_pct"),
 )
-"""Candidates of a host that are told of where they are measured."""
+"""Candidates of a host that are listed only where they are measured."""
 _OF_MACHINES: Final = (
     ("CPUs of the machine below all hosts", "cpu_pct"),
     ("disk of the machine below all hosts", "disk_busy_pct"),
@@ -214,7 +213,7 @@ class _Look:
     def study(self) -> Study:
         return self.cells.study
 
-    # ---- the study's own
+    # ---- candidates that the study names
 
     def asked(self, candidates: Iterable[tuple[str, str]]) -> Iterator[Candidate]:
         for name, text in candidates:
@@ -224,7 +223,7 @@ class _Look:
             yield self._without_limit(name, members) if found.metric is None else found
 
     def _without_limit(self, name: str, members: Sequence[tuple[str | None, str]]) -> Candidate:
-        """A candidate whose limit nobody knows: ruled out where it carried more elsewhere."""
+        """A candidate without a known limit: ruled out if it carried more in another cell."""
         read = [(who, metric_named(text, self.cells.table.vocabulary)) for who, text in members]
         known = [
             (value, who, metric)
@@ -248,7 +247,7 @@ class _Look:
         )
 
     def _most_elsewhere(self, metric: Metric) -> tuple[float, str] | None:
-        """The largest value in other cells over the same links, and where that was."""
+        """The largest value in other cells over the same links, and that cell's levels."""
         links = self.network.links
         found = [
             (value, row)
@@ -264,7 +263,7 @@ class _Look:
         return value, ", ".join(f"{name} {level_text(v)}" for name, v in row.treatment.items())
 
     def _members(self, text: str) -> list[tuple[str | None, str]]:
-        """A metric for each host of a group: which one it is, and the metric's name."""
+        """The metric of each host of a group, as pairs of host and metric name."""
         name = split_metric(text)
         if name.scope is None or not self.network.nodes:
             return [(None, text)]
@@ -279,7 +278,7 @@ class _Look:
     def _hosts(self, group: str) -> list[str]:
         return [host.name for host in self.network.hosts if host.group == group]
 
-    # ---- those of any study
+    # ---- candidates of any study
 
     def standard(self) -> Iterator[Candidate]:
         """CPUs and disks of hosts, links, switches, windows, and the machine below all of them."""
@@ -332,7 +331,7 @@ class _Look:
         return next((one for one in known if one is not None), None)
 
     def _one_cpu(self, group: str, mean_pct: float, cpus: float) -> Candidate:
-        """The busiest CPU, where only all of them together were counted."""
+        """The busiest CPU, where only the total of all CPUs was counted."""
         most = min(100.0, mean_pct * cpus)
         is_open = most >= self.near_pct
         return Candidate(
@@ -366,7 +365,7 @@ class _Look:
         return found.name, isinstance(found, Switch)
 
     def _read_at(self, near: str, far: str) -> tuple[str, str]:
-        """Where the direction from one node to the next is read: two instruments."""
+        """The two metrics, the preferred one first, that read the direction from near to far."""
         if isinstance(self.network.node(far), Switch):
             first, second = _LINK_ENDS["switch in"]
             return first.format(switch=far, host=near), second.format(switch=far, host=near)
@@ -374,8 +373,8 @@ class _Look:
         return first.format(switch=near, host=far), second.format(switch=near, host=far)
 
     def _switch(self, switch: Switch, full: Sequence[str]) -> Candidate:
-        """A switch forwards what comes in unless it drops: it has no utilisation. What it drops in
-        front of a full link is that link's."""
+        """A switch has no utilisation: it forwards every frame or drops it. Drops at the port of a
+        full link are counted as an effect of that link."""
         metric = metric_named(f"{switch.name}.port_drops", ())
         dropped = None if metric is None else self.row.value(metric)
         name = _switch_title(switch.name)
@@ -392,7 +391,7 @@ class _Look:
     # ---- of published runs, which have no network
 
     def _of_published(self) -> Iterator[Candidate]:
-        """What the study says of hosts and links, as far as it was published."""
+        """Hosts, links and switches of the study's topology, as far as values were published."""
         groups = {
             name: host
             for name, host in self.study.topology.groups.items()
@@ -428,7 +427,7 @@ class _Look:
         limit: float | None,
         several: Sequence[object] | None = None,
     ) -> Candidate:
-        """The candidate at the fullest of its places; one that is missing at a place is missing."""
+        """The candidate at the fullest of its places; not measured if any place has no value."""
         found = [self._one(name, who, metric, limit) for who, metric in members]
         known = [one for one in found if one is not None]
         if not known or len(known) < len(found):
@@ -457,7 +456,7 @@ class _Look:
         )
 
     def _limit(self, text: str) -> float | None:
-        """A hundred per cent, or the rate of the line in Mbit/s."""
+        """100 for a percentage, else the line rate in Mbit/s."""
         name: MetricName = split_metric(text)
         if name.base.endswith("_pct"):
             return 100.0
@@ -498,7 +497,7 @@ def _published_names(near: str, far: str, *, is_switch: bool) -> tuple[str, ...]
 
 
 def _nowhere(one: Candidate) -> Candidate:
-    """The candidate where there is one place alone, which needs no name."""
+    """The candidate without the name of its place, where there is only one place."""
     return Candidate(**{**one.__dict__, "where": None})
 
 

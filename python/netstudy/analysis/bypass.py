@@ -1,8 +1,8 @@
-"""Whether data touch the wire: payload against what the line can carry, and interfaces' counters.
+"""Whether data cross the wire: goodput compared with the line rate, and interface counters.
 
-Both are asked wherever the endpoints sit, and neither alone decides. Payload that is faster than
-the line did not go over it; payload that is slower may have gone either way. Interfaces that
-carried less than the payload did not carry it. Published runs have no counters.
+Both are checked at every placement of the endpoints, and neither decides by itself. Payload faster
+than the line did not cross it; slower payload may have gone either way. Interfaces that carried
+fewer bytes than the payload did not carry it. Published runs have no counters.
 """
 
 from __future__ import annotations
@@ -31,37 +31,37 @@ Verdict = Literal["bypasses", "touches", "faster, not counted", "slower, not cou
 
 @dataclass(frozen=True, eq=False)
 class Crossing:
-    """Payload and counters of one placement of the endpoints, all its cells together."""
+    """Payload and counters of one placement of the endpoints, over all its cells."""
 
     held: Treatment
-    """Its levels of the factors with several levels."""
+    """The levels that all of its cells share and other cells do not."""
     line_mbps: float
-    """The most payload that the line between the two ends can carry."""
+    """The highest payload rate that the line between the two ends can carry."""
     fastest: CellRow
-    """The cell whose slowest repetition is the fastest of all."""
+    """The cell with the fastest slowest repetition."""
     slowest_mbps: float
-    """Payload of the slowest repetition of that cell."""
+    """Payload rate of the slowest repetition of that cell."""
     largest_mbps: float
-    """Payload of the fastest repetition of all cells."""
+    """Payload rate of the fastest repetition of all cells."""
     carried: tuple[float, ...]
-    """For each run, what the busier one of both ends' interfaces carried ÷ the payload; empty where
-    counters are missing."""
+    """For each run, bytes at the interfaces of the busier end ÷ payload; empty where counters are
+    missing."""
 
     @property
     def is_faster(self) -> bool:
-        """Whether in some cell every repetition was faster than the line can carry."""
+        """Whether in some cell every repetition was faster than the line."""
         return self.slowest_mbps > self.line_mbps
 
     @property
     def is_steady(self) -> bool:
-        """Whether payload and counters each say the same throughout: no repetition was faster, or
-        all those of a cell; and all runs were carried, or none."""
+        """Whether payload and counters are each consistent: no repetition was faster than the line,
+        or all of one cell were; and the interfaces carried every run's payload, or no run's."""
         one_way = self.is_faster or self.largest_mbps <= self.line_mbps
         return one_way and len({share < 1 for share in self.carried}) < 2
 
     @property
     def verdict(self) -> Verdict:
-        """What both say together."""
+        """The combined verdict of payload and counters."""
         if not self.is_steady:
             return "disagree"
         if not self.carried:
@@ -77,12 +77,11 @@ class Crossings:
 
     of: tuple[Crossing, ...]
     unmeasured: tuple[Treatment, ...] = ()
-    """Placements of which payload or line rate is not known, by their levels."""
+    """Placements without a known payload or line rate, by their levels."""
 
 
 def crossings(study: Study, table: CellTable, rows: Sequence[CellRow]) -> Crossings:
-    """Looks at each placement of the endpoints in a network: at each level of the factors that
-    decide on either."""
+    """Examines each placement of the endpoints: the cells grouped by topology and places."""
     groups: dict[str, list[CellRow]] = {}
     for row in rows:
         groups.setdefault(_placement(study, row), []).append(row)
@@ -112,7 +111,7 @@ def _places(study: Study, row: CellRow) -> tuple[Topology, tuple[Place, ...]]:
 
 
 def _common(rows: Sequence[CellRow], every: Sequence[CellRow]) -> Treatment:
-    """Levels that these cells have in common, and others have not."""
+    """Levels that all of these cells share and some other cell does not."""
     first = rows[0].treatment
     return {
         name: level
@@ -145,7 +144,7 @@ def _crossing(
 
 
 def _payload_mbps(study: Study, table: CellTable, row: CellRow, run: RunSample) -> float | None:
-    """Goodput of a run; where only a time was published, the size of a sample over it."""
+    """Goodput of a run; if only a time was published, the size of a sample ÷ that time."""
     workload = table.workload
     measured = None if workload.bounded is None else workload.bounded.reading.of_run(run)
     if measured is not None or workload.timed is None:
@@ -162,7 +161,7 @@ def _line_mbps(study: Study, row: CellRow) -> float | None:
 
 
 def _of_network(row: CellRow) -> float:
-    """The interfaces of either end, whichever carry less, less the headers of full frames."""
+    """Payload rate of the slower end's interfaces, without the headers of full-size frames."""
     run = row.planned[0]
     network, roles = run.network, run.workload.roles
     ends = [
@@ -186,8 +185,8 @@ def _links(network: Network, members: Sequence[str]) -> list[tuple[Port, Port]]:
 
 
 def _of_topology(study: Study, row: CellRow) -> float | None:
-    """The same of a study that was carried out elsewhere, from the links that it names; None where
-    it leaves a rate to the profiles."""
+    """As `_of_network`, for a published study: from the links of its topology; None where a profile
+    sets the rate."""
     topology, places = _places(study, row)
     found = [_link_mbps(topology, place) for place in places]
     known = [one for one in found if one is not None]
@@ -214,8 +213,8 @@ def _is_at(link: Link, group: str, interface: str | None) -> bool:
 
 
 def _carried(table: CellTable, run: RunSample) -> float | None:
-    """What interfaces carried of the payload: those of the senders or those of the receivers,
-    whichever carried more. None where the counters of one are missing."""
+    """Bytes at the interfaces of one end ÷ payload, for the end that carried more. None where the
+    counters of either end are missing."""
     metric = table.workload.bounded
     goodput = None if metric is None else metric.reading.of_run(run)
     if not goodput or not run.measure_s or not run.planned.network.nodes:

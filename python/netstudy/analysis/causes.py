@@ -1,16 +1,16 @@
 """The causal chain of a workload, such as drops -> retransmissions -> completion time, tested.
 
-A correlation along x alone proves little: more servers drop more and take longer, whatever the
-cause. Each link is therefore tested in three scopes, from weak to strong:
+A correlation along x proves little: more servers drop more and take longer, whatever the cause.
+Each link is therefore tested in three scopes, from weak to strong:
 
-- along x, within one level of the compared factor: x itself is a common cause;
+- along x, within one level of the compared factor: x itself may be a common cause;
 - between the levels at the same x: x is held, only the level differs;
 - inside one cell: all levels are held, only chance differs. The comparison is between the
   iterations of a run if the workload has any, else between the runs.
 
-Where samples allow it, time is accounted for as well: the share of an iteration's time above the
-wire's own that one minimum RTO for each iteration with a timeout explains. A metric whose product
-with the effect is fixed is no link: the two are one observation.
+Where samples allow it, time is accounted for as well: the share of time above wire speed that one
+minimum RTO per iteration with a timeout explains. A metric whose product with the effect is fixed
+is no link: the two are one observation.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from netstudy.wire import Level
 
 Scope = Literal["along x", "between levels", "inside cells"]
 SIGNS_MIN = 6
-"""Fewer values of one sign cannot be told from chance."""
+"""Fewer values, even if all have one sign, cannot be distinguished from chance."""
 
 
 @dataclass(frozen=True)
@@ -57,13 +57,13 @@ class Link:
     level: Level | None
     """Along x: the level tested; between levels: the level compared with the base; else None."""
     n: int
-    """Pairs: cells along x, pairs of cells between levels, or cells in which it is tested."""
+    """Number of cells (along x), of pairs of cells (between levels) or of cells tested (inside)."""
     rho: float | None
-    """Spearman's rho; inside cells the median over them."""
+    """Spearman's rho; inside cells, the median over the cells."""
     low: float | None
     high: float | None
     p: float | None
-    """Two-sided p after Holm over all links; None: too few pairs or cells to tell from chance."""
+    """Two-sided p, Holm-adjusted over all links; None: too few pairs or cells for a test."""
     expects_rise: bool
     """Whether more of the cause should mean more of the effect."""
 
@@ -89,20 +89,20 @@ class Causes:
     """The evidence for the chain in one panel."""
 
     chain: tuple[Step, ...]
-    """Those of the workload, and those of signals that occur here."""
+    """The workload's links, then the links from congestion signals that occur here."""
     links: tuple[Link, ...]
     samples: str
     """The unit compared inside cells: iterations, runs."""
     accounts: tuple[TimeAccount, ...]
     timeout_costs_ms: tuple[float, ...]
-    """Mean time of samples with a timeout minus that of samples without, of each cell with both,
-    ascending."""
+    """Mean time of samples with a timeout minus the mean of samples without, for each cell with
+    both, ascending."""
     min_rto_ms: float | None
     """The minimum RTO, if all senders of all cells share it."""
     retransmissions_per_drop: float | None
     """Ratio of the sums over all cells."""
     signals: tuple[Signals, ...]
-    """What was counted at each level of the series."""
+    """The counts at each level of the series."""
     long_waits: tuple[LongWaits, ...]
     """Cells with waits of about one minimum RTO that are no timeouts."""
 
@@ -190,8 +190,7 @@ def _level_link(panel: Panel, level: Level | None, base: Level | None, step: Ste
 
 
 def _relative_difference(a: CellRow | None, b: CellRow | None, metric: Metric) -> float | None:
-    """(a - b) / (a + b): has the same ranks as the ratio a/b, and is defined if one of them is
-    0."""
+    """(a - b) / (a + b): has the same ranks as the ratio a/b, and is defined if one value is 0."""
     left, right = a.value(metric) if a else None, b.value(metric) if b else None
     if left is None or right is None or left + right == 0:
         return None
@@ -223,7 +222,7 @@ def _inside_cells(step: Step, cells: Sequence[CellRow], *, single: bool) -> Link
 
 
 def _between_samples(cell: CellRow, cause: Metric, effect: Metric) -> float | None:
-    """Mean over the runs of rho between the samples of a run."""
+    """Rho between the samples of a run, averaged over the runs."""
     each = [
         rho_of(x, y)
         for run in cell.runs
@@ -235,8 +234,8 @@ def _between_samples(cell: CellRow, cause: Metric, effect: Metric) -> float | No
 
 
 def _ranked(metric: Metric, run: RunSample) -> Floats | None:
-    """The standard ranks of single samples, which several links share; None where they are all the
-    same, or only the run's total is known."""
+    """The standard ranks of single samples, cached because several links use them; None if all are
+    equal, or only the run's total is known."""
 
     def find() -> Floats | None:
         found = _entries(metric, run)
@@ -266,8 +265,8 @@ def _entries(metric: Metric, run: RunSample) -> Floats | None:
 
 
 def sign_test(values: Sequence[float]) -> float | None:
-    """Two-sided p that positive and negative values are equally likely; None of fewer than six: of
-    five of one sign it is 0.0625."""
+    """Two-sided p of "positive and negative values are equally likely"; None for fewer than six
+    values: five of one sign give 0.0625."""
     signs = [value > 0 for value in values if value != 0]
     if len(signs) < SIGNS_MIN:
         return None

@@ -33,7 +33,7 @@ ProblemKind = Literal["failed", "invalid", "limited", "missing"]
 
 @dataclass(frozen=True)
 class Problem:
-    """A planned run that gives no numbers, with the reason."""
+    """A planned run without valid results, with the reason."""
 
     run: str
     replicate: int
@@ -51,7 +51,7 @@ class CellRow:
     runs: tuple[RunSample, ...]
     problems: tuple[Problem, ...]
     counted: Counted
-    """The unit that its runs have many samples of."""
+    """The unit of its samples, such as an iteration."""
     _known: dict[str, Estimate | None] = field(default_factory=dict, repr=False)
 
     def estimate(self, metric: Metric) -> Estimate | None:
@@ -61,7 +61,8 @@ class CellRow:
         return self._known[metric.name]
 
     def lacking(self, metric: Metric) -> Lacking | None:
-        """Samples that are too few for a percentile; None for any other reason, or none at all."""
+        """The lack of samples for a percentile; None if a value is missing for another reason, or
+        not at all."""
         reading = metric.reading
         return reading.lacking(self.runs) if isinstance(reading, Percentile) else None
 
@@ -82,14 +83,13 @@ class CellTable:
     workload: WorkloadAnalysis
     """The workload that its runs have in common."""
     metrics: tuple[Metric, ...]
-    """Metrics of the workload, then those of the probe and of sampled connections."""
+    """Metrics of the workload, then of the probe and of sampled connections."""
     further: tuple[Metric, ...]
     """Other statistics of the sampled quantities, for a study that names them."""
     asked: tuple[Metric, ...]
     """Metrics that the study names beyond `metrics`: of nodes, or other statistics."""
     of_nodes: tuple[Metric, ...]
-    """Metrics of its hosts, switches, links and machine that are not among `metrics`: a name means
-    one metric."""
+    """Metrics of hosts, switches, links and the machine, without names that are in `metrics`."""
     rows: tuple[CellRow, ...]
 
     @property
@@ -98,7 +98,7 @@ class CellTable:
         return (*self.metrics, *self.further)
 
     def measured(self, metrics: Iterable[Metric]) -> tuple[Metric, ...]:
-        """The metrics that some cell has a value of."""
+        """The metrics that have a value in some cell."""
         return tuple(m for m in metrics if any(row.estimate(m) is not None for row in self.rows))
 
     def of_case(self, case: str) -> tuple[CellRow, ...]:
@@ -107,15 +107,15 @@ class CellTable:
 
     @property
     def problems(self) -> tuple[tuple[CellRow, Problem], ...]:
-        """Every planned run that gave no numbers, with its cell."""
+        """Every planned run without valid results, with its cell."""
         return tuple((row, problem) for row in self.rows for problem in row.problems)
 
 
 def relate(study: Study, table: CellTable) -> CellTable:
-    """The cells with the bases of their relative metrics. A cell of several test cases is one for
-    each where their bases differ."""
+    """The cells with the bases of their relative metrics. A cell of several test cases is split
+    where their bases differ."""
     if not table.workload.relatives or table.workload.kind == "published":
-        return table  # whose values are in percent of their own tables' rows
+        return table  # published percentages already refer to rows of their own tables
     found = {case: bases_of(study, case, table) for case in table.cases}
     rows: list[CellRow] = []
     for row in table.rows:
@@ -136,7 +136,7 @@ def relate(study: Study, table: CellTable) -> CellTable:
 
 
 def cell_table(folder: Folder) -> CellTable:
-    """The cells of a results folder, finished or not; named levels in the order of its study."""
+    """The cells of a results folder, finished or not; named levels are in the study's order."""
     study, plan, records = folder.study(), folder.plan(), folder.records()
     return pool_study(study, plan, records, folder.series)
 
@@ -147,7 +147,7 @@ def pool_study(
     records: Sequence[RunRecord],
     series: SeriesReader | None = None,
 ) -> CellTable:
-    """The cells of a study that was carried out, named levels in its order."""
+    """The cells of a study's runs; named levels are in the study's order."""
     order = {name: factor.names for name, factor in study.factors.items()}
     return relate(study, pool(plan, records, order, series, asked=study.named_metrics))
 
@@ -159,9 +159,9 @@ def pool(
     series: SeriesReader | None = None,
     asked: Iterable[str] = (),
 ) -> CellTable:
-    """Pools records into cells. Without `levels`, named levels stand in the order of the plan.
+    """Pools records into cells. Without `levels`, named levels are in the order of the plan.
     `series` reads the samples of a run if the records do not contain them. `asked` names metrics
-    that a study wants beside those of its workload."""
+    that a study wants in addition to its workload's."""
     by_run = {record.run: record for record in records}
     factors = _factors(plan, levels or {})
     groups: dict[tuple[object, ...], list[Run]] = {}
@@ -182,7 +182,7 @@ def pool(
         metrics=metrics,
         further=further,
         asked=tuple(_asked(asked, metrics, further)),
-        # A source may publish what else is read from counters, such as machine.cpu_pct.
+        # A source may publish a metric that is otherwise read from counters: machine.cpu_pct.
         of_nodes=tuple(metric for metric in of_nodes if metric.name not in named),
         rows=tuple(rows),
     )
@@ -269,7 +269,7 @@ def _outcome(
 
 
 def is_limited(record: RunRecord) -> bool:
-    """Whether a run is invalid because of its testbed, not because it broke a law."""
+    """Whether a run is invalid because of its testbed's limits, not because a check failed."""
     if any(limit.exceeded and limit.invalidates for limit in record.limits):
         return True
     return bool(record.limits) and all(check.holds for check in record.checks)

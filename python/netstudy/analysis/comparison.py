@@ -1,12 +1,11 @@
 """Compares two results folders, of one study or of two related ones, cell by cell.
 
-Cells are matched by their test case and the levels of the factors that both folders have. A factor
-that only one of them has, or that each holds at its own level, cannot be matched on: it is
-reported, and a cell of one folder may then be compared with several of the other. Folders of which
-each has such a factor with several levels are refused: a pair would mix the effects of both
-factors.
+Cells are matched by test case and by the levels of the factors that both folders have. A factor
+that only one folder has, or that each holds at its own level, cannot be matched on: it is reported,
+and a cell of one folder may then be compared with several of the other. Refuses two folders that
+each vary a factor the other lacks: a pair would mix the effects of both factors.
 
-The second value minus the first has Welch's interval, from the replicates of both. The value
+The difference, second minus first, has Welch's interval from the replicates of both. The value
 decides whether a declared band is kept, as with a requirement; the interval shows how certain that
 is.
 """
@@ -33,7 +32,7 @@ from netstudy.wire import Level, Treatment
 Outcome = Literal["inside", "outside", "not measured"]
 Key = tuple[str | None, ...]
 _NO_CASE = ""
-"""Stands for the test cases of a cell of which the other folder has none."""
+"""Key of a cell none of whose test cases is in the other folder."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ class Difference:
     b: Estimate | None
     band: Band | None
     named: bool
-    """Whether the band names this metric, so that a value is required."""
+    """Whether the band was given for this metric by name, so that a value is required."""
 
     @property
     def value(self) -> float | None:
@@ -138,7 +137,7 @@ class FolderComparison:
 
     @property
     def broken(self) -> tuple[tuple[CellPair, Difference], ...]:
-        """The values that break their band, or that are required but missing."""
+        """Values outside their band, and required values that are missing."""
         return tuple((pair, one) for pair, one in self._all() if one.broken)
 
     @property
@@ -151,10 +150,10 @@ class FolderComparison:
 
 
 def comparison(a: CellTable, b: CellTable, bands: Bands) -> FolderComparison:
-    """Matches the cells of two folders and compares them, in the metrics that either folder has.
+    """Matches the cells of two folders and compares them in the metrics of either folder.
 
     Exported metrics are always compared, others only with a band. Raises StudyError for a band on a
-    metric that neither folder has, and for folders whose factors differ on both sides.
+    metric that neither folder has, and for folders that each vary a factor the other lacks.
     """
     names = {metric.name for metric in a.metrics}
     either = (*a.metrics, *(metric for metric in b.metrics if metric.name not in names))
@@ -195,7 +194,7 @@ def comparison(a: CellTable, b: CellTable, bands: Bands) -> FolderComparison:
 
 
 def _asked(a: CellTable, b: CellTable) -> Iterator[Metric]:
-    """The metrics that either study names beyond those of its workload."""
+    """The metrics that either study names in addition to its workload's."""
     yield from a.asked
     yield from b.asked
 
@@ -214,12 +213,12 @@ def _by_metric(named: Mapping[str, Band], among: Sequence[Metric]) -> dict[Metri
 
 
 def _metric_of(name: str, among: Sequence[Metric]) -> Metric | None:
-    """The metric of a name, or of the figure that has it."""
+    """The metric with this name, or of the figure with this name."""
     return figure_named(name, among) or metric_named(name, among)
 
 
 def _apart(a: CellTable, b: CellTable) -> Iterator[Apart]:
-    """Factors that only one folder has, and those that each holds at its own level."""
+    """Factors that only one folder has, or that each folder holds at a level of its own."""
     for name in dict.fromkeys((*a.factors, *b.factors)):
         left, right = a.factors.get(name, ()), b.factors.get(name, ())
         held = len(left) == len(right) == 1 and level_text(left[0]) != level_text(right[0])
@@ -230,7 +229,7 @@ def _apart(a: CellTable, b: CellTable) -> Iterator[Apart]:
 def _by_key(
     rows: Iterable[CellRow], factors: Sequence[str], cases: frozenset[str]
 ) -> dict[Key, list[CellRow]]:
-    """Cells by each of their test cases, of those that both folders have, and by their levels."""
+    """Cells by their levels and by each of their test cases that both folders have."""
     found: dict[Key, list[CellRow]] = {}
     for row in rows:
         levels = (row.treatment.get(name) for name in factors)
@@ -243,7 +242,7 @@ def _by_key(
 def _matched(
     of_a: Mapping[Key, Sequence[CellRow]], of_b: Mapping[Key, Sequence[CellRow]]
 ) -> Iterable[tuple[CellRow, CellRow]]:
-    """Each two cells that match, once, though they may do so in several test cases."""
+    """Pairs of matching cells, each once even if they match in several test cases."""
     pairs = (
         (left, right)
         for key, lefts in of_a.items()
@@ -284,7 +283,7 @@ def _treatment(
 def _own(metric: Metric, table: CellTable) -> Metric | None:
     """A folder's own metric of that name; None if its runs have no such metric.
 
-    Two folders may read one metric in two ways: published values are no samples, and workloads
+    Two folders may compute a metric differently: published values have no samples, and workloads
     share names."""
     known = {one.name: one for one in (*table.further, *table.asked, *table.metrics)}
     if table.workload.kind == PUBLISHED:
@@ -302,7 +301,7 @@ def _settings(pairs: Sequence[CellPair]) -> Iterator[Setting]:
     for pair in pairs:
         left, right = settings_of(pair.a.planned[0]), settings_of(pair.b.planned[0])
         if not left or not right:
-            continue  # nothing is known of one of them
+            continue  # the settings of one run are unknown
         for path in dict.fromkeys((*left, *right)):
             if left.get(path) != right.get(path):
                 sides = found.setdefault(path, ({}, {}))

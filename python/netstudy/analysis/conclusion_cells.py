@@ -1,4 +1,4 @@
-"""The cells that a conclusion is drawn from, and what is asked of them by several kinds."""
+"""The cells that a conclusion is drawn from, with queries that several kinds share."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class Growth:
     """Along the factor."""
     judged: Judged
     line_bps: int | None = None
-    """The rate of the one link that carries all of it; None: not known, or there is none."""
+    """The rate of the one link that carries all of it; None: not known, or no such link."""
     delay: Metric | None = None
-    """What grows where more is asked for than is served."""
+    """The delay metric that grows under overload, when more is offered than served."""
 
     @property
     def overdrive(self) -> tuple[float, float] | None:
-        """The delay at the last level that gains, and at the largest level beyond it; None where
-        there is none, or it is not measured."""
+        """The delay at the last level that gains and at the largest level after it; None if no
+        level follows, or the delay is not measured."""
         if not self.beyond or self.delay is None:
             return None
         here, there = (row.value(self.delay) for row in (self.last_gain, self.beyond[-1]))
@@ -55,8 +55,8 @@ class Growth:
 
     @property
     def is_uncertain(self) -> bool:
-        """Whether Welch's interval of the last gain includes zero: the replicates vary more than
-        the gain is large, although the gain exceeds the study's noise."""
+        """Whether Welch's interval of the last gain includes zero: the gain exceeds the study's
+        noise, but not the variation between replicates."""
         now = self.judged.last_gain
         assert now is not None, "the first level gains"
         best, own = now.before, now.estimate
@@ -74,7 +74,7 @@ class Growth:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The cells that a conclusion is drawn from, and what else it needs to know."""
+    """The cells that a conclusion is drawn from, with their study, levels and growing factor."""
 
     study: Study
     table: CellTable
@@ -108,15 +108,15 @@ class Cells:
         )
 
     def metric(self, name: str) -> Metric | None:
-        """A metric as the study names it, if some cell has a value of it."""
+        """The metric with a name used by the study, if some cell has a value of it."""
         found = metric_named(name, self.table.vocabulary)
         return found if found is not None and self.table.measured([found]) else None
 
     def pairs(
         self, metric: Metric, factor: str, base: Level | None = None
     ) -> tuple[PairEffect, ...]:
-        """Every two levels of a factor, the later one held against the earlier one, or both against
-        `base`."""
+        """Every pair of levels of a factor, the later one compared with the earlier one; `base`
+        counts as the earliest."""
         own = self.levels.get(factor, ())
         order = {factor: tuple(sorted(own, key=lambda level: level != base))}
         found = pair_effects(self.rows, {**self.levels, **order}, metric, self.study.margin_pct)
@@ -125,8 +125,8 @@ class Cells:
     def along(
         self, factor: str, grown: str | None = None
     ) -> Iterator[tuple[Treatment, tuple[CellRow, ...]]]:
-        """The cells along a factor, at each setting of the others; of those that differ in the
-        growing factor `grown` alone, the one at the last level that gains throughput."""
+        """The cells along a factor, at each setting of the others. Of cells that differ only in the
+        growing factor `grown`, keeps the one at the last level that gains throughput."""
         left_out = (factor,) if grown is None else (factor, grown)
         groups: dict[frozenset[tuple[str, Level]], list[CellRow]] = {}
         rows: Sequence[CellRow] = self.rows
@@ -146,8 +146,8 @@ class Cells:
 
     @property
     def load(self) -> str | None:
-        """The factor that grows, else the one that is the load of the workload, else the one that
-        says how many hosts there are, else the first numeric one; of those with several levels."""
+        """The growing factor, else the workload's load, else the number of hosts, else the first
+        numeric factor; only factors with several levels."""
         grown = None if self.growing is None else self.growing.name
         numeric = (name for name, found in self.levels.items() if is_numeric(found))
         every = (grown, self._named(self.study.workload.spec.load), self.hosts, *numeric)
@@ -155,7 +155,7 @@ class Cells:
 
     @property
     def hosts(self) -> str | None:
-        """The factor with several levels that says how many hosts of a group there are."""
+        """The factor with several levels that sets the number of hosts of a group."""
         counts = (group.count for group in self.study.topology.groups.values())
         return next(filter(None, map(self._named, counts)), None)
 
@@ -165,9 +165,9 @@ class Cells:
 
     @property
     def scaled(self) -> str | None:
-        """The factor that ideal growth is in proportion to: the one that a figure of the case draws
-        it along, else the load; where this has a single level at each setting of the others, the
-        first of these. None where the levels of the load are names."""
+        """The factor that ideal growth is proportional to: x of a figure that draws ideal growth,
+        else the load, or another numeric factor if the load has only one level at each setting.
+        None if the load's levels are not numeric."""
         numeric = [name for name, found in self.levels.items() if is_numeric(found)]
         drawn = [
             figure.x
@@ -181,8 +181,8 @@ class Cells:
 
     @property
     def throughput(self) -> Metric | None:
-        """What the growing factor must gain, else the workload's own throughput; None where no
-        cell has a value."""
+        """The metric that decides on growth, else the workload's own throughput; None if no cell
+        has a value."""
         growth = None if self.growing is None else self.growing.growth
         if growth is not None and growth.of is not None:
             return self.metric(growth.of)
@@ -190,8 +190,8 @@ class Cells:
 
     @property
     def scaling(self) -> tuple[Metric, ...]:
-        """What is held against growth in proportion: throughput, and what figures of the case draw
-        ideal growth of, once each; nothing of which less is better."""
+        """Metrics compared with linear scaling, each once: throughput, and metrics of figures with
+        ideal growth. Excludes metrics for which lower is better."""
         relatives = {one.metric: one.of for one in self.table.workload.relatives}
         drawn = [
             metric

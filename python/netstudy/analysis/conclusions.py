@@ -1,8 +1,8 @@
 """The conclusions that a study asks for, drawn from its cells in the order of the study.
 
-A conclusion is drawn for its test case, or for each of them, from the cells at its levels. Every
-kind rests on what the rest of the analysis uses: verdicts for levels against each other, the rule
-of growing factors for where growth stops to pay.
+A conclusion is drawn for its test case, or for each test case, from the cells at its levels. All
+kinds use the rest of the analysis: verdicts to compare levels, the rule of growing factors to find
+where growth stops.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class LevelsCompared:
-    """Levels of a factor against each other, in one metric."""
+    """Levels of a factor compared in one metric."""
 
     metric: Metric
     factor: str
@@ -67,23 +67,23 @@ class Bundle:
     parts: tuple[str, ...]
     """The things that differ."""
     is_equal: bool
-    """Whether the levels are equal in what was compared."""
+    """Whether the levels are equal in every metric that was compared."""
 
 
 @dataclass(frozen=True, eq=False)
 class Replaced:
-    """A level of a factor put in the place of another: what that changes."""
+    """The changes when one level of a factor replaces another."""
 
     factor: str
     level: Level
     base: Level
     """The level that was replaced."""
     throughput: PairEffect | None
-    """None: it was not measured at both."""
+    """The effect on throughput; None: it was not measured at both levels."""
     others: tuple[PairEffect, ...]
-    """In the other metrics that are compared."""
+    """The effects on the other compared metrics."""
     losses: tuple[PairEffect, ...]
-    """Of drops, retransmissions and the like, where they differ at some setting."""
+    """Effects on drops, retransmissions and the like that differ at some setting."""
 
     def changes(self, pair: PairEffect) -> list[tuple[Treatment, tuple[float, float]]]:
         """The settings at which a loss differs, with the value before and after."""
@@ -94,8 +94,8 @@ class Replaced:
         ]
 
     def removes(self, pair: PairEffect) -> bool:
-        """True if the replacement loses at most a hundredth of what the base loses, at every
-        setting in which packets are lost."""
+        """True if the replacement's losses are at most 1 % of the base's at every setting with
+        losses."""
         rows = [row for row in pair.rows if row.value or row.base_value]
         return all(
             row.outcome == "different" and after <= before / 100
@@ -105,13 +105,13 @@ class Replaced:
 
 
 def _ways(row: Verdict) -> tuple[float, float]:
-    """A loss before and after."""
+    """A loss before and after the replacement."""
     return (row.base_value or 0.0, row.value or 0.0)
 
 
 @dataclass(frozen=True, eq=False)
 class TradeOff:
-    """Two levels of a factor in several metrics at once: does one gain where it costs?"""
+    """Two levels of a factor compared in several metrics, to show gains that have a cost."""
 
     factor: str
     level: Level
@@ -120,9 +120,9 @@ class TradeOff:
     """One for each metric, in the order of the study."""
 
     def leading(self, pair: PairEffect) -> Level | None:
-        """The level that is better in a metric. Of one that has no better direction, the level with
-        more of it where it is a rate, and with less where it is a share of a resource, in percent.
-        None: they are equal there, or it is not shown."""
+        """The level that is better in a metric. Without a better direction, less is better for
+        percentages, such as shares of a resource, and more for all other units. None: the levels
+        are equal, or no difference is shown."""
         if not pair.is_shown or self.is_equal(pair):
             return None
         direction = pair.metric.direction
@@ -147,15 +147,15 @@ class TradeOff:
 
 @dataclass(frozen=True)
 class LossAt:
-    """What is lost at one level against growth in proportion from the smallest."""
+    """The loss at one level compared with linear scaling from the smallest level."""
 
     cell: CellRow
     share_pct: float
-    """Of the value in proportion; below 0 where growth is more than in proportion."""
+    """Loss in percent of the linearly scaled value; below 0 for superlinear growth."""
     interval: Interval | None
     """The 95 % interval of the share, Fieller's."""
     is_superlinear: bool
-    """Whether growth is more than in proportion by more than the noise."""
+    """Whether growth exceeds linear scaling by more than the noise."""
 
     @property
     def is_open(self) -> bool:
@@ -165,62 +165,62 @@ class LossAt:
 
 @dataclass(frozen=True, eq=False)
 class Loss:
-    """What is lost at each level against growth in proportion from the smallest."""
+    """The loss at each level compared with linear scaling from the smallest level."""
 
     metric: Metric
     factor: str
     held: Treatment
     first: CellRow
     levels: tuple[LossAt, ...]
-    """After the first, in their order."""
+    """The levels after the first, in order."""
     line_bps: int | None
-    """The rate of the one link that carries all of it; None: not known, or there is none."""
+    """The rate of the one link that carries all of it; None: not known, or no such link."""
     missing: tuple[Level, ...]
-    """Whole numbers between the first level and the last, and levels measured at other settings,
-    that have no value at this one."""
+    """Levels without a value at this setting: levels measured at other settings, and for an
+    open-ended growing factor the whole numbers in between."""
     grown: str | None = None
-    """The growing factor, of which each level has the last one that gains; None: all have the
-    same."""
+    """The growing factor, at its last level that gains in each cell; None: no other factor
+    grows."""
 
     @property
     def last(self) -> LossAt:
-        """At the largest level."""
+        """The loss at the largest level."""
         return self.levels[-1]
 
 
 @dataclass(frozen=True, eq=False)
 class LimitReached:
-    """How far a metric goes while a condition holds."""
+    """The largest value of a metric while a condition holds."""
 
     metric: Metric
     bound: Bound
     condition: Metric
     best: CellRow | None
-    """The cell with the largest value among those that keep the condition; None: none keeps it."""
+    """The cell with the largest value while the condition holds; None: it holds in no cell."""
     kept: int
     broken: int
-    """Cells that do not keep it; those without a value count as neither."""
+    """Number of cells that break the condition; cells without a value count as neither."""
 
 
 LEAST_REPETITIONS = 3
-"""Fewest repetitions of a setting for a comparison of the first with the later ones: the spread of
-the later ones takes two."""
+"""Fewest repetitions of a setting to compare the first with the later ones, whose spread needs
+two."""
 
 
 @dataclass(frozen=True, eq=False)
 class Repetitions:
-    """First repetitions beside the later ones."""
+    """First repetitions compared with the later ones."""
 
     metric: Metric
     cells: int
-    """Cells with at least LEAST_REPETITIONS that are not all alike."""
+    """Number of cells with at least LEAST_REPETITIONS that are not all alike."""
     apart: tuple[tuple[CellRow, float], ...]
-    """Cells whose first repetition lies outside what the later ones let expect, with the ratio of
-    the first to the mean of the later ones; the largest difference first."""
+    """Cells whose first repetition is outside the prediction interval of the later ones, with the
+    ratio of the first to their geometric mean; the largest difference first."""
     spread_pct: float | None
     """Standard deviation of a later repetition, pooled over the cells, in percent."""
     alike: int = 0
-    """Cells whose repetitions are all alike, of which nothing is concluded."""
+    """Number of cells whose repetitions are all alike, which allow no conclusion."""
 
 
 Drawn = (
@@ -240,15 +240,15 @@ Drawn = (
 
 @dataclass(frozen=True, eq=False)
 class Concluded:
-    """A conclusion of the study for one test case, with what it is drawn from."""
+    """A conclusion of the study for one test case, with its findings."""
 
     asked: Conclusion
     case: str
     at: Treatment
     drawn: tuple[Drawn, ...]
-    """Empty where the runs do not give what it needs."""
+    """The findings; empty if the runs lack the values that it needs."""
     unmeasured: tuple[str, ...] = ()
-    """Metrics that the conclusion names and no run measured."""
+    """Metrics that the conclusion names but no run measured."""
 
 
 def concluded(study: Study, table: CellTable) -> tuple[Concluded, ...]:
@@ -285,7 +285,7 @@ def _compare(asked: Conclusion, cells: Cells) -> Iterator[Drawn]:
 
 
 def _trade_offs(factor: str, found: Sequence[LevelsCompared]) -> Iterator[TradeOff]:
-    """Each two levels that were compared in several metrics."""
+    """Every pair of levels that was compared in several metrics."""
     together: dict[tuple[Level, Level], list[PairEffect]] = {}
     for one in found:
         for pair in one.pairs:
@@ -301,7 +301,7 @@ def _deciding(cells: Cells) -> Metric | None:
 
 
 def _bundles(cells: Cells, compared: Sequence[LevelsCompared]) -> Iterator[Bundle]:
-    """Each two levels that differ in several things at once, whatever they were compared on."""
+    """Every pair of levels that differs in several things at once, over all compared metrics."""
     together: dict[tuple[str, Level, Level], list[PairEffect]] = {}
     for one in compared:
         for pair in one.pairs:
@@ -315,8 +315,8 @@ def _bundles(cells: Cells, compared: Sequence[LevelsCompared]) -> Iterator[Bundl
 
 
 def _differing(cells: Cells, name: str, level: Level, base: Level) -> Iterator[str]:
-    """Fields that two levels of a factor have different values of, and what they say of each other
-    that changes together with them."""
+    """Fields in which two levels of a factor differ, and the other differences that the study
+    lists for them under `bundle`."""
     one, other = (cells.study.factors[name].level(each) for each in (level, base))
     if one is None or other is None:
         return
@@ -374,7 +374,7 @@ def _of_comparison(cells: Cells) -> tuple[Metric, ...]:
 
 
 def _losses(cells: Cells) -> tuple[Metric, ...]:
-    """Metrics of losses that the study names, else those of the workload."""
+    """Loss metrics that the study names, else the workload's own."""
     bases = ("drop", "segments_retransmitted", "retransmissions", "timeouts")
     named = [one for one in cells.table.asked if any(base in one.name for base in bases)]
     workload = cells.table.workload
@@ -444,7 +444,7 @@ def _loss_at(row: CellRow, first: CellRow, metric: Metric, factor: str, cells: C
 
 
 def _missing(cells: Cells, factor: str, measured: Sequence[CellRow]) -> Iterator[Level]:
-    """Levels that a reader looks for in vain: steps left out, and those of other settings."""
+    """Levels that a reader would miss: steps left out, and levels measured at other settings."""
     here = [row.treatment[factor] for row in measured]
     wanted = {*here, *cells.levels.get(factor, ())}
     grown = cells.growing
@@ -521,8 +521,8 @@ def _bypasses(asked: Conclusion, cells: Cells) -> Iterator[Drawn]:  # noqa: ARG0
 
 
 def _by_repetition(row: CellRow, metric: Metric) -> list[float]:
-    """Logarithms of the values of single runs in the order of their numbers; empty where one is
-    not positive, or the first is missing."""
+    """Logarithms of the values of single runs, ordered by replicate; empty if a value is not
+    positive, or the first replicate is missing."""
     runs = sorted(row.runs, key=lambda run: run.replicate)
     if not runs or runs[0].replicate > min(run.replicate for run in row.planned):
         return []

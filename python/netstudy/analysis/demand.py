@@ -1,11 +1,11 @@
-"""Published rows that break the law of the others: CPU time of a host by what it serves.
+"""Published rows with an outlying service demand: the CPU time of a host per unit served.
 
     CPU time = CPU % ÷ 100 × CPUs ÷ throughput        (service demand law; Denning and Buzen 1978)
 
-It is about the same in all rows of one application. Each row is held against the median of the
-others, with the CPUs that its source prints, whatever the study takes them for: a row stands out
-where the logarithm of its ratio to that is beyond 3.5 robust standard deviations of the others
-(Iglewicz and Hoaglin 1993) and the ratio beyond a quarter.
+It is about the same in all rows of one application. Each row is compared with the median of the
+others, using the number of CPUs that its source prints even if the study sets another. A row is an
+outlier if the logarithm of its ratio to the median exceeds 3.5 robust standard deviations of the
+others (Iglewicz and Hoaglin 1993) and the ratio is more than a quarter off.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ ROWS_MIN: Final = 4
 CUT_OFF: Final = 3.5
 RATIO_MIN: Final = 1.25
 _ROBUST: Final = 1.4826
-"""Standard deviation of a normal distribution by its median absolute deviation."""
+"""Standard deviation of a normal distribution ÷ its median absolute deviation."""
 _LEAST_SPREAD: Final = 0.02
-"""Rounding alone lets rows differ by that much."""
+"""Rounding of printed values already makes rows differ by this much."""
 
 
 @dataclass(frozen=True)
@@ -43,36 +43,36 @@ class Demand:
     row: str
     """File and line."""
     cpus: float
-    """As printed, else as the study has it."""
+    """CPUs as printed, else as the study sets them."""
     taken_cpus: float
-    """As the study has it."""
+    """CPUs as the study sets them."""
     ms: float
-    """CPU time by what is served."""
+    """CPU time per unit served."""
 
 
 @dataclass(frozen=True)
 class OffDemand:
-    """A row that stands out."""
+    """A row with an outlying service demand."""
 
     demand: Demand
     others_ms: float
     """The median of the other rows."""
     rows: int
-    """How many these are."""
+    """The number of other rows."""
 
     @property
     def ratio(self) -> float:
-        """Of the row to the others."""
+        """CPU time of the row ÷ that of the others."""
         return self.demand.ms / self.others_ms
 
     @property
     def fitting_cpus(self) -> int:
-        """The CPUs with which the row would be as the others."""
+        """The number of CPUs with which the row would agree with the others."""
         return max(1, round(self.demand.cpus / self.ratio))
 
 
 def off_demands(study: Study, workload: WorkloadAnalysis) -> tuple[OffDemand, ...]:
-    """The rows that stand out, of each host."""
+    """The outlying rows of each host."""
     found = list(_demands(study, workload))
     hosts = dict.fromkeys(one.host for one in found)
     return tuple(
@@ -110,15 +110,15 @@ def _demands(study: Study, workload: WorkloadAnalysis) -> Iterator[Demand]:
 
 
 def _levels(study: Study, value: PublishedValue) -> Mapping[str, Level]:
-    """What references stand for at the row: its own levels, else what its test case holds, else the
-    first level of a factor."""
+    """The values of the study's references at a row: the row's own levels, else the levels that its
+    test case holds, else the first level of each factor."""
     case = next((one for one in study.cases if one.name == value.case), study.cases[0])
     first = {name: factor.names[0] for name, factor in study.factors.items()}
     return study.levels_of({**first, **case.fixed, **value.levels})
 
 
 def _cpus(study: Study, host: str, value: PublishedValue) -> tuple[float, float] | None:
-    """The CPUs of a host at a row, as printed and as the study takes them; None: not said."""
+    """The CPUs of a host at a row, as printed and as the study sets them; None: not set."""
     written = study.topology.groups[host].cpus
     taken = concrete(resolve(study.topology, _levels(study, value)).groups[host].cpus)
     if taken is None:

@@ -24,7 +24,7 @@ class Distribution(Protocol):
 
     @property
     def count(self) -> int:
-        """How many."""
+        """Number of samples."""
 
     def quantile(self, q: float) -> float:
         """The q-quantile, however many samples there are; 0 for the lowest, 1 for the highest."""
@@ -33,7 +33,7 @@ class Distribution(Protocol):
         """The sample at a rank among all, from 1 for the smallest."""
 
     def above(self, limit: float) -> int:
-        """How many are larger than a limit."""
+        """Number of samples above a limit."""
 
     def curve(self) -> tuple[Floats, Floats]:
         """The cumulative distribution: values, ascending, and the share of samples up to each."""
@@ -57,8 +57,7 @@ class Values:
         return int(self.ascending.size)
 
     def quantile(self, q: float) -> float:
-        """See Distribution; between two samples by linear interpolation, as `numpy.quantile`, which
-        would sort the samples again."""
+        """See Distribution; interpolates linearly as `numpy.quantile`, without sorting again."""
         share, below = math.modf(q * (self.count - 1))
         low, high = self.ascending[int(below)], self.ascending[min(int(below) + 1, self.count - 1)]
         step = high - low
@@ -79,7 +78,7 @@ class Values:
 
 @dataclass(frozen=True, eq=False)
 class Histogram:
-    """Latencies of requests, as merged histograms. Percentiles are the highest value of their
+    """Latencies of requests as a merged histogram. Percentiles are the highest value of their
     bucket, as in HdrHistogram, but never above the largest latency."""
 
     value_ns: NDArray[np.int64]
@@ -90,15 +89,15 @@ class Histogram:
     sum_ns: int
     unanswered: int
     significant_digits: int
-    """Decimal digits that buckets keep: a value is known to within one part in 10 to this power."""
+    """Decimal digits that buckets keep: the relative error is at most 10 to minus this number."""
 
     @property
     def count(self) -> int:
-        """Requests that were answered."""
+        """Number of answered requests."""
         return int(self.requests.sum())
 
     def quantile_ns(self, q: float) -> float:
-        """The q-quantile; of at least one request."""
+        """The q-quantile; needs at least one request."""
         if q in (0, 1):
             return float(self.max_ns if q else self.min_ns)
         return self.at_rank_ns(max(1, int(np.ceil(q * self.count - 1e-9))))
@@ -109,8 +108,8 @@ class Histogram:
         return float(min(int(self.value_ns[bucket]), self.max_ns))
 
     def above_ns(self, limit: float) -> int:
-        """How many took longer; those of the bucket that holds the limit count as well, unless it
-        is the bucket's end."""
+        """Number of requests that took longer, including all of the bucket that holds the limit
+        unless the limit is its upper end."""
         highest = np.minimum(self.value_ns, self.max_ns)
         return int(self.requests[highest > limit].sum())
 
@@ -152,7 +151,7 @@ class Latencies:
 
 @dataclass(frozen=True, eq=False)
 class SampledQuantity:
-    """What a run has many samples of, in the unit of the metric that is their mean."""
+    """A quantity with many samples per run, in the unit of the metric that is their mean."""
 
     noun: str
     """One sample: iteration, transfer, request."""
@@ -161,9 +160,9 @@ class SampledQuantity:
     values: Callable[[RunSample], Floats | None] | None = None
     """The samples of a run in the order of time; None: only their histogram is known."""
     timeouts: Callable[[RunSample], Marks | None] | None = None
-    """Which of these waited for a retransmission timeout; None: nothing marks them."""
+    """Marks the samples that waited for a retransmission timeout; None: there are no marks."""
     expected: Callable[[Run], float] = measured_samples
-    """The samples that a run of a plan gives without losses; infinite where nobody can know."""
+    """Number of samples of a planned run without losses; infinite if it cannot be known."""
 
 
 def raw(
@@ -172,7 +171,7 @@ def raw(
     timeouts: Callable[[RunSample], Marks | None] | None = None,
     expected: Callable[[Run], float] = measured_samples,
 ) -> SampledQuantity:
-    """A quantity of which every sample is kept."""
+    """A quantity with every sample recorded."""
 
     def of(runs: Sequence[RunSample]) -> Values | None:
         return Values.of([found for run in runs if (found := values(run)) is not None])
@@ -186,7 +185,7 @@ def latencies(
     ns_per_unit: float,
     expected: Callable[[Run], float] = measured_samples,
 ) -> SampledQuantity:
-    """A quantity of which histograms are kept."""
+    """A quantity recorded as histograms."""
 
     def found(runs: Sequence[RunSample]) -> Latencies | None:
         histogram = of(runs)

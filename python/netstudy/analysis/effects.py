@@ -1,12 +1,12 @@
-"""The effect of each factor on a metric, over all levels of the others, and what it depends on.
+"""The effect of each factor on a metric, over all levels of the others, and the interactions.
 
 A test case is a factorial design: each treatment has a level of every factor. The effect of two
-levels of a factor is the mean of their differences over the treatments of the other factors that
-were run with both, its context. All are weighted equally, so that unequal numbers of replicates
-move nothing. Where every value is positive, differences are taken of logarithms, and an effect is
-a ratio of geometric means; else it is a difference. Intervals and tests are Welch-Satterthwaite's,
-for a linear combination of cell means; they speak of the contexts that were run. The p values of
-all effects, and those of all interactions, are adjusted for their number (Holm 1979).
+levels of a factor is the mean of their differences over the contexts: the treatments of the other
+factors that were run with both levels. Contexts have equal weights, whatever their numbers of
+replicates. If every value is positive, differences are taken of logarithms, and an effect is a
+ratio of geometric means; else it is a difference. Intervals and tests are Welch-Satterthwaite's,
+for a linear combination of cell means; they hold only for the contexts that were run. The p values
+are adjusted for their number (Holm 1979), for effects and interactions separately.
 
 See Montgomery, Design and Analysis of Experiments, chapter 5.
 """
@@ -37,11 +37,11 @@ Levels = Mapping[str, Sequence[Level]]
 
 @dataclass(frozen=True)
 class Contrast:
-    """A linear combination of cell means, of their logarithms on the scale of ratios."""
+    """A linear combination of cell means; on the scale of ratios, of their logarithms."""
 
     value: float
     variance: float | None
-    """None: some cell has one run, so that nothing is known of what differs between runs."""
+    """None: some cell has only one run, so that run-to-run variation is unknown."""
     df: float
 
     @property
@@ -76,11 +76,11 @@ class PairEffect:
     rows: tuple[Comparison, ...]
     """The verdict in each context, in their order; adjusted over the contexts."""
     is_shown: bool
-    """Whether the two differ over all, by more than the margin."""
+    """Whether the effect over all contexts is significant and exceeds the margin."""
 
     @property
     def winner(self) -> Level | None:
-        """The level that is better over all; None: neither, or that is undecided."""
+        """The better level over all contexts; None: neither, or undecided."""
         if not self.is_shown or self.metric.direction == "neutral":
             return None
         is_lower = self.contrast.value < 0
@@ -126,7 +126,7 @@ class Interaction:
     """Adjusted over all interactions."""
 
     def changed(self, value: float) -> float:
-        """A value on the scale of the contrast as a ratio, or as it is."""
+        """A value of the contrast's scale as a ratio, or unchanged for differences."""
         return math.exp(value) if self.scale == "ratio" else value
 
     @property
@@ -136,20 +136,20 @@ class Interaction:
 
     @property
     def is_shown(self) -> bool:
-        """Whether the effect does depend on the other factor."""
+        """Whether the dependence on the other factor is significant."""
         return self.p is not None and self.p < ALPHA
 
 
 @dataclass(frozen=True)
 class Pointless:
-    """From a level of another factor on, a factor makes no difference."""
+    """A factor makes no difference at some levels of another factor."""
 
     factor: str
     by: str
     levels: tuple[Level, ...]
     """The levels of `by` at which all levels of `factor` are the same."""
     is_tail: bool
-    """Whether these are all levels from one on, to the last."""
+    """Whether these are the highest levels of `by`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,7 +161,7 @@ class Effects:
     pairs: Mapping[str, tuple[PairEffect, ...]]
     """Factor -> every pair of its levels, the larger effect first."""
     interactions: tuple[Interaction, ...]
-    """The largest of each two factors, the larger first."""
+    """The largest interaction of each pair of factors, the larger first."""
     pointless: tuple[Pointless, ...]
 
     @property
@@ -176,7 +176,7 @@ class Effects:
 def effects(
     rows: Sequence[CellRow], levels: Levels, metric: Metric, margin_pct: float | None
 ) -> Effects | None:
-    """The effects of the factors that have several levels; None with fewer than two of them, or
+    """The effects of all factors with several levels; None with fewer than two such factors, or
     where the metric was not measured."""
     several = {name: found for name, found in levels.items() if len(found) > 1}
     design = _Design.of(rows, several, metric)
@@ -247,8 +247,8 @@ class _Design:
         return Contrast(value, variance, df)
 
     def _sum(self, terms: Sequence[tuple[float, float]]) -> float:
-        """The sum of weighted values, 0 where rounding alone is left of it: of cells that do not
-        scatter, it would be a difference beyond doubt."""
+        """The weighted sum, 0 if it is only rounding error: with zero variance, even that would be
+        significant."""
         least = 1.0 if self.scale == "ratio" else 0.0  # a logarithm is rounded as its value is
         size = math.fsum(abs(weight) * max(abs(value), least) for weight, value in terms)
         found = math.fsum(weight * value for weight, value in terms)
@@ -338,7 +338,7 @@ def _is_shown(pair: PairEffect, p: float | None, margin_pct: float | None) -> bo
 
 
 def _interactions(design: _Design) -> list[Interaction]:
-    """The largest interaction of each two factors among those of all pairs of their levels."""
+    """The largest interaction of each pair of factors, over all pairs of their levels."""
     found = [
         one for factor, by in combinations(design.levels, 2) for one in _of_two(design, factor, by)
     ]
@@ -380,14 +380,15 @@ def _of_two(design: _Design, factor: str, by: str) -> Iterator[Interaction]:
 
 
 def _ends(levels: Sequence[Level]) -> Iterable[tuple[Level, Level]]:
-    """Every pair of named levels; of many numeric ones each against the first."""
+    """Every pair of levels; with more than three numeric levels, each paired with the first."""
     if is_numeric(levels) and len(levels) > 3:
         return [(levels[0], level) for level in levels[1:]]
     return combinations(levels, 2)
 
 
 def _pointless(levels: Levels, pairs: Mapping[str, tuple[PairEffect, ...]]) -> Iterator[Pointless]:
-    """Levels of another factor at which nothing differs, where something does at the rest."""
+    """Pairs of factors where the first makes no difference at some levels of the second, but does
+    at all others."""
     for factor, by in ((a, b) for a in levels for b in levels if a != b):
         same = tuple(level for level in levels[by] if _all_same(pairs[factor], by, level))
         rest = [level for level in levels[by] if level not in same]

@@ -1,10 +1,10 @@
-"""What a study expects of its outcome, held against the cells: confirmed, refuted or undecided.
+"""Checks a study's expectations against the cells: confirmed, refuted or undecided.
 
-A condition is held against the 95 % interval of each cell. Levels are compared as verdicts are, so
-that an expected difference must be larger than the study's noise; of two cells that the study
-compares itself the verdict is the same one. An expectation is confirmed where
-every cell confirms it, and refuted where one does; the level of each test is divided by the number
-of cells, so that many cells do not refute it by chance. Cells left out of this run do not count.
+A condition is checked against the 95 % interval of each cell. Levels are compared as in verdicts,
+so that an expected difference must exceed the study's noise; for two cells that the study itself
+compares, its verdict is used. An expectation is confirmed if every cell confirms it, and refuted if
+one cell refutes it; the significance level of each test is divided by the number of cells, so that
+many cells do not refute it by chance. Cells left out of this run do not count.
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ if TYPE_CHECKING:
 Finding = Literal["confirmed", "refuted", "undecided"]
 
 Verdicts = Mapping[tuple[str, CellRow, CellRow], Comparison]
-"""Name of a metric, a cell and the one that it is compared with -> the verdict."""
+"""Name of a metric, a cell and its base cell -> the verdict."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """One cell, or two cells that differ in the compared levels alone."""
+    """One cell, or two cells that differ only in the compared levels."""
 
     treatment: Treatment
-    """The levels of the cell, or those that both have."""
+    """The levels of the cell, or the levels that both cells share."""
     finding: Finding
 
 
 @dataclass(frozen=True, eq=False)
 class CheckedExpectation:
-    """One expectation and what the runs say of it."""
+    """One expectation and the findings of the runs."""
 
     expected: Expectation
     metric: Metric | None
     """None for a metric that this version does not compute."""
     partly: Mapping[str, tuple[Level, ...]]
-    """Factor -> the levels at which it is expected that this run has, where it lacks some."""
+    """Factor -> the expected levels that were run, for factors of which some were not run."""
     places: tuple[Place, ...]
 
     @property
@@ -66,14 +66,14 @@ class CheckedExpectation:
         return "confirmed" if findings == {"confirmed"} else "undecided"
 
     def found(self, finding: Finding) -> tuple[Place, ...]:
-        """The places that say so."""
+        """The places with this finding."""
         return tuple(place for place in self.places if place.finding == finding)
 
 
 def check_expectations(
     study: Study, table: CellTable, verdicts: Verdicts
 ) -> tuple[CheckedExpectation, ...]:
-    """Every expectation of a study, in its order; `verdicts` are those that the report shows."""
+    """Every expectation of a study, in its order; `verdicts` are the verdicts in the report."""
     return tuple(_checked(study, one, table, verdicts) for one in study.expect)
 
 
@@ -94,7 +94,7 @@ def _checked(
 
 
 def _against(bound: Bound, row: CellRow, metric: Metric, cells: int) -> Place:
-    """A cell and a condition: the interval that refutes it is the wider one of several cells."""
+    """Checks a condition at a cell; to refute, the interval is widened for the number of cells."""
     estimate = row.estimate(metric)
     confirms = _interval(estimate)
     refutes = _interval(estimate, 1 - (1 - CONFIDENCE) / cells)
@@ -107,8 +107,8 @@ def _against(bound: Bound, row: CellRow, metric: Metric, cells: int) -> Place:
 
 
 def _interval(estimate: Estimate | None, confidence: float = CONFIDENCE) -> Interval | None:
-    """None where the variation between runs is unknown; of a published value, its rounding. That of
-    a percentile is no narrower than its samples allow."""
+    """The interval over the runs; for a published value, its rounding; None where run-to-run
+    variation is unknown. A percentile's is no narrower than its order statistics allow."""
     if estimate is None:
         return None
     if estimate.unit == "rounding":
@@ -148,7 +148,7 @@ def _compared(
 
 
 def _shown(verdicts: Verdicts, metric: Metric, a: CellRow, base: CellRow) -> Comparison | None:
-    """The verdict on two cells that the report shows, whichever of them is the base there."""
+    """The report's verdict on two cells, whichever of them is the base there."""
     turned = verdicts.get((metric.name, base, a))
     if turned is not None:
         return replace(turned, value=turned.base_value, base_value=turned.value)

@@ -1,13 +1,13 @@
-"""How many clients one link would serve, at the rate that each of the measured ones took.
+"""How many clients one link would serve, at the measured rate per client.
 
-    clients = what the link carries ÷ (throughput ÷ clients of the run)
+    clients = capacity of the link ÷ (throughput ÷ clients of the run)
 
-Both are in the metric of throughput: where it counts frames, the link carries them without preamble
-and gap; where it counts application bytes, without headers too. Rounded down: part of a client is
-none. The range is that over all numbers of clients measured before growth ends, each with its
-interval over the replicates: one number of clients alone would hide that the rate a client changes
-with it. Clients that fill the link already are held back by it, and tell nothing of what they could
-take: where that was measured, it is told beside the number.
+Capacity and throughput count the same bytes: for a metric of frames, without preamble and gap; for
+application bytes, without headers too. The result is rounded down to whole clients. Its range
+covers all numbers of clients measured before growth ends, each with its interval over the
+replicates, because the rate per client may change with their number. Clients that already fill the
+link are limited by it, so their rate is no basis; where this was measured, it is reported with the
+result.
 """
 
 from __future__ import annotations
@@ -27,19 +27,18 @@ from netstudy.study.levels import is_numeric
 from netstudy.wire import Treatment
 
 FULL: Final = 0.9
-"""Share of what a link carries from which on it holds back its clients."""
+"""Share of its capacity from which a link limits its clients."""
 
 
 @dataclass(frozen=True)
 class Share:
-    """What a client took in one cell."""
+    """The rate per client in one cell."""
 
     cell: CellRow
     clients: int
     mbps: float
     interval: Interval | None
-    """Its 95 % interval over the replicates; None: how far another run would differ is not
-    known."""
+    """Its 95 % interval over the replicates; None: run-to-run variation is unknown."""
 
     def fit_into(self, capacity_mbps: float) -> float:
         """How many such clients fill a link."""
@@ -54,15 +53,15 @@ class Extrapolated:
     held: Treatment
     capacity: Capacity
     shares: tuple[Share, ...]
-    """By the number of clients."""
+    """In the order of the number of clients."""
     most: CellRow
-    """The cell of the test case with the largest throughput, at whatever setting."""
+    """The cell with the largest throughput of the test case, over all settings."""
     filled: Share | None = None
-    """The fewest clients that fill the link as measured; None: none of those measured do."""
+    """The fewest measured clients that fill the link; None: none of the measured numbers does."""
 
     @property
     def basis(self) -> Share:
-        """The share that the number is derived from: that of the most clients."""
+        """The share that the result is derived from: the one with the most clients."""
         return self.shares[-1]
 
     @property
@@ -72,8 +71,8 @@ class Extrapolated:
 
     @property
     def range(self) -> tuple[int, int | None]:
-        """The fewest and the most, over all shares and their intervals; None for the most where an
-        interval reaches down to no throughput."""
+        """The fewest and the most clients, over all shares and their intervals; the most is None
+        if an interval includes a throughput of 0."""
         ends = [end for one in self.shares for end in self._ends(one)]
         most = max(ends)
         return math.floor(min(ends)), None if math.isinf(most) else math.floor(most)
@@ -104,7 +103,7 @@ def clients_per_link(cells: Cells) -> Iterator[Extrapolated]:
     for held, rows in groups:
         valued = [row for row in rows if row.value(metric) and _clients(row, factor)]
         measured = sorted(valued, key=lambda row: _clients(row, factor))
-        # Of levels in another order than the clients', it is not known where growth ends.
+        # Growth is judged in the order of the levels: in another order, its end is unknown.
         end = ends.get(frozenset(held.items())) if measured == valued else None
         last = measured.index(end) + 1 if end is not None and end in measured else len(measured)
         growing = measured[:last]
@@ -127,8 +126,8 @@ def clients_per_link(cells: Cells) -> Iterator[Extrapolated]:
 
 
 def _counting(cells: Cells) -> str | None:
-    """The factor that sets the number of clients; None where all cells have the same number. The
-    number of other hosts may vary too, such as the servers of an incast."""
+    """The factor that sets the number of clients; None where all cells have the same number. A
+    factor of other hosts does not count, such as the servers of an incast."""
     likely = filter(None, (cells.hosts, cells.load))
     every = dict.fromkeys((*likely, *cells.levels))
     return next((factor for factor in every if _counts_clients(factor, cells)), None)
@@ -153,7 +152,7 @@ def _share(row: CellRow, metric: Metric, factor: str | None) -> Share:
 
 
 def _clients(row: CellRow, factor: str | None) -> int:
-    """The clients of a cell: those of its runs, or of published ones, the level that grows."""
+    """The number of client hosts of a cell; for published runs, the level of the factor."""
     run = row.planned[0]
     if run.network.nodes:
         return len({host_of(run.network, one)[0] for one in run.workload.roles.client})

@@ -1,8 +1,8 @@
 """Laws fitted to the points of a figure: linear, Amdahl, USL, and latency + size/bandwidth.
 
-Parameters are those of least squares over the single runs; their 95 % intervals, and that of the
-curve, follow from the linearised law (Seber & Wild, Nonlinear Regression, 5.1). Amdahl's law and
-the universal scalability law are Gunther's (Guerrilla Capacity Planning, 4 and 5).
+Parameters are found by least squares over the single runs; the 95 % intervals of parameters and
+curve follow from the linearised law (Seber & Wild, Nonlinear Regression, 5.1). Amdahl's law and the
+universal scalability law are in Gunther's form (Guerrilla Capacity Planning, 4 and 5).
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class Law:
     start: Callable[[Floats, Floats], Sequence[float]]
     """Where the search for the parameters begins, given the points."""
     is_relative: bool = False
-    """Whether errors count by their share of the value, as on logarithmic axes."""
+    """Whether relative errors are minimised, as on logarithmic axes."""
     not_negative: tuple[str, ...] = ()
-    """Parameters that mean nothing below zero."""
+    """Parameters without a meaning below zero."""
 
 
 def _line(x: Floats, y: Floats) -> tuple[float, float]:
@@ -41,7 +41,7 @@ def _line(x: Floats, y: Floats) -> tuple[float, float]:
 
 
 def _rate_of_one(n: Floats, y: Floats) -> float:
-    """The rate of one by the first number above zero."""
+    """The rate of one user or host, from the first point with n above zero."""
     first = int(np.argmax(n > 0))
     return float(y[first] / n[first])
 
@@ -85,7 +85,7 @@ class Parameter:
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A law with its parameters, and its course with the 95 % interval of the mean."""
+    """A law with its parameters, and its curve with the 95 % interval of the mean."""
 
     law: Law
     parameters: tuple[Parameter, ...]
@@ -111,8 +111,8 @@ class Fitted:
 
 
 def fit(name: str, x: Sequence[float], y: Sequence[float]) -> Fitted | None:
-    """The law through the points; None for fewer different x than parameters, for values that are
-    all zero, which fit any law, or where the search finds none."""
+    """The law fitted to the points; None if there are fewer different x than parameters, if all
+    values are zero, which fits any law, or if the search does not converge."""
     law = LAWS[name]
     order = np.argsort(np.asarray(x, dtype=float), kind="stable")
     at, values = np.asarray(x, dtype=float)[order], np.asarray(y, dtype=float)[order]
@@ -169,7 +169,7 @@ def _about(value: float, error: float, quantile: float | None) -> Interval | Non
 def _band(
     law: Law, course: Floats, best: Floats, spread: Floats, quantile: float | None
 ) -> tuple[Floats | None, Floats | None]:
-    """The interval of the mean along the course, by the delta method."""
+    """The interval of the mean along the curve, by the delta method."""
     if quantile is None or not np.all(np.isfinite(spread)):
         return None, None
     middle = law.of(course, *best)

@@ -1,7 +1,7 @@
-"""What a plan cannot give, told before it runs, since arithmetic says so: percentiles of too few
-samples, a comparison of single runs, phases of a few round trips, switches that never queue.
+"""Limits of a plan that arithmetic shows before it runs: percentiles of too few samples,
+comparisons of single runs, phases of only a few round trips, switches that never queue.
 
-Of runs that were made, the records say the same more exactly: see `untested` and the verdicts.
+After the runs, the records show the same more exactly: see `untested` and the verdicts.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from netstudy.wire import Plan
 
 TRIPS_MIN: Final = 10
-"""Round trips of a phase below which it shows hardly more than the first windows of TCP."""
+"""A phase of fewer round trips shows hardly more than TCP's first windows."""
 _MANY: Final = 1e9
-"""Samples that carry any percentile: as many as are assumed where nobody can know how many come."""
+"""Enough samples for any percentile: assumed where their number cannot be known in advance."""
 
 
 @dataclass(frozen=True)
 class FewSamples:
-    """A percentile that the samples of a setting, or of a single run, do not carry."""
+    """A percentile for which a setting, or a single run, has too few samples."""
 
     metric: Metric
     noun: str
@@ -40,10 +40,10 @@ class FewSamples:
     treatment: Treatment
     """The setting with the fewest samples."""
     expected: int
-    """Samples that there are without losses, as estimated."""
+    """Estimated number of samples without losses."""
     needed: int
     of_one_run: bool
-    """Whether it is about single runs, whose values a verdict compares."""
+    """Whether single runs have too few, whose values a verdict compares."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class SingleRuns:
 
 @dataclass(frozen=True)
 class ShortPhase:
-    """A phase that a few round trips fill."""
+    """A phase of only a few round trips."""
 
     phase: Literal["warm-up", "measure"]
     length_ns: int
@@ -64,7 +64,7 @@ class ShortPhase:
 
 @dataclass(frozen=True)
 class NoQueue:
-    """Switches of which no port gets frames faster than it sends them on, at any setting."""
+    """Switches where no port receives frames faster than it sends them, at any setting."""
 
     switches: tuple[str, ...]
 
@@ -84,10 +84,10 @@ class _Quantile(Protocol):
 
 
 def foreseen(study: Study, plan: Plan) -> tuple[Foreseen, ...]:
-    """What the runs of a study cannot give; `plan` has one run of each treatment."""
+    """Everything that the runs will lack; `plan` has one run of each treatment."""
     runs = [run for run in plan.runs if run.network.nodes]
     if not runs:
-        return ()  # it was carried out elsewhere
+        return ()  # a published study
     return (
         *_few_samples(study, plan, runs),
         *_single_runs(study),
@@ -115,7 +115,7 @@ def _few_samples(study: Study, plan: Plan, runs: Iterable[Run]) -> Iterator[FewS
 
 
 def _asked(study: Study, plan: Plan) -> Iterator[Metric]:
-    """The metrics that the study names, in its figures too."""
+    """The metrics that the study names, including those of its figures."""
     among = (*metrics_of(plan), *further_of(plan))
     named = (metric_named(name, among) for name in study.named_metrics)
     drawn = (figure_named(one.name, among) for _, one in study.figures if one.name is not None)
@@ -163,8 +163,8 @@ def _trip_ns(run: Run) -> float:
 
 
 def _no_queues(study: Study, runs: Iterable[Run]) -> Iterator[NoQueue]:
-    """Told where the study varies its switches, or asks what they drop: without a queue, neither
-    has an effect."""
+    """Only if the study varies its switches or asks for their drops: without a queue, a switch's
+    settings have no effect, and it drops nothing."""
     if not (_varies_switches(study) or _asks_for_drops(study)):
         return
     switches: dict[str, None] = {}
@@ -195,8 +195,7 @@ def _asks_for_drops(study: Study) -> bool:
 
 
 def _can_queue(run: Run) -> bool:
-    """Whether frames for some port of a switch can come in faster than it sends them on, or it may
-    be paused."""
+    """Whether some switch port can receive frames faster than it sends them, or may be paused."""
     network = run.network
     if _is_paused(network):
         return True
@@ -216,7 +215,7 @@ def _key(hop: Hop) -> tuple[str, str]:
 
 
 def _ways(run: Run) -> Iterator[tuple[str, str]]:
-    """Each end that sends, with the end that it sends to; acknowledgments are sent too."""
+    """Each pair of sending and receiving end, in both directions, as acknowledgments flow too."""
     roles = run.workload.roles
     pairs = set(roles.pairs)
     for database in getattr(roles, "database", ()):

@@ -1,11 +1,11 @@
 """Outer loops: a growing factor level by level, and the next level to run.
 
-For each combination of a case's other factors levels are tried in their order and judged by the
+For each combination of a case's other factors, levels are tried in their order and judged by the
 rule of `steps`. The loop ends after `confirm` consecutive levels without gain; a level that gains
 resets the count. A level without a value ends the loop too, since the next one could not be judged.
 
-All of this is a function of the study, the invocation and the records, so that an interrupted
-folder continues exactly where it would have.
+The next level depends only on the study, the invocation and the records, so that an interrupted
+folder continues exactly as it would have.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ without a valid run."""
 
 @dataclass(frozen=True, eq=False)
 class GrownLoop:
-    """An outer loop as far as there are records."""
+    """An outer loop, up to its latest records."""
 
     loop: OuterLoop
     metric: Metric
@@ -76,9 +76,9 @@ class GrownLoop:
 def grown_loops(
     study: Study, loops: Iterable[OuterLoop], cells: CellTable, metrics: Mapping[str, Metric]
 ) -> tuple[GrownLoop, ...]:
-    """Each loop as far as there are cells; its levels are those of the plans so far.
+    """Each loop up to its latest cell; a level without a cell was not planned yet.
 
-    `metrics` are the deciding ones (`deciding_metrics`).
+    `metrics` are the deciding metrics (`deciding_metrics`).
     """
     rows = {(case, canonical(row.treatment)): row for row in cells.rows for case in row.cases}
     return tuple(_grown(study, loop, metrics[loop.case], rows) for loop in loops)
@@ -151,7 +151,7 @@ def _vocabulary(plan: Plan) -> tuple[Metric, ...]:
 
 
 def unsupported(study: Study, plan: Plan) -> list[str]:
-    """Growing factors whose metric cannot decide here, one sentence each with its place."""
+    """Growing factors whose metric cannot decide here: one sentence each, with file position."""
     found: list[str] = []
     for case in study.cases:
         factor = case.growing

@@ -1,7 +1,7 @@
 """Estimates with their uncertainty. The unit is the run: everything restarts, so runs are
 independent.
 
-Inside a run the samples are autocorrelated; an interval from one run alone therefore comes from
+Inside a run the samples are autocorrelated; an interval from a single run therefore comes from
 batch means (Law & Kelton, Simulation Modeling and Analysis, 9.5.3), and is valid for that run only.
 A ratio of sums has the linearised variance of a ratio estimator (Cochran, Sampling Techniques,
 6.3), which for equal denominators is the textbook Student interval of the mean.
@@ -22,12 +22,12 @@ from netstudy.analysis.samples import Floats, Terms
 
 CONFIDENCE = 0.95
 BATCH_COUNTS = (32, 16, 8)
-"""Numbers of batches tried, from the most degrees of freedom to the least correlation."""
+"""Numbers of batches tried: many give more degrees of freedom, few give less correlation."""
 BATCH_MIN_SIZE = 5
 ROUNDING = 1e-12
-"""Sums of equal values in another order differ by less than this share of their size."""
+"""Relative rounding error: sums of the same values in another order differ by less."""
 LAG_ONE_QUANTILE = 1.645
-"""One-sided 5 % point of the normal: batches with a higher correlation are made longer."""
+"""One-sided 5 % point of the normal distribution: more correlated batches are made longer."""
 
 Unit = Literal["run", "batch", "sample", "rounding", "none"]
 
@@ -52,8 +52,8 @@ class Interval:
 class Estimate:
     """A value and the variance of that value, with its degrees of freedom.
 
-    `unit` names the repetitions: independent runs, batches of one run, samples taken for
-    independent, or none. "rounding": a source gives nothing but the rounding of the value.
+    `unit` names the repetitions: independent runs, batches of one run, samples assumed independent,
+    or none. "rounding": only the rounding of a published value is known.
     """
 
     value: float
@@ -64,9 +64,9 @@ class Estimate:
     rounding: float | None = None
     """One unit of the last digit, if the value is not known more exactly."""
     bounds: Interval | None = None
-    """Its 95 % interval, if that is not Student's: of a percentile, or of a share."""
+    """Its 95 % interval, if that is not Student's: for a percentile or a share."""
     from_samples: bool = False
-    """Whether `bounds` come from all samples, taken for independent, and not from the runs."""
+    """Whether `bounds` come from all samples, assumed independent, instead of the runs."""
     floor: float = -math.inf
     """The value cannot be below this: 0 for the mean of times, counts or rates."""
     ceiling: float = math.inf
@@ -74,8 +74,8 @@ class Estimate:
 
     @property
     def interval(self) -> Interval | None:
-        """The 95 % interval: its own, else Student's, cut at floor and ceiling; None when nothing
-        was repeated."""
+        """The 95 % interval: `bounds`, else Student's, cut at floor and ceiling; None without
+        repetitions."""
         if self.bounds is not None:
             return self.bounds
         found = student_interval(self.value, self.variance, self.df)
@@ -85,7 +85,7 @@ class Estimate:
 
 
 def decimals_of(rounding: float) -> int:
-    """Decimals that one unit of a last digit leaves: 0.01 -> 2, 10 -> 0."""
+    """Number of decimals, given one unit of the last digit: 0.01 -> 2, 10 -> 0."""
     exponent = Decimal(repr(rounding)).normalize().as_tuple().exponent
     return max(0, -exponent) if isinstance(exponent, int) else 0
 
@@ -131,7 +131,7 @@ def ratio_of_sums(numerators: Floats, denominators: Floats, unit: Unit) -> Estim
 
 
 def variance_of_mean(values: Sequence[float]) -> float:
-    """The variance of the mean of two or more independent values; 0 of equal ones."""
+    """The variance of the mean of two or more independent values; 0 if they are equal."""
     if max(values) - min(values) <= ROUNDING * max(map(abs, values)):
         return 0.0
     return float(np.var(values, ddof=1)) / len(values)
@@ -147,10 +147,10 @@ def over_runs(runs: Sequence[Terms]) -> Estimate | None:
 
 
 def batch_means(numerator: Floats, denominator: Floats) -> Estimate | None:
-    """The estimate inside one run, from the fewest assumptions that its length allows.
+    """The estimate from one run, by batch means.
 
     Many short batches are tried first, then longer ones while neighbours are still correlated. A
-    run too short for eight batches of five has a value and no interval.
+    run too short for eight batches of five has a value but no interval.
     """
     estimate = ratio_of_sums(numerator.sum(keepdims=True), denominator.sum(keepdims=True), "none")
     for count in BATCH_COUNTS:
@@ -168,7 +168,7 @@ def batch_means(numerator: Floats, denominator: Floats) -> Estimate | None:
 
 
 def _batch_sums(values: Floats, count: int) -> Floats:
-    """Sums of `count` equal batches; the few oldest samples that do not fit are left out."""
+    """Sums of `count` batches of equal size; leaves out the first few samples that do not fit."""
     size = values.size // count
     return np.asarray(values[values.size - size * count :].reshape(count, size).sum(axis=1))
 

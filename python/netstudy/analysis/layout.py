@@ -1,7 +1,7 @@
 """The layout of a test case's cells: the factor along x, the compared factor, and fixed factors.
 
-A panel holds the cells that agree in every factor but x and series; it becomes one table and one
-set of figures. The layout follows from the levels alone, so that it fits any study.
+A panel holds the cells with equal levels of every factor except x and series; it becomes one table
+and one set of figures. The layout depends only on the levels, so that it fits any study.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Panel:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """A test case laid out: its factors, the one along x, the one compared, and the panels."""
+    """The layout of a test case: its factors, which are along x and compared, and its panels."""
 
     case: str
     factors: Mapping[str, tuple[Level, ...]]
@@ -59,7 +59,7 @@ class Layout:
 
 
 def layout(table: CellTable, case: str, compared: str | None) -> Layout:
-    """Lays out a case along the axes that its levels give it (`study.axes`)."""
+    """Lays out a case along the axes chosen from its levels (`study.axes`)."""
     rows = table.of_case(case)
     factors = _factors_of(table, rows)
     found = axes(factors, compared)
@@ -88,9 +88,9 @@ def _panels(
     groups: dict[tuple[tuple[str, Level], ...], list[CellRow]] = {}
     for row in rows:
         held = (f for f in factors if f in row.treatment and f not in (x, series))
-        fixed = tuple((f, row.treatment[f]) for f in held)  # however the run orders them
+        fixed = tuple((f, row.treatment[f]) for f in held)  # independent of the order in the run
         groups.setdefault(fixed, []).append(row)
-    # With holes the first rows need not have the first levels.
+    # In an incomplete design the first rows may lack the first levels.
     placed = sorted(groups, key=lambda fixed: [factors[f].index(level) for f, level in fixed])
     return tuple(_panel(dict(fixed), groups[fixed], factors, x, series) for fixed in placed)
 

@@ -1,6 +1,6 @@
-"""Line rates: of a place in a planned network, or of a link in a study whose runs have none.
+"""Line rates: of a place in a planned network, or of a link in the topology of a published study.
 
-Published runs have no network: what is known of their links is what the study says of them.
+Published runs have no network: only the study's topology describes their links.
 """
 
 from __future__ import annotations
@@ -26,29 +26,29 @@ if TYPE_CHECKING:
 Direction = Literal["out", "in"]
 
 STANDARD_MTU: Final = 1500
-"""Bytes of an IP packet, where nothing else is said."""
+"""Largest IP packet in bytes, where the study sets no MTU."""
 
 
 @dataclass(frozen=True)
 class Capacity:
-    """What a link carries, in the metric of throughput."""
+    """The capacity of a link, as the metric of throughput counts it."""
 
     line_bps: int
     share: float
-    """What of it the metric counts."""
+    """The share of the line rate that the metric counts."""
     counted: str
-    """What that is, in words."""
+    """The counted bytes, in words."""
 
     @property
     def mbps(self) -> float:
-        """As the metric counts it."""
+        """Capacity in the metric's unit."""
         return self.line_bps / 1e6 * self.share
 
 
 def line_bps(study: Study | None, row: CellRow, metric: MetricName) -> int | None:
-    """The most that a rate in one direction of a line can be; None where the line is not known, or
-    where there are several of different rates. A group's rate is that of all its lines together.
-    Without a study, published runs have no lines."""
+    """The line rate in one direction at a place; None where it is not known. The rate of a group is
+    the sum over its lines. For published runs the study must have exactly one such link; without a
+    study it is not known."""
     direction = line_direction(metric)
     if direction is None or metric.scope is None:
         return None
@@ -63,7 +63,7 @@ def line_bps(study: Study | None, row: CellRow, metric: MetricName) -> int | Non
 def _of_topology(
     study: Study, row: CellRow, metric: MetricName, direction: Direction
 ) -> int | None:
-    """The rate of the one link at a node, towards what it leads to."""
+    """The rate of the only link at a node, or of the only one towards its neighbour; else None."""
     assert metric.scope is not None, "a rate of a line is read at a node"
     here, there = metric.scope.node, metric.scope.towards
     found = [
@@ -85,8 +85,7 @@ def _ends(link: Link) -> tuple[str, str]:
 
 
 def link_bps(link: Link, here: str, direction: Direction) -> int | None:
-    """The rate of a link in one direction, seen from one of its ends; None: the study leaves it to
-    the profiles."""
+    """The rate of a link in one direction, seen from one of its ends; None: a profile sets it."""
     rate = concrete(link.rate) if not isinstance(link.rate, EachWay) else link.rate
     if isinstance(rate, EachWay):
         is_up = (here == link.between[0].group) == (direction == "out")
@@ -95,8 +94,8 @@ def link_bps(link: Link, here: str, direction: Direction) -> int | None:
 
 
 def frame_share(mtu_bytes: int) -> float:
-    """The share of a line that frames of full size take as interfaces and switches count them:
-    without preamble and gap."""
+    """The share of the line rate that interfaces and switches count with full-size frames: without
+    preamble and gap."""
     counted = mtu_bytes + ETHERNET_HEADER_BYTES + CHECK_SEQUENCE_BYTES
     return counted / (mtu_bytes + FRAMING_BYTES)
 
@@ -104,8 +103,8 @@ def frame_share(mtu_bytes: int) -> float:
 def capacity(
     study: Study, workload: WorkloadAnalysis, row: CellRow, metric: Metric
 ) -> Capacity | None:
-    """What the link that a metric of throughput is held against carries: of application bytes, that
-    of the host which listens, in both directions where bytes go both ways. None where there is no
+    """The capacity of the link that limits a metric of throughput. For application bytes this is
+    the server's link, with both directions added where data flows both ways. None if there is no
     such link."""
     run, network = row.planned[0], row.planned[0].network
     if workload.bounded is not None and metric.name == workload.bounded.name and network.nodes:
@@ -126,9 +125,9 @@ def capacity(
 def carrying_bps(
     study: Study, workload: WorkloadAnalysis, row: CellRow, metric: Metric
 ) -> int | None:
-    """The rate of the one link that all of a metric of throughput goes over, one way: of the only
-    server, else of the only client. None where there are several of both, or where both directions
-    add to it: it may be more than any link carries."""
+    """The rate of the one link that carries all of a metric of throughput in one direction: of the
+    only server, else of the only client. None if there are several of both, or if both directions
+    count: then throughput may exceed every link's rate."""
     link, run = capacity(study, workload, row, metric), row.planned[0]
     if link is None or "." in metric.name:
         return None if link is None else link.line_bps
@@ -145,8 +144,8 @@ def _is_one_host(run: Run, role: Role) -> bool:
 
 
 def _access_bps(run: Run, role: Role) -> int:
-    """The rate of the link of the first endpoint with a role, in the direction of its data; of both
-    directions together where bytes go both ways."""
+    """The link rate of the first endpoint with a role, in the direction of its data; the sum of
+    both directions where data flows both ways."""
     endpoint = _endpoints(run, role)[0]
     host, link = host_of(run.network, endpoint)[0], access_links(run.network, endpoint)[0]
     here, there = (link.a, link.b) if link.a.node == host else (link.b, link.a)

@@ -1,6 +1,6 @@
 """The type of a metric: its name, its meaning, and its formula over runs.
 
-A name ends in its unit and its statistic. The metrics themselves stand with their workload, in
+A name ends in its unit and its statistic. The metrics are defined with their workload, in
 `workloads`; tables, figures, prose, exports and thresholds know them only as this type.
 
 A metric that is a ratio of sums (a mean over iterations, a goodput, a share) is written as two
@@ -98,11 +98,11 @@ class Pooled:
 
 @dataclass(frozen=True)
 class Share(RatioOfSums):
-    """A share in percent: its numerators are 100 for each that counts, its denominators all.
+    """A share in percent: numerators are 100 × the matching count, denominators the total count.
 
-    Its interval is Wilson's, from all that were counted, or Student's over the runs, whichever is
-    wider: runs that differ by more than counting explains are not taken for one. Tests between
-    cells are those of any ratio of sums.
+    Its interval is the wider of Wilson's, from the total count, and Student's over the runs, so
+    that run-to-run variation beyond counting statistics is included. Tests between cells are the
+    same as for any ratio of sums.
     """
 
     def estimate(self, runs: Sequence[RunSample]) -> Estimate | None:
@@ -121,7 +121,7 @@ def _percent(found: Interval | None) -> Interval | None:
 
 
 def _not_below(floor: float, found: Interval | None, of: Distribution) -> Interval | None:
-    """An interval cut at a floor, if no sample is below that: times and rates have one of zero."""
+    """An interval cut at a floor, if no sample is below it: times and rates have a floor of 0."""
     if found is None or of.at_rank(1) < floor:
         return found
     return Interval(max(floor, found.low), found.high)
@@ -134,12 +134,12 @@ def within_percents(found: Interval | None) -> Interval | None:
 
 @dataclass(frozen=True)
 class Percentile:
-    """A percentile of all samples of the runs; missing where they are too few to carry it.
+    """A percentile of all samples of the runs; missing if they are too few for it.
 
-    Its interval is that of order statistics, which takes samples for independent, or Student's over
-    the percentiles of the single runs, whichever is wider: where runs differ by more than samples
-    explain, the runs tell. Tests between cells use the variance over the runs alone, as those of
-    means do. A run among others needs one sample beyond the percentile.
+    Its interval is the wider of that from order statistics, which assumes independent samples, and
+    Student's over the percentiles of single runs, which includes run-to-run variation. Tests
+    between cells use only the variance over the runs, as for means. For a value of its own, a
+    single run needs at least one sample beyond the percentile.
     """
 
     q: float
@@ -163,22 +163,22 @@ class Percentile:
 
     @property
     def noun(self) -> str:
-        """One of its samples."""
+        """The noun for one of its samples."""
         return self.quantity.noun
 
     def expected_samples(self, run: Run) -> float:
-        """The samples that a run of a plan gives without losses."""
+        """The number of samples of a planned run without losses."""
         return self.quantity.expected(run)
 
     def lacking(self, runs: Sequence[RunSample]) -> Lacking | None:
-        """What the runs lack for it; None where they carry it, or have no samples at all."""
+        """The samples found and needed, if too few; None if they suffice, or there are none."""
         found = self.quantity.of(runs)
         if found is None or carries(self.q, found.count):
             return None
         return Lacking(found.count, fewest(self.q), self.quantity.noun)
 
     def of_run(self, run: RunSample) -> float | None:
-        """The percentile of one run among others."""
+        """The percentile of a single run."""
         found = self.quantity.of([run])
         enough = found is not None and has_beyond(self.q, found.count)
         return found.quantile(self.q) if found is not None and enough else None
@@ -215,7 +215,7 @@ class Metric:
     exported: bool = True
     """Whether the CSV export has a column for it, and a comparison a table."""
     is_relative: bool = False
-    """Whether it is in percent of a base row: then ratios tell, and not percentage points."""
+    """Whether it is in percent of a base row: then ratios are reported, not percentage points."""
     sampled: SampledQuantity | None = field(default=None, repr=False, compare=False)
     """The samples that it is the mean of, if they are known one by one."""
     is_of_work: bool = False
@@ -223,7 +223,7 @@ class Metric:
 
     @property
     def is_share(self) -> bool:
-        """Whether it is a percentage of which differences are told in percentage points."""
+        """Whether it is a percentage whose differences are reported in percentage points."""
         return self.unit == "%" and not self.is_relative
 
     @property
@@ -233,7 +233,7 @@ class Metric:
 
 
 def of_work(metric: Metric) -> Metric:
-    """The mean time of what a workload does."""
+    """Marks a metric as the mean time of the workload's own operation."""
     return replace(metric, is_of_work=True)
 
 

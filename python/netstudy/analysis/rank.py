@@ -19,7 +19,7 @@ SEED = 20_260_101
 """Fixed, so that the same records give the same report."""
 MIN_PAIRS = 4
 MIN_TESTED = 5
-"""Of four pairs 2 of the 24 orders are as extreme as the most extreme one: p is at least 0.083."""
+"""With four pairs, 2 of the 24 orders are as extreme as the most extreme: p is at least 0.083."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class RankCorrelation:
     rho: float | None
     interval: Interval | None
     p: float | None
-    """Two-sided, by permutation; None of fewer pairs than a test can tell anything of."""
+    """Two-sided, by permutation; None with too few pairs for a test."""
 
 
 def ranks(values: Floats) -> Floats:
@@ -52,7 +52,7 @@ def rho_of(a: Floats, b: Floats) -> float:
 
 
 def standard_ranks(values: Floats) -> Floats | None:
-    """Ranks about zero, of length one; None of a constant."""
+    """Ranks centred at zero and scaled to unit length; None for constant values."""
     ranked = ranks(values)
     centred = ranked - ranked.mean()
     length = math.sqrt(float(centred @ centred))

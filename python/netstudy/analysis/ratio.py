@@ -31,8 +31,8 @@ def welch_df(a: Estimate, b: Estimate) -> float:
 def fieller(a: Estimate, b: Estimate, confidence: float = CONFIDENCE) -> Interval | None:
     """Fieller's (1954) interval of a/b; None if b is too uncertain to divide by.
 
-    The ends solve (a - ρ b)² = t² (var a + ρ² var b). No metric is ever negative, so the part of
-    the interval below zero is left out.
+    The ends solve (a - ρ b)² = t² (var a + ρ² var b). No metric is ever negative, so the interval
+    is cut at zero.
     """
     if a.variance is None or b.variance is None or b.value == 0:
         return None

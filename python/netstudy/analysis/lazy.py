@@ -1,4 +1,4 @@
-"""Findings that are made when they are first asked for."""
+"""Findings that are computed on first use."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Item = TypeVar("Item")
 
 
 class Lazy(Sequence[Item]):
-    """A sequence whose items are made when they are first asked for, each once."""
+    """A sequence whose items are computed once, on first use."""
 
     def __init__(self, makers: Sequence[Callable[[], Item]]) -> None:
         self._makers = makers

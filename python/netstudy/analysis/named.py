@@ -11,8 +11,8 @@ from netstudy.study.vocabulary import split_limit
 
 
 def metric_named(name: str, among: Sequence[Metric]) -> Metric | None:
-    """The metric of that name: of a node, one of `among`, or a share of the samples that one of
-    them is the mean of. A name without a statistic means the mean. None for an unknown name."""
+    """The metric of that name: of a node, one of `among`, or a share of samples above a limit for
+    one of them. A name without a statistic means the mean. None for an unknown name."""
     by_name = {metric.name: metric for metric in among}
     plain = name.removesuffix("_mean")
     found = by_name.get(name) or by_name.get(f"{name}_mean") or by_name.get(plain)
@@ -26,7 +26,7 @@ def metric_named(name: str, among: Sequence[Metric]) -> Metric | None:
 
 
 def _share_named(name: str, by_name: Mapping[str, Metric]) -> Metric | None:
-    """The share of samples above a limit, where the samples of the quantity are known."""
+    """The share of samples above a limit, if the samples of the quantity are known."""
     base, limit = split_limit(name)
     like = by_name.get(f"{base}_mean")
     return share_above(like, limit) if limit and like and like.sampled else None

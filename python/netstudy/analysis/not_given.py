@@ -1,5 +1,5 @@
-"""Parts of a study that need values which nothing gives: what published data lack is refused by
-path before a run, and what no run measured is told by path after it."""
+"""Parts of a study that name missing values: refused by path before a run if published data lack
+them, reported by path after it if no run measured them."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ Wanted = tuple[str, str]
 
 
 def not_given(study: Study, plan: Plan) -> list[str]:
-    """One sentence for each such part; empty if the runs of a plan give everything that the study
-    names."""
+    """One sentence for each part that the published data lack; empty if they contain everything
+    that the study names."""
     metrics = metrics_of(plan)
     return [
         *(
@@ -39,8 +39,8 @@ def not_given(study: Study, plan: Plan) -> list[str]:
 
 
 def not_measured(study: Study, cells: CellTable) -> dict[str, Metric]:
-    """Path -> the metric that the study names there and no cell has a value of, where it gives
-    no reason and samples are not merely too few."""
+    """Path -> the metric named there that has no value in any cell, unless the study gives a reason
+    or there are merely too few samples."""
     explained = {empty.column for _, table in study.tables for empty in table.empty}
     found: dict[str, Metric] = {}
     for path, name in _wanted(study):
@@ -60,11 +60,11 @@ class TooFew:
 
     metric: Metric
     places: tuple[str, ...]
-    """Where it is named."""
+    """Paths of the study that name it."""
     cells: int
-    """Cells without a value."""
+    """Number of cells without a value."""
     every: int
-    """Cells with runs."""
+    """Number of cells with runs."""
     fewest: Lacking
 
 

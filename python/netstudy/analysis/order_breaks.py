@@ -1,9 +1,8 @@
-"""Levels that break the order of their neighbours: a metric that grows, or falls, along x but for
-one level.
+"""Levels out of order: a metric is monotonic along x except at one level.
 
-Steps between neighbours count where a verdict says that they differ, in all tests of a line after
-Holm's correction. Without that level, the steps that are left must agree: a metric that rises and
-then falls has a turning point, and no level out of order.
+Only steps whose verdict is "different" count, after Holm's correction over all tests of a line.
+Without that level, all other steps must have the same sign: a metric that rises and then falls has
+a turning point, not a level out of order.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from netstudy.analysis.verdict import Comparison, Pair, verdict_table
 from netstudy.wire import Level
 
 FEWEST = 4
-"""Levels from which on a line has an order to break."""
+"""Fewest levels of a line."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +33,7 @@ class OrderBreak:
 
 
 def order_breaks(panel: Panel, metric: Metric, margin_pct: float | None) -> Iterator[OrderBreak]:
-    """At most one a line of the panel."""
+    """The levels out of order, at most one per line of the panel."""
     if panel.x is None or not panel.x_numeric:
         return
     for series in panel.series_levels:
@@ -47,14 +46,14 @@ def order_breaks(panel: Panel, metric: Metric, margin_pct: float | None) -> Iter
 
 
 Step = tuple[int, int]
-"""Two cells of a line by their places."""
+"""Two cells of a line, by their positions."""
 
 
 def _signs(
     cells: Sequence[CellRow], x: str, metric: Metric, margin_pct: float | None
 ) -> Mapping[Step, int]:
-    """1 where a metric grows from one cell to the other, -1 where it falls, 0 where neither is
-    shown; for neighbours, and for those with one cell between them."""
+    """1 if the metric grows from one cell to the other, -1 if it falls, 0 if neither is shown; for
+    neighbours and next-but-one neighbours."""
     last = len(cells) - 1
     steps = [*pairwise(range(last + 1)), *((place - 1, place + 1) for place in range(1, last))]
     table = verdict_table(
@@ -76,8 +75,8 @@ def _sign(row: Comparison) -> int:
 
 
 def _place(signs: Mapping[Step, int], count: int) -> int | None:
-    """The place of the one cell without which the order holds; None if there is none, or several
-    would do."""
+    """The position of the only cell whose removal restores the order; None if there is no such cell
+    or several."""
     found = []
     for place in range(1, count - 1):
         before, after = (place - 1, place), (place, place + 1)

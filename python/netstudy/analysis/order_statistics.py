@@ -1,10 +1,10 @@
 """Intervals of percentiles and of shares that assume no distribution.
 
-The q-quantile of n samples lies between two of the ordered samples with a probability that follows
-from the binomial distribution alone (David & Nagaraja, Order Statistics, 7.1): the number of
-samples below it is Binomial(n, q). A percentile is carried by n samples where such a pair exists
-at 95 %. For a share, Wilson's interval (1927). Both take samples for independent; what differs
-between runs besides is for the runs to tell (`metrics.Percentile`).
+The q-quantile lies between two of the n ordered samples with a probability from the binomial
+distribution (David & Nagaraja, Order Statistics, 7.1): the number of samples below it is
+Binomial(n, q). n samples suffice for a percentile if such a pair exists at 95 %. A share has
+Wilson's interval (1927). Both assume independent samples; `metrics.Percentile` adds run-to-run
+variation.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from netstudy.analysis.intervals import CONFIDENCE, Interval, normal_quantile
 
 _TAIL = (1 - CONFIDENCE) / 2
 _ROUNDING = 1e-12
-"""So much may a sum of probabilities be off."""
+"""Rounding error of a sum of probabilities."""
 
 
 def carries(q: float, samples: int) -> bool:
-    """Whether some pair of n ordered samples holds the q-quantile at 95 %: the smallest and the
-    largest do, if any."""
+    """Whether n samples suffice for a 95 % interval of the q-quantile: the widest one, from the
+    smallest to the largest sample, must have that confidence."""
     return samples > 0 and 1 - q**samples - (1 - q) ** samples >= CONFIDENCE
 
 
@@ -35,13 +35,13 @@ class Lacking:
     samples: int
     needed: int
     noun: str
-    """One of them: iteration, transfer, request."""
+    """The noun for a sample: iteration, transfer, request."""
 
 
 @lru_cache(maxsize=256)
 def fewest(q: float) -> int:
-    """The smallest number of samples that carries the q-quantile: 6 for the median, 299 for the
-    99th percentile."""
+    """The smallest number of samples that suffices for the q-quantile: 6 for the median, 299 for
+    the 99th percentile."""
     far = max(q, 1 - q)
     samples = max(1, math.floor(math.log(1 - CONFIDENCE) / math.log(far)))
     while not carries(q, samples):
@@ -50,23 +50,23 @@ def fewest(q: float) -> int:
 
 
 def has_beyond(q: float, samples: int) -> bool:
-    """Whether at least one of n samples lies beyond the q-quantile, on either side: as many as the
-    percentile of one run among others needs."""
+    """Whether at least one of n samples is expected beyond the q-quantile, on either side, as the
+    percentile of a single run requires."""
     return samples * min(q, 1 - q) >= 1 - 1e-9
 
 
 def fewest_beyond(q: float) -> int:
-    """The smallest number of samples of which one lies beyond the q-quantile: 2 for the median, 100
-    for the 99th percentile."""
+    """The smallest number of samples with one beyond the q-quantile: 2 for the median, 100 for the
+    99th percentile."""
     return math.ceil(1 / min(q, 1 - q) - 1e-9)
 
 
 @lru_cache(maxsize=65536)
 def ranks(q: float, samples: int) -> tuple[int, int] | None:
-    """Ranks of the two ordered samples, from 1, that hold the q-quantile at 95 %; None with too few
-    samples.
+    """Ranks, from 1, of the two ordered samples that enclose the q-quantile at 95 %; None with too
+    few samples.
 
-    Tails are equal as far as ranks allow; at the end of the range the nearer tail is larger.
+    Tails are equal as far as ranks allow; near an end of the range, the tail there is smaller.
     """
     if not carries(q, samples):
         return None
@@ -80,8 +80,7 @@ def ranks(q: float, samples: int) -> tuple[int, int] | None:
 
 
 def _least(probability: float, samples: int, q: float, *, strictly: bool = False) -> int:
-    """The smallest k that Binomial(n, q) does not exceed with this probability at least;
-    `strictly`: with more."""
+    """The smallest k with P(Binomial(n, q) <= k) >= this probability; `strictly`: > it."""
     k = 0 if probability <= 0 else max(0, math.floor(float(bdtrik(probability, samples, q))) - 1)
 
     def enough(k: int) -> bool:

@@ -1,8 +1,8 @@
-"""The distributions of a panel: percentiles and quartiles of each cell, and its two humps.
+"""The distributions of a panel: percentiles of each cell, and its two humps (modes).
 
-Cells with many samples are many; figures and tables show those at a few levels of x, chosen where
-the answer is decided. Whether a sample belongs to the hump of timeouts is told by its mark alone:
-nothing is guessed from the shape of a distribution.
+Figures and tables show only the cells at a few levels of x, chosen where the answer is decided. A
+sample belongs to the hump of timeouts only if it is marked as such: nothing is guessed from the
+shape of a distribution.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from netstudy.wire import Level
 
 PERCENTILES = (0.5, 0.9, 0.95, 0.99, 0.999)
 LEVELS_SHOWN = 3
-"""Levels of x at which cells are shown one by one."""
+"""Largest number of levels of x that are shown."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,17 +35,17 @@ class Hump:
 
     samples: Values
     median: Estimate | None
-    """None: they are too few to carry it."""
+    """None: too few samples."""
 
 
 @dataclass(frozen=True, eq=False)
 class Humps:
-    """The samples of a cell, parted by their marks; either part may be empty."""
+    """The samples of a cell, split by their timeout marks; either part may be empty."""
 
     waited: Hump | None
     other: Hump | None
     share: Estimate
-    """Of those with a timeout, in percent."""
+    """Share of samples with a timeout, in percent."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,13 +57,13 @@ class CellSamples:
     cell: CellRow
     found: Distribution
     percentiles: Mapping[float, Estimate | Lacking]
-    """By quantile: its estimate, or what the samples lack for it."""
+    """Quantile -> its estimate, or the number of samples that it lacks."""
     humps: Humps | None
     """None: the samples have no marks."""
 
     @property
     def runs(self) -> int:
-        """How many runs the samples are of."""
+        """Number of runs with these samples."""
         return len(self.cell.runs)
 
     @property
@@ -80,11 +80,11 @@ class PanelDistribution:
     mean: Metric
     quantity: SampledQuantity
     cells: tuple[CellSamples, ...]
-    """Those at the shown levels, in the order of x and then of the series."""
+    """The cells at the shown levels, in the order of x and then of the series."""
     shown: tuple[Level | None, ...]
     """Levels of x that are shown, ascending."""
     focus: Level | None
-    """The level that says most of them."""
+    """The most informative shown level: the first in the order of `_ranked`."""
 
     def all_cells(self) -> Iterator[tuple[Level | None, Level | None, Distribution]]:
         """The samples at every level: x, level of the series, samples."""
@@ -96,7 +96,7 @@ class PanelDistribution:
                     yield x, level, found
 
     def at_focus(self) -> tuple[CellSamples, ...]:
-        """The cells at the level that says most."""
+        """The cells at the most informative level."""
         return tuple(one for one in self.cells if one.x == self.focus)
 
     @property
@@ -108,7 +108,7 @@ class PanelDistribution:
 def distributions_of(
     panel: Panel, workload: WorkloadAnalysis, verdicts: Sequence[VerdictTable]
 ) -> tuple[PanelDistribution, ...]:
-    """The distribution of each quantity that the workload has samples of."""
+    """The distribution of each sampled quantity of the workload."""
     return tuple(
         found
         for metric in workload.metrics
@@ -135,9 +135,8 @@ def _distribution(
 def _ranked(
     panel: Panel, metric: Metric, verdicts: Sequence[VerdictTable]
 ) -> Iterator[Level | None]:
-    """Levels of x, each once: where the deciding verdict has its largest difference, where the lead
-    changes, then the last and the first level. Without a verdict the largest difference is that
-    between the means."""
+    """Levels of x in the order of interest, each once: the largest difference of the deciding
+    verdict (without a verdict, of the means), changes of the lead, the last level, the first."""
     decided = [row for row in (verdicts[0].rows if verdicts else ()) if row.outcome == "different"]
     crossings = verdicts[0].crossovers if verdicts else ()
     largest = max(decided, key=lambda row: _distance(row.value, row.base_value), default=None)
@@ -158,8 +157,8 @@ def _distance(a: float | None, b: float | None) -> float:
 
 
 def _by_spread(panel: Panel, metric: Metric) -> list[Level | None]:
-    """Levels of x, that with the largest ratio between its cells first; the last one where there is
-    one cell each."""
+    """Levels of x by the ratio between their cells, the largest first; only the last level if each
+    has one cell."""
     if len(panel.series_levels) < 2:
         return [panel.x_levels[-1]]
 
@@ -220,8 +219,7 @@ def _hump(runs: Sequence[RunSample], quantity: SampledQuantity, *, waited: bool)
 
 
 def part_of(run: RunSample, quantity: SampledQuantity, *, waited: bool) -> Floats | None:
-    """The samples of a run that waited for a timeout, or those that did not; None where no marks
-    tell."""
+    """The samples of a run that waited for a timeout, or the others; None without marks."""
     values = None if quantity.values is None else quantity.values(run)
     marks = None if quantity.timeouts is None else quantity.timeouts(run)
     if values is None or marks is None:

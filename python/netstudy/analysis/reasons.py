@@ -1,4 +1,4 @@
-"""Why a run gives no numbers, according to its record."""
+"""Why a run has no valid results, according to its record."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _reasons(record: RunRecord) -> Iterator[str]:
         yield record.error
     broken = [check for check in record.checks if not check.holds]
     yield from (f"{check.law}: {check.detail}" for check in broken)
-    # A limit that makes a run invalid also breaks a law, whose reason is the same.
+    # A limit that makes a run invalid also breaks a law, which already states the reason.
     exceeded = [
         _limit(limit)
         for limit in record.limits

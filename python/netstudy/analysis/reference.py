@@ -1,9 +1,9 @@
-"""Published measurements beside the study's own: read, matched to cells, checked against their law.
+"""Compares published measurements with the study's own: reads them, matches them to cells, and
+checks the law of their workload.
 
-A value is matched to the cells that were measured at the same levels; a factor that the published
-table does not name may have any level. Repetitions of a cell are averaged. Where a workload fixes
-the product of two metrics, as with goodput x completion time = bytes, published rows in which they
-disagree beyond rounding are reported.
+A value matches the cells at its levels; a factor that the published table does not name may have
+any level. Repetitions of a cell are averaged. If a workload fixes the product of two metrics, as in
+goodput x completion time = bytes, published rows that violate it beyond rounding are reported.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ class Published:
     case: str | None = None
     """The test case that it belongs to; None: every case with its levels."""
     fitted: bool = False
-    """Whether a profile was fitted on it."""
+    """Whether a profile was fitted to it."""
     because: str | None = None
-    """Why the study's own value differs from it, as the study says."""
+    """The reason that the study gives for a difference from its own value."""
 
     def is_of(self, treatment: Treatment) -> bool:
         """Whether it was measured at the levels of a treatment."""
@@ -68,7 +68,7 @@ class BrokenLaw:
 
 @dataclass(frozen=True)
 class PanelReference:
-    """The published values of one panel beside its cells."""
+    """The published values of one panel, compared with its cells."""
 
     agreements: tuple[Agreement, ...]
     ratios: tuple[RatioAgreement, ...]
@@ -77,9 +77,9 @@ class PanelReference:
     """The law that rows with both of its metrics were checked against."""
     broken: tuple[BrokenLaw, ...]
     checked: int
-    """Number of rows that have both."""
+    """Number of rows with both metrics."""
     here: Here
-    """Name of the study's own values beside the published ones."""
+    """Label of the study's own values, to distinguish them from published ones."""
 
     def of(self, metric: Metric) -> tuple[Agreement, ...]:
         """The agreements in one metric, one for each level."""
@@ -110,7 +110,7 @@ def beside(
     law: Identity | None = None,
 ) -> PanelReference:
     """Compares the cells of a panel with published values."""
-    # Values of other panels are left out once, and not again for every cell.
+    # Filter out values of other panels once instead of for every cell.
     own = [one for one in published if one.is_of({**one.levels, **panel.fixed})]
     agreements = [
         found

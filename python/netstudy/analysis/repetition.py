@@ -1,8 +1,8 @@
-"""Cells whose repetitions are all alike: repeating them shows nothing.
+"""Cells whose repetitions are all alike, so that repeating them shows nothing.
 
-A deterministic run gives the same values whatever its seed. Its replicates then have an interval of
-no width, which tells nothing of how far another run would differ, and there is no spread that a
-first repetition could be held against.
+A deterministic run gives the same values for every seed. The interval of its replicates has zero
+width and says nothing about run-to-run variation, and there is no spread to compare a first
+repetition with.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from netstudy.analysis.metrics import Metric
 
 
 def are_equal(values: Sequence[float]) -> bool:
-    """Whether two or more values are the same, but for errors of floating point. Nothing at all,
-    such as no drops in any run, is a finding and no lack of one."""
+    """Whether two or more values are equal within floating-point error. False if all are 0: no
+    drops in any run, for example, is a finding."""
     if len(values) < 2 or not any(values):
         return False
     return max(values) - min(values) <= ROUNDING * max(map(abs, values))
 
 
 def shows_nothing(row: CellRow, metric: Metric) -> bool:
-    """Whether all runs of a cell gave the same value of a metric. Published values that are the
-    same to their last digit may differ beyond it."""
+    """Whether all runs of a cell gave the same value of a metric. False for published values, which
+    may differ beyond their last digit."""
     estimate = row.estimate(metric)
     if estimate is None or estimate.rounding is not None:
         return False

@@ -1,8 +1,8 @@
 """A study's requirements of its outcome, checked against the cells.
 
-The value decides, not its interval: a requirement is a line that someone drew, and a reader sees
-beside it how certain the value is. A value that could not be measured was not shown to meet the
-requirement, so it counts as missed. Cells left out of this run (`--only`, `--quick`) do not count.
+The value decides, not its interval: a requirement is a fixed line, and the report shows the
+uncertainty of the value with it. A requirement fails if a value could not be measured, since it was
+not shown to be met. Cells left out of this run (`--only`, `--quick`) do not count.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ class CheckedRequirement:
     at: Mapping[str, tuple[Level, ...]]
     """Factor -> the levels at which it must hold, as the study writes them: 1..6."""
     partly: Mapping[str, tuple[Level, ...]]
-    """Factor -> the levels of `at` that this run has, where it lacks some."""
+    """Factor -> the levels of `at` in this run, for factors with missing levels."""
     cells: tuple[CheckedCell, ...]
-    """The cells of this run that it applies to."""
+    """The cells of this run to which it applies."""
 
     @property
     def outcome(self) -> Outcome:
@@ -68,7 +68,7 @@ class CheckedRequirement:
 
     @property
     def worst(self) -> CheckedCell | None:
-        """The cell furthest on the wrong side of the bound, else the nearest to it."""
+        """The cell furthest beyond the bound, else the nearest to it."""
         measured = [cell for cell in self.cells if cell.estimate is not None]
         sign = 1 if self.bound.sign in ("<", "<=") else -1
         values = [sign * cell.estimate.value for cell in measured if cell.estimate is not None]
@@ -92,7 +92,7 @@ def _checked(study: Study, requirement: Requirement, table: CellTable) -> Checke
 def cells_at(
     study: Study, at: Mapping[str, Sequence[Level]], rows: Sequence[CellRow]
 ) -> Iterator[CellRow]:
-    """The cells at levels written as `at` of a condition has them; all of them without any."""
+    """The cells at the levels of a condition's `at`; all cells if `at` is empty."""
     chosen = _levels_at(study, at)
     for row in rows:
         if all(
@@ -105,8 +105,8 @@ def cells_at(
 def levels_partly_run(
     study: Study, at: Mapping[str, Sequence[Level]], cells: Sequence[CellRow]
 ) -> dict[str, tuple[Level, ...]]:
-    """Factor -> the levels of a condition's `at` that `cells`, the cells there, have in this run,
-    where they lack some: a part of the study was run."""
+    """Factor -> the levels of a condition's `at` that occur in `cells`, for factors with missing
+    levels, because only a part of the study was run."""
     partly = {}
     for name, levels in _levels_at(study, at).items():
         texts = {level_text(cell.treatment[name]) for cell in cells}

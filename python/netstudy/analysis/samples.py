@@ -55,20 +55,20 @@ def _floats(values: Sequence[int | None]) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class RunSample:
-    """A run that gives numbers: its record, and the columns of its tables as arrays."""
+    """A valid run: its record, and the columns of its tables as arrays."""
 
     planned: Run
     record: RunRecord
     read_series: SeriesReader | None = field(default=None, repr=False)
     """Reads the samples of a run; None: the record contains them."""
     bases: Mapping[str, float] = field(default_factory=dict)
-    """Metric in percent of a base row -> what is 100 % of it in the test case that reads it."""
+    """Relative metric -> its base value (100 %) in the cell's test case."""
     _columns: dict[tuple[str, str], Floats | None] = field(default_factory=dict, repr=False)
     _sampled: dict[InstrumentKind, tuple[Sampled, ...]] = field(default_factory=dict, repr=False)
     _kept: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     def kept(self, key: Hashable, find: Callable[[], T]) -> T:
-        """What is found from the run, found once for each key."""
+        """A value derived from the run, cached by key."""
         if key not in self._kept:
             self._kept[key] = find()
         found: T = self._kept[key]
@@ -81,7 +81,7 @@ class RunSample:
 
     @property
     def replicate(self) -> int:
-        """Its number among the runs of its cell, from 1."""
+        """The number of the run in its cell, from 1."""
         return self.record.replicate
 
     def column(self, table: str, name: str) -> Floats | None:
@@ -94,7 +94,7 @@ class RunSample:
         return self._columns[key]
 
     def sampled(self, instrument: InstrumentKind) -> tuple[Sampled, ...]:
-        """The series of one instrument; keeping all instruments would fill the memory."""
+        """The series of one instrument; all instruments together would need too much memory."""
         if instrument not in self._sampled:
             read = self.record.series if self.read_series is None else self.read_series(self.run)
             chosen = (series for series in read if series.instrument == instrument)
@@ -109,9 +109,9 @@ class RunSample:
 
 
 def dropped_at_ports(record: RunRecord) -> int | None:
-    """Frames that the switches dropped over the measuring phase, from the counters of their ports.
+    """Frames that the switches dropped in the measuring phase, from their port counters.
 
-    None if a port did not count, or there is none: missing is not zero.
+    None if a port has no counter, or there is no port: missing is not zero.
     """
     switches = {name for name, node in record.nodes.items() if node.kind == "switch"}
     grown = [
@@ -143,10 +143,10 @@ def jain_index(shares: Floats) -> float | None:
 
 
 def one(numerator: float, denominator: float = 1.0) -> Terms:
-    """Terms of a run with a single entry: only its totals are known."""
+    """Terms with a single entry, for a run of which only totals are known."""
     return np.array([numerator]), np.array([denominator])
 
 
 def each(values: Floats) -> Terms:
-    """A mean over samples: an entry for each."""
+    """Terms of a mean over samples, one entry for each sample."""
     return values, np.ones(values.size)

@@ -1,4 +1,4 @@
-"""Every value that a plan sets and that takes effect, by its path: for comparing two runs."""
+"""Every setting of a plan that takes effect, by path, to compare two runs."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def _without_name(group: Group) -> dict[str, Any]:
 
 
 def _in_effect(tcp: Tcp) -> dict[str, Any]:
-    """The settings of a TCP as they take effect: RACK and tail loss probes belong to `prr`, and
-    DCTCP always has ECN."""
+    """The TCP settings in effect: RACK and tail loss probes only with `prr`, ECN always with
+    DCTCP."""
     found = tcp.model_dump()
     if tcp.recovery != "prr":
         found |= {"rack": None, "tail_loss_probe": None}
@@ -68,8 +68,8 @@ def switch_settings(network: Network) -> dict[str, Settings]:
 
 
 def link_settings(network: Network) -> dict[str, Settings]:
-    """Links by the groups or switches at their ends: the links of a group are one entry if they are
-    equal, else each has its number."""
+    """Links by the groups or switches at their ends: one entry if all links between two of them are
+    equal, else one numbered entry each."""
     by_ends: dict[tuple[str, str], list[Settings]] = {}
     for link in network.links:
         a, b = (_kin(network, port.node) for port in link.ports)
@@ -135,7 +135,7 @@ def _roles(run: Run) -> dict[str, tuple[str, ...]]:
 def settings_of(run: Run) -> Settings:
     """The settings of a run's switches, groups, links and workload, under their names.
 
-    Empty for a run that was carried out elsewhere.
+    Empty for a published run.
     """
     network = run.network
     if not network.nodes:

@@ -1,11 +1,11 @@
-"""What happened to frames and senders at each level of a panel, and waits that no timeout explains.
+"""Counts of drops, marks, PAUSE frames and loss probes at each level of a panel, and waits that no
+timeout explains.
 
-Totals are of the measuring phases of all runs. A count is None where some host or port that should
-have it did not count.
+Totals cover the measuring phases of all runs. A count is None if some host or port lacks it.
 
-A wait of about one minimum RTO without a timeout is seen as a hump: samples that take between 0.8
-and two minimum RTOs longer than the quick ones, with fewer samples between the two. Linux waits so
-for a tail loss probe when a single segment is outstanding: two round trips and the least timeout
+A wait of about one minimum RTO without a timeout appears as a hump: samples that take 0.8 to 2
+minimum RTOs longer than the quick ones, with fewer samples in between. Linux waits that long for a
+tail loss probe when a single segment is outstanding: two round trips plus the minimum RTO
 (RFC 8985, 7.2; `tcp_schedule_loss_probe`). A lost SYN waits for the initial RTO.
 """
 
@@ -38,16 +38,16 @@ from netstudy.analysis.workloads.signals import (
 from netstudy.wire import Level, Run
 
 NEAR: Final = (0.8, 2.0)
-"""In minimum RTOs: a wait between these bounds is about one of them."""
+"""In minimum RTOs: a wait between these bounds counts as about one minimum RTO."""
 _QUICK: Final = 0.1
-"""Quantile that is taken as the time of a sample that does not wait."""
+"""Quantile that is taken as the time of a sample without a wait."""
 SHARE_TOLD_PCT: Final = 1.0
-"""Fewer waits than that do not reach the 99th percentile."""
+"""Least share of waits to report: fewer do not affect the 99th percentile."""
 
 
 @dataclass(frozen=True)
 class Signals:
-    """What was counted at one level of a panel, over all of its runs."""
+    """The counts at one level of a panel, over all of its runs."""
 
     level: Level | None
     runs: int
@@ -61,7 +61,7 @@ class Signals:
 
     @property
     def ring_share_pct(self) -> float | None:
-        """Ring drops by all drops; None without any, or where one of the two is not counted."""
+        """Ring drops in percent of all drops; None without drops, or if either was not counted."""
         if self.ring_drops is None or self.switch_drops is None:
             return None
         lost = self.ring_drops + self.switch_drops
@@ -69,12 +69,12 @@ class Signals:
 
     @property
     def marked_pct(self) -> float | None:
-        """Marked frames by all that came to a port of a switch."""
+        """Marked frames in percent of all frames that arrived at a switch's egress ports."""
         return self._of_all(self.marks)
 
     @property
     def dropped_pct(self) -> float | None:
-        """Dropped frames by all that came to a port of a switch."""
+        """Dropped frames in percent of all frames that arrived at a switch's egress ports."""
         return self._of_all(self.switch_drops)
 
     def _of_all(self, some: int | None) -> float | None:
@@ -84,31 +84,31 @@ class Signals:
 
 @dataclass(frozen=True)
 class LongWaits:
-    """Samples of a cell that wait about one minimum RTO, and have no timeout."""
+    """Samples of a cell that wait about one minimum RTO without a timeout."""
 
     x: Level | None
     level: Level | None
     min_rto_ms: float
     p99_ms: float
     samples: int | None
-    """How many the cell has; None: single samples do not tell of timeouts, the cell's 99th
-    percentile does."""
+    """Number of samples of the cell; None: samples have no timeout counts, the wait was found from
+    the cell's percentiles."""
     waiting: int
-    """How many of them wait."""
+    """Number of samples that wait."""
     retransmitting: int
-    """In how many of those segments were sent again."""
+    """Number of waiting samples with retransmitted segments."""
     probes: int | None
     setup: int | None
-    """SYN and SYN-ACK that were sent again; None: not counted."""
+    """Retransmitted SYNs and SYN-ACKs; None: not counted."""
 
     @property
     def is_explained(self) -> bool:
-        """Whether something was counted that waits so long."""
+        """Whether tail loss probes or SYN retransmissions were counted, which wait this long."""
         return bool(self.probes) or bool(self.setup)
 
 
 def signals(panel: Panel) -> tuple[Signals, ...]:
-    """The totals at each level of the series; without one, at each name along x."""
+    """The totals at each level of the series; without a series, at each named level along x."""
     if panel.series is None and panel.x is not None and not panel.x_numeric:
         cells = ((x, panel.cell(x, None)) for x in panel.x_levels)
         return tuple(_totals(x, [cell]) for x, cell in cells if cell is not None)
@@ -136,7 +136,7 @@ def _total(cells: Sequence[CellRow], count: Count) -> int | None:
 
 
 def long_waits(panel: Panel, workload: WorkloadAnalysis) -> tuple[LongWaits, ...]:
-    """The cells in which at least one in a hundred samples waits like that."""
+    """The cells in which at least 1 % of samples wait about one minimum RTO without a timeout."""
     return tuple(
         found
         for x in panel.x_levels
@@ -189,7 +189,8 @@ def least_rto_ms(run: Run) -> float | None:
 def _counted(
     cell: CellRow, workload: WorkloadAnalysis, min_rto_ms: float
 ) -> tuple[int | None, int, int] | None:
-    """Samples, those that wait without a timeout, and those of them that sent something again."""
+    """Numbers of samples, of samples that wait without a timeout, and of waiting samples with a
+    retransmission."""
     if workload.waiting is None:
         return _by_percentiles(cell, workload, min_rto_ms)
     each = [found for run in cell.runs if (found := workload.waiting.each(run)) is not None]
@@ -226,9 +227,8 @@ def _has_hump(times: Distribution, min_rto: float) -> bool:
 def _by_percentiles(
     cell: CellRow, workload: WorkloadAnalysis, min_rto_ms: float
 ) -> tuple[int | None, int, int] | None:
-    """The same where samples do not tell of timeouts: the 99th percentile is about one minimum RTO
-    above the median, which is not beyond that itself, the samples about there are a hump, and the
-    cell has no timeout at all."""
+    """As `_counted`, if samples have no timeout counts: the cell has no timeouts, its median is at
+    most one minimum RTO, its 99th percentile about one above the median, at a hump."""
     assert workload.tail is not None, "the caller has looked"
     middle, late = (cell.value(metric) for metric in workload.tail)
     if middle is None or late is None or cell.value(workload.timeouts) != 0:
@@ -251,5 +251,5 @@ def _samples(cell: CellRow, percentile: Metric) -> Distribution | None:
 
 
 def unexplained(found: Sequence[LongWaits]) -> Iterator[LongWaits]:
-    """The waits for which nothing was counted that waits so long."""
+    """The waits that neither tail loss probes nor SYN retransmissions explain."""
     return (one for one in found if not one.is_explained)

@@ -1,9 +1,9 @@
-"""A size whose times do not follow the law of the other sizes, as a mistyped size would not.
+"""Finds a size whose times do not follow the law of the other sizes, such as a mistyped size.
 
-The law is latency + size/bandwidth. Where the law through the other sizes is one that a path may
-have, and puts the times of a size at another size, that size is told of, with the size that its
-times are of by the others. Published times of such a size stand beside the study's own of both: of
-the size as it is published, and of the size that they are of.
+The law is latency + size/bandwidth. If the law fitted to the other sizes is plausible for a path,
+and a size's times are off it, the size is reported with the implied size: the one at which the law
+gives these times. Published times of such a size are compared with the study's own times at both
+the published and the implied size.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 LAW = "latency + size/bandwidth"
 _OFF = 1.5
-"""Ratio of a mean time to that of the law from which on a size is off the law."""
+"""Ratio of a mean time to the law's time, or its inverse, from which a size is off the law."""
 _SLACK = 0.1
-"""Share of the shortest time by which a latency may be below zero, as an estimate of zero."""
+"""A fitted latency may be negative by this share of the shortest time: it may estimate 0."""
 _CLEARLY = 3.0
-"""How many times better the law must fit without this size than without any other."""
+"""The fit error without this size must be this many times smaller than without any other."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,14 +43,14 @@ class OffLaw:
     metric: Metric
     settings: int
     ratio: tuple[float, float]
-    """Mean time ÷ that of the law through the other sizes, least and most over the settings."""
+    """Mean time ÷ time by the law of the other sizes, least and most over the settings."""
     implied_bytes: tuple[float, float]
-    """The size that the times are of by the other sizes, least and most."""
+    """The size at which the law of the other sizes gives these times, least and most."""
 
 
 @dataclass(frozen=True, eq=False)
 class ImpliedSize:
-    """Published times that are off the law of the other published sizes, beside the study's own."""
+    """Published times off the law of the other published sizes, compared with the study's own."""
 
     factor: str
     level: Level
@@ -61,20 +61,20 @@ class ImpliedSize:
     published: float
     """The mean time."""
     implied_bytes: float
-    """The size that it is of by the other published sizes."""
+    """The size at which the law of the other published sizes gives this time."""
     own: float | None
     """The study's own mean time at the size as published."""
     own_implied: float | None
-    """What the law through the study's own times gives at the implied size."""
+    """The time by the law of the study's own times at the implied size."""
 
     @property
     def error_pct(self) -> float | None:
-        """The study's own time at the size as published, against the published one."""
+        """Error of the study's own time at the published size, relative to the published time."""
         return _error_pct(self.own, self.published)
 
     @property
     def implied_error_pct(self) -> float | None:
-        """The study's own time at the implied size, against the published one."""
+        """Error of the study's own time at the implied size, relative to the published time."""
         return _error_pct(self.own_implied, self.published)
 
 
@@ -95,7 +95,7 @@ class _Off:
     ratio: float
     implied_bytes: float
     error: float
-    """Root mean square of the relative errors of the other sizes' means."""
+    """Root mean square of the relative errors of the other sizes' mean times."""
 
 
 def off_laws(study: Study, table: CellTable) -> tuple[OffLaw, ...]:
@@ -109,7 +109,7 @@ def off_laws(study: Study, table: CellTable) -> tuple[OffLaw, ...]:
 
 
 def _fitted_along(study: Study, table: CellTable) -> Iterator[tuple[Metric, str, str]]:
-    """What the study fits the law to: the metric, the factor of the sizes, the test case."""
+    """The fits of the law that the study asks for: metric, factor of the sizes, test case."""
     for _, figure in study.figures:
         if LAW not in figure.fit or figure.x is None:
             continue
@@ -147,8 +147,8 @@ def _without_size(levels: Mapping[str, Level], factor: str) -> _Setting:
 
 
 def _off_everywhere(series: Mapping[_Setting, Sequence[_Point]]) -> dict[_Setting, _Off]:
-    """The size that is off the law at every setting with three sizes or more; empty where it is not
-    the same one at all of them."""
+    """The size that is off the law at every setting with three sizes or more; empty unless it is
+    the same size at all of them."""
     found = {at: _off(points) for at, points in series.items() if len(points) > 2}
     known = {at: one for at, one in found.items() if one is not None}
     alike = len(known) == len(found) and len({one.level for one in known.values()}) == 1
@@ -158,7 +158,7 @@ def _off_everywhere(series: Mapping[_Setting, Sequence[_Point]]) -> dict[_Settin
 def implied_sizes(
     study: Study, table: CellTable, published: Sequence[Published]
 ) -> tuple[ImpliedSize, ...]:
-    """Published times that are off the law of the other published sizes, beside the study's own."""
+    """Published times off the law of the other published sizes, compared with the study's own."""
     found = [
         one
         for metric, factor, case in _fitted_along(study, table)
@@ -200,7 +200,7 @@ def _implied(
 
 
 def _by_law(points: Sequence[_Point], size_bytes: float) -> float | None:
-    """What the law through these times gives at a size."""
+    """The time at a size by the law fitted to these points."""
     pairs = [(one.size_bytes, time) for one in points for time in one.times]
     fitted = fit(LAW, *zip(*pairs, strict=True)) if pairs else None
     if fitted is None:
@@ -227,7 +227,7 @@ def _points(rows: Sequence[CellRow], factor: str, metric: Metric) -> list[_Point
 
 
 def _off(points: Sequence[_Point]) -> _Off | None:
-    """The one size that the others' law excludes; None: there is none, or any of several."""
+    """The one size that is off the law of the others; None: no size is, or several could be."""
     found = [one for point in points if (one := _without(point, points)) is not None]
     found.sort(key=lambda one: one.error)
     if not found or (len(found) > 1 and found[0].error * _CLEARLY > found[1].error):
@@ -236,8 +236,8 @@ def _off(points: Sequence[_Point]) -> _Off | None:
 
 
 def _without(point: _Point, points: Sequence[_Point]) -> _Off | None:
-    """A size against the law through the others; None where that is no law of a path, where the
-    size follows it, or where its times are of no size."""
+    """Checks a size against the law of the others; None if that law is not plausible for a path, if
+    the size follows it, or if no size would give its times."""
     others = [one for one in points if one is not point]
     pairs = [(one.size_bytes, time) for one in others for time in one.times]
     fitted = fit(LAW, *zip(*pairs, strict=True))

@@ -1,4 +1,4 @@
-"""The rule by which levels of a growing factor gain, and where growth stands by it.
+"""The rule that decides which levels of a growing factor gain.
 
 Levels are judged in their order. A level gains if its value, over all its replicates, is better
 than the best value before it by more than the noise: the study's own noise, else the likely
@@ -29,8 +29,8 @@ class Step:
     estimate: Estimate | None
     """Estimate of the deciding metric, over the replicates; None: no run has a value."""
     threshold: float | None
-    """The least improvement over the best value before it, in the metric's unit; None for the first
-    level, and if no noise is known, so that no gain can be shown."""
+    """The improvement over the best value before it that a gain must exceed, in the metric's unit;
+    None for the first level, and if no noise is known, so that no gain can be shown."""
     gained: bool
     before: Estimate | None = None
     """The best value before it; None: there is none."""
@@ -97,9 +97,9 @@ def _threshold(
 def settled(
     rows: Sequence[CellRow], factor: str, metric: Metric, margin_pct: float | None
 ) -> list[CellRow]:
-    """Of rows that differ in a growing factor alone, the one at its last level that gains: beyond
-    it there is only more waiting. `rows` are in the order of its levels; those without a value are
-    left out."""
+    """Of rows that differ only in a growing factor, the one at its last level that gains: higher
+    levels only add delay. `rows` are in the order of its levels; rows without a value are left
+    out."""
     groups: dict[frozenset[tuple[str, Level]], list[CellRow]] = {}
     for row in rows:
         if row.value(metric) is not None:

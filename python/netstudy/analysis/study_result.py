@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Comparing:
-    """What the study compares: a factor, its base level, and the equivalence margin (`noise`)."""
+    """The study's comparison: a factor, its base level, and the equivalence margin (`noise`)."""
 
     factor: str
     base: Level
@@ -73,7 +73,7 @@ class PanelResult:
 
     @property
     def has_fitted(self) -> bool:
-        """Whether a profile was fitted on some of its published values."""
+        """Whether a profile was fitted to some of its published values."""
         agreements = self.reference.agreements if self.reference else ()
         return any(row.fitted for one in agreements for row in one.rows)
 
@@ -114,7 +114,7 @@ class ShownFigure:
 
 @dataclass(frozen=True)
 class AskedFigure:
-    """A figure with axes of the study's own."""
+    """A figure whose axes the study chooses."""
 
     figure: Figure
     place: int
@@ -144,9 +144,9 @@ class Warnings:
     """Cells with fewer runs than recommended."""
     warm_up: tuple[tuple[CellRow, WarmUp], ...]
     reference: tuple[str, ...]
-    """Problems of the reference data, whose values are left out there."""
+    """Problems of the reference data; the affected values are left out."""
     contradicted: tuple[OrderAgreement, ...]
-    """Published orders of two levels that are reversed in most rows of the study."""
+    """Pairs of levels whose published order is reversed in most rows of the study."""
     exceeded: tuple[LimitFound, ...]
     """Limits of the testbed that some run exceeded."""
     disagreeing: tuple[CheckFound, ...]
@@ -155,24 +155,24 @@ class Warnings:
     """Parts of the study that this version's report leaves out, by path: comparisons, tables,
     figures, conclusions."""
     left_out: tuple[str, ...]
-    """Parts of the study that the user left out by name when carrying it out."""
+    """Parts of the study that the user left out of the run by name."""
     left_out_by_variant: tuple[str, ...] = ()
     """Parts that the testbed's variant leaves out."""
     untested: tuple[Untested, ...] = ()
-    """What the study asks and its runs cannot answer."""
+    """Questions of the study that its runs cannot answer."""
     not_measured: Mapping[str, Metric] = field(default_factory=dict)
-    """Paths of the study -> the metric there that no run measured."""
+    """Path of the study -> the metric named there that no run measured."""
     too_few: tuple[TooFew, ...] = ()
     """Percentiles that the study names and some cells have too few samples for."""
     truncated: tuple[Truncated, ...] = ()
-    """Where requests without an answer are in no latency."""
+    """Cells whose latencies are too low because they exclude many unanswered requests."""
     off_law: tuple[OffLaw, ...] = ()
     """Sizes whose times do not follow the law of the other sizes."""
     off_demand: tuple[OffDemand, ...] = ()
-    """Published rows whose CPU time by what is served stands out."""
+    """Published rows with an outlying CPU time per unit served."""
 
     def any(self) -> bool:
-        """Whether there is anything to warn of."""
+        """Whether there is any warning."""
         return any(
             (
                 self.problems,
@@ -198,23 +198,22 @@ class Warnings:
 
 @dataclass(frozen=True, eq=False)
 class StudyResult:
-    """A study carried out: its cells and findings."""
+    """The results of a study: its cells and findings."""
 
     study: str
     title: str | None
     question: str
     expectation: str | None
     description: str | None
-    """The study's general description, besides those of its test cases."""
+    """The study's general description; test cases have their own."""
     variant: tuple[str, str] | None
-    """The variant that was carried out, named after its testbed, and the reason for it; None: not
-    given."""
+    """The variant that was run, named after its testbed, and its description; None: not given."""
     margin_pct: float | None
     """The study's equivalence margin, its `noise`; None: it declares none."""
     comparing: Comparing | None
     cells: CellTable
     cases: Sequence[CaseResult]
-    """Its test cases; each is analysed when first asked for."""
+    """Its test cases; each is analysed on first use."""
     headline: tuple[Metric, ...]
     """The columns of the main table."""
     tables: tuple[Table, ...]
@@ -231,7 +230,7 @@ class StudyResult:
     sources: tuple[str, ...]
     """Sources of the published values."""
     implied_sizes: tuple[ImpliedSize, ...]
-    """Published times of a size that the other published sizes exclude."""
+    """Published times of a size that is off the law of the other published sizes."""
     plan: Plan
     testbed: TestbedResult
     """The testbed of the runs, and how far it can be trusted."""
@@ -259,8 +258,7 @@ class StudyResult:
         return next(iter(self.cells.measured((own, *self.headline))), own)
 
     def effects_in(self, case: CaseResult) -> Effects | None:
-        """The effects of a test case's factors on the deciding metric; found when first asked
-        for."""
+        """The effects of a test case's factors on the deciding metric; computed on first use."""
         if case.name not in self._effects:
             own = self.cells.of_case(case.name)
             found = effects(own, case.layout.factors, self.deciding, self.margin_pct)
@@ -273,13 +271,14 @@ class StudyResult:
 
     @property
     def missed(self) -> tuple[CheckedRequirement, ...]:
-        """The requirements that the outcome does not meet."""
+        """The failed requirements: missed or not measured."""
         return tuple(one for one in self.requirements if one.failed)
 
 
 @dataclass(frozen=True)
 class Pooled:
-    """A results folder, read: the study that was carried out, and its runs pooled in cells."""
+    """The contents of a results folder: its study, plan and records, and the runs pooled into
+    cells."""
 
     study: Study
     plan: Plan
@@ -359,7 +358,7 @@ def analyse(folder: Folder, pooled: Pooled | None = None) -> StudyResult:
 
 
 def _by_cells(cases: Iterable[CaseResult]) -> Verdicts:
-    """Every verdict, by its two cells; of cells that several cases compare, the first one."""
+    """Every verdict, by its two cells; the first one if several cases compare the same cells."""
     found: dict[tuple[str, CellRow, CellRow], Comparison] = {}
     for result in (one for case in cases for one in case.panels):
         for table in result.verdicts:
@@ -383,7 +382,8 @@ def _left_out_by_variant(folder: Folder, study: Study) -> tuple[str, ...]:
 
 
 def _testbed(folder: Folder, records: Sequence[RunRecord]) -> TestbedResult:
-    """The testbed's name is the engine's, or before the engine has started, the requested one."""
+    """The testbed under the name that the engine recorded, or the requested name before the engine
+    has started."""
     invocation, engine = folder.invocation(), folder.engine()
     name = engine.testbed if engine else invocation.testbed
     return gather_testbed(name, records, invocation.scale, folder.set_aside_as("invalid"))
@@ -525,7 +525,7 @@ def _panel(
 
 
 def _verdicts(panel: Panel, comparing: Comparing) -> Iterator[VerdictTable]:
-    """One table for each metric and each level besides the base; none if the base is missing."""
+    """One table for each metric and each level except the base; none if the base is missing."""
     if comparing.base not in panel.series_levels:
         return
     for metric in comparing.on:
@@ -585,7 +585,8 @@ def _warnings(
 
 
 def _untested(study: Study, plan: Plan, cells: CellTable) -> tuple[Untested, ...]:
-    """What the plan cannot test, and what did not happen. A buffer is told of once, by its runs."""
+    """Questions that the plan cannot test, or that the runs left untested. A buffer that never
+    filled is reported once, from its runs."""
     seen = of_records(plan, cells, study.margin_pct)
     filled = {one.factor for one in seen if one.kind == "never filled"}
     planned = of_plan(study, plan, cells.workload)

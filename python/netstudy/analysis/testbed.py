@@ -2,7 +2,7 @@
 agree.
 
 A testbed of real machines can run out of CPU, lose frames unnoticed, or send them late; its runs
-then measure the machine. Independent instruments should confirm each other's counts. A record's
+then measure the testbed. Independent instruments should confirm each other's counts. A record's
 status says whether its run still counts; the report shows the findings run by run.
 """
 
@@ -17,7 +17,7 @@ from netstudy.units import parse_scale
 from netstudy.wire import DISTURBED_ATTEMPTS, Reconciliation, RunRecord, TestbedLimit, Treatment
 
 Here = Literal["simulated", "measured here", "published"]
-"""Name of a study's own values beside published ones."""
+"""Label of a study's own values, to distinguish them from published ones."""
 _OR = " or "
 
 ItemT = TypeVar("ItemT")
@@ -72,7 +72,7 @@ class CheckInRun:
 
 @dataclass(frozen=True)
 class CheckFound:
-    """Two instruments compared in all runs that have both."""
+    """A comparison of two instruments, over all runs with both."""
 
     check: str
     in_runs: tuple[CheckInRun, ...]
@@ -109,11 +109,11 @@ class TestbedResult:
     simulated: bool
     """Whether its values come from a model, according to the records of runs."""
     published: bool
-    """Whether its values were published elsewhere, and nothing was carried out here."""
+    """Whether its values are published ones, without any run of its own."""
     limits: tuple[LimitFound, ...]
-    """Exceeded ones first."""
+    """Exceeded limits first."""
     checks: tuple[CheckFound, ...]
-    """Disagreeing ones first."""
+    """Failed checks first."""
     scaled_by: str | None
     """The factor that all link rates were multiplied by."""
     set_aside: int
@@ -132,7 +132,7 @@ class TestbedResult:
 
     @property
     def badge(self) -> str:
-        """How the values came about, as it stands beside the study's name."""
+        """The origin of the values, shown next to the study's name."""
         if self.published or self.simulated:
             return self.here
         return "measured in namespaces" if self.name.startswith("netns") else "measured on hosts"

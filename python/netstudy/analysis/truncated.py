@@ -1,5 +1,5 @@
-"""Cells in which so many requests had no answer when the phase was over that percentiles are too
-low: what was never answered has no latency."""
+"""Cells with so many unanswered requests at the end of the phase that percentiles are too low:
+unanswered requests have no latency."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from netstudy.analysis.cells import CellRow, CellTable
 from netstudy.analysis.metrics import Metric
 
 SEEN_PCT: Final = 1.0
-"""From this share on: the slowest hundredth may be those without an answer."""
+"""Least share of unanswered requests to report: they may be the slowest 1 %."""
 
 
 @dataclass(frozen=True, eq=False)
 class Truncated:
-    """The cells of one share."""
+    """The cells with too high a share of unanswered requests, in one metric."""
 
     metric: Metric
     rows: tuple[CellRow, ...]
 
 
 def truncated(cells: CellTable) -> Iterator[Truncated]:
-    """Of the workload's own requests, and of its probe's."""
+    """The truncated cells, for the workload's own requests and for the probe's."""
     for metric in cells.vocabulary:
         rows = _rows(cells, metric) if metric.is_share and "unanswered" in metric.name else []
         if rows:

@@ -1,4 +1,5 @@
-"""What a study asks and cannot test: told of a plan before it runs, and of records afterwards.
+"""Questions of a study that it cannot test: found from its plan before it runs, and from its
+records afterwards.
 
 A factor's kind follows from the settings that its levels change: only buffers of switches, only the
 minimum RTO, only loss recovery, only congestion control.
@@ -61,12 +62,12 @@ Kind = Literal[
 
 @dataclass(frozen=True)
 class Depth:
-    """How far a buffer was, or can be, filled at one level."""
+    """The size of a buffer at one level, and the most that filled it or could fill it."""
 
     level: Level
     size_bytes: int
     most_bytes: int | None
-    """The longest queue of any run, or the most that senders have to send at once; None: not
+    """The longest queue of any run, or the most data that senders can have in flight; None: not
     counted."""
 
 
@@ -78,9 +79,9 @@ class Untested:
     factor: str | None = None
     levels: tuple[Level, ...] = ()
     nodes: tuple[str, ...] = ()
-    """Groups of hosts or switches that it is about."""
+    """The groups of hosts or the switches concerned."""
     dctcp: bool = False
-    """Of ECN: whether it is DCTCP's."""
+    """For ECN: whether DCTCP uses it."""
     depths: tuple[Depth, ...] = ()
     metric: str = ""
     """The metric in which equal levels differ, or that no instrument samples; for "too seldom", the
@@ -88,9 +89,9 @@ class Untested:
     every_ns: int = 0
     """Time between two samples of that probe or sampler."""
     phase_ns: int = 0
-    """The length of the measuring phase, which is shorter."""
+    """Length of the measuring phase, which is shorter than that."""
     repetitions: int = 0
-    """The most repetitions of any setting, where that is too few."""
+    """Largest number of repetitions of any setting, if too few."""
 
 
 _KINDS: Final[Mapping[str, re.Pattern[str]]] = {
@@ -99,10 +100,10 @@ _KINDS: Final[Mapping[str, re.Pattern[str]]] = {
     "recovery": re.compile(r"\.tcp\.(recovery|rack|tail_loss_probe|sack)$"),
     "control": re.compile(r"\.tcp\.congestion_control$"),
 }
-"""What a factor is about -> the settings that it may change, and no others."""
+"""Kind of a factor -> the only settings that its levels may change."""
 _VARIANT: Final = "workload.application.variant"
 _NAMES: Final = re.compile(r"(^|\.)(profile|application\.variant)$")
-"""Settings that only name where values come from, or which build they stand for."""
+"""Settings that only name the origin of values, or a build of the application."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,9 +111,9 @@ class _Design:
     """The treatments of a plan, and what each factor changes."""
 
     runs: tuple[Run, ...]
-    """One of each treatment."""
+    """One run of each treatment."""
     order: Mapping[str, Sequence[Level]]
-    """Factor -> its levels, as the study has them."""
+    """Factor -> its levels, in the study's order."""
 
     @classmethod
     def of(cls, plan: Plan, order: Mapping[str, Sequence[Level]]) -> _Design:
@@ -124,7 +125,7 @@ class _Design:
 
     @cached_property
     def levels(self) -> dict[str, tuple[Level, ...]]:
-        """Factor -> its levels, where it has several."""
+        """Factor -> its levels, for factors with several."""
         found: dict[str, set[Level]] = {}
         for run in self.runs:
             for factor, level in run.treatment.items():
@@ -136,7 +137,7 @@ class _Design:
         }
 
     def groups(self, factor: str) -> Iterator[dict[Level, Run]]:
-        """Runs that differ in this factor alone, by its levels."""
+        """Groups of runs that differ only in this factor, by its levels."""
         found: dict[object, dict[Level, Run]] = {}
         for run in self.runs:
             rest = tuple(
@@ -147,7 +148,7 @@ class _Design:
         return (group for group in found.values() if len(group) > 1)
 
     def about(self, factor: str) -> str | None:
-        """The kind of a factor, by what its levels change in the first such group."""
+        """The kind of a factor, by the settings that its levels change in its first group."""
         group = next(self.groups(factor), None)
         if group is None:
             return None
@@ -166,7 +167,7 @@ class _Design:
         return next(iter(kinds))
 
     def equal_levels(self, factor: str) -> Iterator[tuple[Level, ...]]:
-        """Levels that set the same values wherever they occur beside each other."""
+        """Levels that set the same values in every group with several of them."""
         classes: list[set[Level]] = [set(self.levels[factor])]
         groups = list(self.groups(factor))
         for group in groups:
@@ -185,7 +186,7 @@ def _settings(run: Run) -> dict[str, object]:
 
 
 def _refined(classes: Iterable[set[Level]], group: Mapping[Level, Run]) -> Iterator[set[Level]]:
-    """Classes of levels of which some differ in a group, divided; single levels are dropped."""
+    """Splits classes of levels whose settings differ in a group; drops single levels."""
     for one in classes:
         parts: dict[object, set[Level]] = {}
         sizes: dict[object, list[Level]] = {}
@@ -195,7 +196,7 @@ def _refined(classes: Iterable[set[Level]], group: Mapping[Level, Run]) -> Itera
             sizes.setdefault(repr(key), []).append(level)
         for same in sizes.values():
             for level in same:
-                # A level of a size of its own differs from all others: nothing else is looked at.
+                # A level with a unique network size differs from all others anyway.
                 told = repr(sorted(_settings(group[level]).items())) if len(same) > 1 else level
                 parts.setdefault(told, set()).add(level)
         absent = one - group.keys()
@@ -205,10 +206,10 @@ def _refined(classes: Iterable[set[Level]], group: Mapping[Level, Run]) -> Itera
 def of_plan(
     study: Study, plan: Plan, workload: WorkloadAnalysis, repetitions: int | None = None
 ) -> tuple[Untested, ...]:
-    """What a plan cannot test, whatever its runs give. Of a switch that marks it is told only where
-    the study says so itself: profiles mark for whoever listens.
+    """Questions that a plan cannot test, whatever the results. Switches that mark for no host are
+    reported only if the study itself sets a threshold: profiles always do.
 
-    `repetitions` are those of each setting, where the plan has one run of each in place of all.
+    `repetitions` is their number per setting, if the plan has only one run of each.
     """
     design = _Design.of(plan, {name: factor.names for name, factor in study.factors.items()})
     switches = study.topology.all_switches.values()
@@ -233,11 +234,11 @@ def _too_few_repetitions(study: Study, plan: Plan, repetitions: int | None) -> I
 
 
 _KEYS: Final = {"host": "sar"}
-"""Kind of instrument in a plan -> its key in a study, where the two differ."""
+"""Kind of instrument in a plan -> its key in a study, if they differ."""
 
 
 def _too_seldom(design: _Design) -> Iterator[Untested]:
-    """Probes and samplers of which a measuring phase may end without a single sample."""
+    """Probes and samplers whose period is longer than the measuring phase."""
     found: dict[str, Untested] = {}
     for run in design.runs:
         until = next(phase.until for phase in run.phases if phase.kind == "measure")
@@ -254,7 +255,7 @@ def _too_seldom(design: _Design) -> Iterator[Untested]:
 
 
 def _unsampled(study: Study, design: _Design) -> Iterator[Untested]:
-    """What figures show over time and no instrument reads over time."""
+    """Metrics of time-series figures that no instrument samples."""
     courses = (one for _, one in study.figures if one.name is None and one.kind == "time series")
     for text in dict.fromkeys(metric for one in courses for metric in one.metrics):
         name = split_metric(text)
@@ -273,13 +274,14 @@ def _equal(design: _Design) -> Iterator[Untested]:
 
 
 def _are_variants(design: _Design, factor: str) -> bool:
-    """Whether the levels have names of variants of an application, and nothing else of them."""
+    """Whether the levels name different variants of an application."""
     group = next(design.groups(factor), {})
     return len({str(settings_of(run).get(_VARIANT)) for run in group.values()}) > 1
 
 
 def _marking(design: _Design) -> Iterator[Untested]:
-    """ECN that only one side has: hosts without a switch that marks for them, and the other way."""
+    """ECN on one side only: hosts without a marking switch on their paths, or the reverse; and
+    marking thresholds that no queue can reach."""
     of_hosts = {run.id: _listening(run) for run in design.runs}
     of_switches = {run.id: _marking_switches(run) for run in design.runs}
     hosts = dict.fromkeys(name for names in of_hosts.values() for name in names)
@@ -319,7 +321,7 @@ def _is_never_reached(name: str, runs: Iterable[Run]) -> bool:
 
 
 def _listening(run: Run) -> tuple[str, ...]:
-    """Groups of senders that have ECN with the other end of their connections."""
+    """Groups of senders that negotiate ECN with the other end of their connections."""
     groups, found = _groups(run.network), dict[str, None]()
     for client, server in run.workload.connected:
         ends = {"client": groups[split(client)[0]], "server": groups[split(server)[0]]}
@@ -329,7 +331,7 @@ def _listening(run: Run) -> tuple[str, ...]:
 
 
 def _dctcp_senders(run: Run) -> Iterator[str]:
-    """Groups of senders with DCTCP, whatever the other end of their connections has."""
+    """Groups of senders with DCTCP, whether or not the other end has ECN."""
     groups = _groups(run.network)
     for client, server in run.workload.connected:
         ends = {"client": groups[split(client)[0]], "server": groups[split(server)[0]]}
@@ -393,7 +395,7 @@ def _between(near: Mapping[str, Sequence[str]], start: str, ends: Iterable[str])
 
 
 def _unfillable(design: _Design, workload: WorkloadAnalysis) -> Iterator[Untested]:
-    """Levels of a buffer that all senders together cannot fill: between them nothing differs."""
+    """Levels of a buffer that all senders together cannot fill, so that they do not differ."""
     for factor in design.levels:
         if design.about(factor) != "buffer":
             continue
@@ -416,12 +418,12 @@ def _smallest_buffer(run: Run) -> int:
 
 
 def _at_once(run: Run, workload: WorkloadAnalysis) -> int | None:
-    """Bytes of frames that all senders together can have under way, at most; None: not known."""
+    """Most bytes of frames that all senders together can have in flight; None: not known."""
     if workload.offered is None:
         return None
     total = 0.0
     groups = _groups(run.network)
-    mtu = min(link.mtu_bytes for link in run.network.links)  # the smaller, the more headers
+    mtu = min(link.mtu_bytes for link in run.network.links)  # upper bound: most headers
     for (client, server), offered in zip(
         run.workload.connected, workload.offered(run), strict=True
     ):
@@ -439,8 +441,8 @@ def _at_once(run: Run, workload: WorkloadAnalysis) -> int | None:
 def of_records(
     plan: Plan, cells: CellTable, margin_pct: float | None = None
 ) -> tuple[Untested, ...]:
-    """What the runs of a study did not bring about, so that it was not tested; and levels that are
-    the same program and differ by more than the noise."""
+    """Questions left untested because the runs did not reach the condition, and levels with the
+    same program whose results differ by more than the noise."""
     design = _Design.of(plan, cells.factors)
     rows = [row for row in cells.rows if row.runs]
     if not rows or not design.runs:
@@ -472,7 +474,7 @@ def _unfilled(
     about: Mapping[str, str | None],
     factors: Mapping[str, Sequence[Level]],
 ) -> Iterator[Untested]:
-    """Levels of a buffer that dropped nothing in any run, and paused nobody."""
+    """Levels of a buffer without drops or PAUSE frames in any run."""
     for factor, kind in about.items():
         if kind != "buffer":
             continue
@@ -511,7 +513,7 @@ def _longest_queue(run: RunSample) -> int | None:
 def _unhurt(
     rows: Sequence[CellRow], about: Mapping[str, str | None], cells: CellTable
 ) -> Iterator[Untested]:
-    """Factors of TCP that met nothing that they act on."""
+    """TCP factors without an event to act on: no timeout, no loss, no congestion signal."""
 
     def never(found: Callable[[CellRow], float | None]) -> bool:
         return all(found(row) == 0 for row in rows)
@@ -539,7 +541,7 @@ def _total(row: CellRow, count: Callable[..., int | None]) -> int | None:
 
 
 def _unmarked(rows: Sequence[CellRow]) -> Iterator[Untested]:
-    """Switches that mark for hosts with ECN, and never had a queue that long."""
+    """Switches that mark for hosts with ECN, but whose queues never reached the threshold."""
     able = [row for row in rows if _listening(row.planned[0]) and _marking_switches(row.planned[0])]
     if able and all(_total(row, marks) == 0 for row in able):
         switches = dict.fromkeys(name for row in able for name in _marking_switches(row.planned[0]))
@@ -548,7 +550,7 @@ def _unmarked(rows: Sequence[CellRow]) -> Iterator[Untested]:
 
 
 def _unpaused(rows: Sequence[CellRow]) -> Iterator[Untested]:
-    """Switches and hosts that may ask for PAUSE, and never had a reason to."""
+    """Switches and hosts that may send PAUSE, but never reached their threshold."""
     asking = [(row, names) for row in rows if (names := _asking(row.planned[0]))]
     if asking and all(_total(row, pauses) == 0 for row, _ in asking):
         nodes = dict.fromkeys(name for _, names in asking for name in names)
@@ -556,7 +558,7 @@ def _unpaused(rows: Sequence[CellRow]) -> Iterator[Untested]:
 
 
 def _asking(run: Run) -> tuple[str, ...]:
-    """Switches and groups of hosts with a threshold from which they ask for PAUSE."""
+    """Switches and groups of hosts with an XOFF threshold, so that they send PAUSE."""
     switches = [s.name for s in run.network.switches if _asks(s)]
     hosts = [g.name for g in run.network.groups if g.nic.pause_high_frames is not None]
     return (*switches, *hosts)

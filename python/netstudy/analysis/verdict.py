@@ -68,30 +68,30 @@ class Comparison:
     winner: Level | None
     """The better level if the two differ."""
     more_runs: int | None
-    """Runs to add to each cell of an undecided pair; None if decided, if it takes more than a
-    thousand, or if single runs have too few samples."""
+    """Runs to add to each cell of an undecided pair; None if decided, if more than a thousand are
+    needed, or if single runs have too few samples."""
     within_one_run: bool
     """Whether the uncertainty comes from batches of one run: it leaves out run-to-run variation."""
     too_few_samples: bool
-    """Whether single runs do not give the metric, such as a far percentile of few samples: its
-    variation between runs is unknown, however many runs there are."""
+    """Whether the metric has no value for single runs, such as a high percentile of few samples:
+    its run-to-run variation is unknown, however many runs there are."""
     by_rounding: bool
-    """Whether of one of the values, or of both, only the rounding is known."""
+    """Whether only the rounding is known for one or both values."""
     difference_interval: Interval | None = None
     """95 % interval of value − base_value, by Welch's degrees of freedom."""
     lacking: Lacking | None = None
-    """Samples that are too few in one of the cells for a percentile, which has no value there."""
+    """The lack of samples in a cell in which a percentile therefore has no value."""
 
     @property
     def difference(self) -> float | None:
-        """value − base_value: of shares, in percentage points."""
+        """value − base_value; for shares, in percentage points."""
         if self.value is None or self.base_value is None:
             return None
         return self.value - self.base_value
 
     @property
     def change_pct(self) -> float | None:
-        """Relative change against the base in percent of the base."""
+        """Relative change from the base, in percent."""
         return None if self.ratio is None else (self.ratio - 1) * 100
 
 
@@ -267,8 +267,8 @@ def _outcome(
 
 
 def _by_rounding(a: Estimate, b: Estimate, margin: float | None) -> Outcome:
-    """Different outside the noise band, the same inside, whatever the digits beyond the last given
-    one, and wherever in its interval the one of them that was repeated lies."""
+    """Different if outside the noise band, the same if inside, for every value within the rounding
+    and within the interval of a repeated value; else undecided."""
     gap, band = abs(a.value - b.value), (margin or 0.0) * abs(b.value)
     slack = _known_within(a) + (1 + (margin or 0.0)) * _known_within(b)
     if gap - slack > band:
@@ -278,7 +278,7 @@ def _by_rounding(a: Estimate, b: Estimate, margin: float | None) -> Outcome:
 
 
 def _known_within(estimate: Estimate) -> float:
-    """How far the value may be from the one that is given."""
+    """The possible distance of the true value from the given one."""
     interval = estimate.interval
     half = 0.0 if interval is None else (interval.high - interval.low) / 2
     return max(half, estimate.rounding or 0.0)
@@ -338,8 +338,8 @@ def _more_runs(a: Estimate, b: Estimate, margin: float | None, compared: int) ->
 
 @cache
 def _reach(have: int, level: float) -> tuple[NDArray[np.int64], Floats]:
-    """Numbers of runs beyond these, and by how many standard errors a difference must exceed a
-    bound at that level with 80 % power."""
+    """Larger numbers of runs, and for each the distance from a bound, in standard errors, that a
+    test at that level detects with 80 % power."""
     n = np.arange(have + 1, RUNS_SEARCHED + 1)
     return n, stdtrit(2 * (n - 1), 1 - level) + stdtrit(2 * (n - 1), POWER)
 

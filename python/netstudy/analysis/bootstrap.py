@@ -1,4 +1,4 @@
-"""The uncertainty of a figure that combines many cells: a bootstrap over replicates.
+"""The uncertainty of a number that combines many cells: a bootstrap over replicates.
 
 Each cell is a stratum whose runs are drawn with replacement. With n runs the plain bootstrap shows
 only (n - 1)/n of the variance, a fifth too little with five, so every draw's distance from the
@@ -49,7 +49,8 @@ def resampled(cell: CellRow, metric: Metric) -> Floats | None:
 
 
 def _stream(cell: CellRow) -> np.random.Generator:
-    """Random numbers of a cell, derived from its levels: adding a cell changes no other."""
+    """The random generator of a cell, seeded from its levels, so that adding a cell changes no
+    other."""
     address = repr(sorted(cell.treatment.items())).encode()
     return np.random.default_rng([SEED, *hashlib.sha256(address).digest()])
 

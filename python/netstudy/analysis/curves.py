@@ -1,6 +1,6 @@
 """Curves of runs: the course over time, and the distribution of latencies.
 
-One cell for each series is drawn, at the end of the range, where the cells of a panel differ most.
+One cell per series is drawn: the one at the last x, where the cells of a panel usually differ most.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Curves:
 
 
 def curves_of(panel: Panel, workload: WorkloadAnalysis) -> Iterator[Curves]:
-    """The charts of a panel that its runs have samples for."""
+    """The charts of a panel for which its runs have samples."""
     found: tuple[tuple[Kind, Iterator[Curve], int | None], ...] = (
         ("over-time", _over_time(panel, workload), None),
         ("latency", _latencies(panel, workload), None),
@@ -60,7 +60,7 @@ def curves_of(panel: Panel, workload: WorkloadAnalysis) -> Iterator[Curves]:
 
 
 def _last(panel: Panel) -> Iterator[tuple[Level | None, CellRow]]:
-    """The cell of each series at the end of the range."""
+    """The cell of each series at the last x."""
     for level in panel.series_levels:
         cell = panel.cell(panel.x_levels[-1], level)
         if cell is not None and cell.runs:
@@ -92,7 +92,8 @@ def _latencies(panel: Panel, workload: WorkloadAnalysis) -> Iterator[Curve]:
 
 
 def _longer(found: Histogram) -> tuple[Floats, Floats]:
-    """Steps from all requests at the shortest time to one of them at the longest."""
+    """The complementary distribution: times in µs, and the share of requests that take at least
+    as long, in percent."""
     latencies, share = found.curve()
     longer = 100 * (1 - np.concatenate(([0.0], share[:-1])))
     return latencies / NS_PER_US, longer

@@ -28,19 +28,19 @@ class Framing:
 
     @property
     def share(self) -> float:
-        """Payload divided by bytes on the wire, of a full frame."""
+        """Payload ÷ bytes on the wire, of a full frame."""
         return self.payload_bytes / (self.mtu_bytes + FRAMING_BYTES)
 
 
 def framing(network: Network, members: Iterable[str], sender: str) -> Framing:
-    """The full frames between some members of roles, sent by one of them."""
+    """Framing of full frames between some members of roles, with the sender's TCP options."""
     mtu = min(link.mtu_bytes for member in members for link in access_links(network, member))
     timestamps = group_of(network, sender).tcp.timestamps
     return Framing(mtu, header_bytes(timestamps=timestamps))
 
 
 def split(member: str) -> tuple[str, str | None]:
-    """A member of a role: the node, and the interface that it is bound to, if any."""
+    """Splits a member of a role into its node and the interface that it is bound to, if any."""
     node, _, interface = member.partition("@")
     return node, interface or None
 
@@ -79,8 +79,8 @@ def arrival_rate_bps(network: Network, member: str) -> int:
 
 
 def capacity_bps(network: Network, senders: Iterable[str], receivers: Iterable[str]) -> int | None:
-    """The highest rate from some hosts to some others: the smallest cut between them (Ford and
-    Fulkerson 1956). None if a host hands the data of one flow over inside: it needs no link."""
+    """The highest rate from some hosts to others: the minimum cut between them (Ford and Fulkerson
+    1956). None if a flow stays inside one host and needs no link."""
     sources = {_end_of(network, member) for member in senders}
     sinks = {_end_of(network, member) for member in receivers}
     if sources & sinks:
@@ -98,7 +98,7 @@ def capacity_bps(network: Network, senders: Iterable[str], receivers: Iterable[s
 
 
 def _end_of(network: Network, member: str) -> str:
-    """The host of a member; for a zone with a stack of its own, the one interface that it is at."""
+    """The host of a member; for a zone with its own stack, its interface."""
     node = network.node(split(member)[0])
     if isinstance(node, Zone):
         return f"{node.host}@{node.interface}" if node.stack == "own" else node.host
@@ -106,7 +106,7 @@ def _end_of(network: Network, member: str) -> str:
 
 
 def _capacities(network: Network, ends: Container[str]) -> dict[str, dict[str, int]]:
-    """Node, or interface among the ends -> next one -> rate; parallel links are added up."""
+    """Node, or interface among the ends -> next node -> rate; parallel links are added up."""
     found: dict[str, dict[str, int]] = {}
     for link in network.links:
         a, b = (_owner(port, ends) for port in link.ports)

@@ -69,12 +69,12 @@ class Signals:
 
     @property
     def marked_pct(self) -> float | None:
-        """Marked frames in percent of all frames that arrived at a switch's egress ports."""
+        """Marked frames in percent of all frames that switches forwarded or dropped."""
         return self._of_all(self.marks)
 
     @property
     def dropped_pct(self) -> float | None:
-        """Dropped frames in percent of all frames that arrived at a switch's egress ports."""
+        """Dropped frames in percent of all frames that switches forwarded or dropped."""
         return self._of_all(self.switch_drops)
 
     def _of_all(self, some: int | None) -> float | None:

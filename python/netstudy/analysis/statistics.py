@@ -1,4 +1,4 @@
-"""Percentiles and extremes of sampled quantities, which a study names by a suffix of a metric."""
+"""Percentiles and extremes of sampled quantities, which a study names by a metric's suffix."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from netstudy.study.vocabulary import Limit
 
 @dataclass(frozen=True)
 class Statistic:
-    """One number of many samples."""
+    """A percentile or an extreme of many samples."""
 
     ending: str
     """The suffix in the name of a metric."""
@@ -47,7 +47,7 @@ STATISTICS: Final[Mapping[str, Statistic]] = {
 
 
 def reading_of(one: Statistic, quantity: SampledQuantity) -> Pooled | Percentile:
-    """How a statistic of a sampled quantity is read."""
+    """The reading that computes a statistic of a sampled quantity."""
     if not one.is_extreme:
         return Percentile(one.q, quantity)
 
@@ -59,8 +59,8 @@ def reading_of(one: Statistic, quantity: SampledQuantity) -> Pooled | Percentile
 
 
 def further(like: Metric, but: Container[str] = ()) -> Iterator[Metric]:
-    """The statistics of the samples that `like` is the mean of, except `but`, which are metrics of
-    their own."""
+    """The statistics of the samples whose mean is `like`, except `but`, which are separate
+    metrics."""
     quantity = like.sampled
     assert quantity is not None, f"{like.name} is the mean of samples"
     for one in STATISTICS.values():

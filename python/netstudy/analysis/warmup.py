@@ -1,7 +1,7 @@
 """MSER-5 as an alarm: does the measuring phase still contain part of the warm-up?
 
 MSER (White 1997) picks the truncation point that minimises the standard error of the mean of the
-remaining samples; MSER-5 does so on means of five. On a stationary series it cuts a little at
+remaining samples; MSER-5 does so on means of five. On a stationary series it cuts a few samples at
 random, so the alarm also requires that the part to cut differs from the rest by more than chance.
 """
 
@@ -21,7 +21,7 @@ BATCH = 5
 MIN_BATCHES = 16
 """Shorter series cannot show a steady part after a warm-up."""
 ROUNDING = 1e-9
-"""Relative differences below it come from floating point and mean nothing."""
+"""Smaller relative differences are floating-point error."""
 FALSE_ALARM = 0.001
 """Chance that a stationary cell raises the alarm; kept small since many cells are tested."""
 
@@ -31,7 +31,7 @@ class WarmUp:
     """The result of MSER-5 for the samples of one cell, averaged over its runs."""
 
     cut: int
-    """Samples that MSER-5 would cut."""
+    """Number of samples that MSER-5 would cut."""
     cut_mean: float | None
     kept_mean: float
     alarm: bool
@@ -42,8 +42,8 @@ class WarmUp:
 
     @property
     def effect_pct(self) -> float:
-        """How much higher or lower the mean is because the part was not cut, in percent of the
-        rest's; infinite if the rest is nothing."""
+        """Bias of the mean because the part was not cut, in percent of the mean of the rest;
+        infinite if that is 0."""
         if self.cut_mean is None:
             return 0.0
         if self.kept_mean == 0:
@@ -53,7 +53,7 @@ class WarmUp:
 
 
 def mser5(values: Floats) -> int:
-    """Samples to cut from the front, a multiple of five and at most half of them."""
+    """Number of samples to cut from the front: a multiple of five, at most half of them."""
     batches = values[: values.size // BATCH * BATCH].reshape(-1, BATCH).mean(axis=1)
     if batches.size < 2:
         return 0

@@ -46,14 +46,14 @@ assert tuple(one.name for one in _SERIES) == SERIES
 
 @dataclass(frozen=True)
 class FactorColumns:
-    """A column for each factor: integers, numbers, truth values or texts, as its levels are."""
+    """A column for each factor, typed by its levels: integers, numbers, booleans or text."""
 
     factors: tuple[str, ...]
     columns: tuple[Column, ...]
 
     @classmethod
     def of(cls, factors: Mapping[str, Sequence[Level]], taken: Iterable[str]) -> FactorColumns:
-        """The columns of these factors; `<name>_level` for one whose name is taken."""
+        """The columns of these factors; `<name>_level` if a factor's name is taken."""
         columns = tuple(
             Column(name, _level_type(levels), "", f"Level of the factor {factor}")
             for name, (factor, levels) in zip(
@@ -63,7 +63,7 @@ class FactorColumns:
         return cls(tuple(factors), columns)
 
     def levels(self, treatment: Treatment) -> list[Level | None]:
-        """The values of a treatment; None for a factor that it does not have."""
+        """The values of a treatment; None for a factor that it lacks."""
         return [
             _as_text(treatment.get(factor)) if column.type == "string" else treatment.get(factor)
             for factor, column in zip(self.factors, self.columns, strict=True)
@@ -103,8 +103,8 @@ def metric_columns(metric: Metric, *, intervals: bool) -> Iterator[Column]:
 
 
 def sample_columns(table: str) -> tuple[Column, ...]:
-    """The columns of a table of samples after those of the run. Raises StudyError for an unknown
-    table."""
+    """The columns of a table of samples that follow the run's columns. Raises StudyError for an
+    unknown table."""
     names = columns_of(table)
     if table in names:
         end = Column(names[0], "float64", "s", "End of the interval, from the start of the phase")

@@ -1,7 +1,7 @@
-"""Carrying out a study from Python: `netstudy.run`.
+"""Running a study from Python: `netstudy.run`.
 
-It is `netstudy run` in a process of its own, so that both do the same, and so that threads and
-signal handlers of the caller are not in its way.
+It starts `netstudy run` as a separate process, so that both behave the same and the caller's
+threads and signal handlers do not interfere.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ def run(
     results: str | Path = "results",
     progress: bool = False,
 ) -> StudyData:
-    """Carry out a study as `netstudy run` does, report included, and open its results.
+    """Run a study as `netstudy run` does, report included, and open its results.
 
     `study` is a study.yaml or its folder. `only` maps factors to the levels to run (`"1..6"`, or a
-    list), `set` paths to values, such as `{"topology.link.delay": "50 us"}`; the others are the
-    options of the same names. With `progress`, it is shown on standard error.
+    list), `set` maps paths to values, such as `{"topology.link.delay": "50 us"}`; other arguments
+    are the options of the same names. `progress` shows the progress on standard error.
 
-    A requirement that is missed raises nothing: the report has it. Runs that failed or are invalid
-    are told by a RuntimeWarning, and are in no metric. Raises `netstudy.NetstudyError` with the
-    message of `netstudy run` if the study could not be carried out; finished runs are kept, and
-    `netstudy run STUDY --resume` goes on.
+    A missed requirement raises no exception: it is in the report. Failed or invalid runs cause a
+    RuntimeWarning, and no metric includes them. Raises `netstudy.NetstudyError` with the message of
+    `netstudy run` if the study could not be run; finished runs are kept, and
+    `netstudy run STUDY --resume` continues.
     """
     options = {
         "--testbed": testbed,
@@ -86,8 +86,8 @@ def _written(value: object) -> str:
 
 
 def _carried_out(command: Sequence[str], *, progress: bool) -> tuple[int, str, str]:
-    """The exit code, and what was printed: on standard output, and unless it was shown, on standard
-    error. An interrupt is passed on, and waits until finished runs are stored."""
+    """The exit code, standard output, and standard error unless it was shown as progress. An
+    interrupt is passed on to the process, which first stores finished runs."""
     said = None if progress else subprocess.PIPE
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=said, text=True) as process:
         try:
@@ -100,7 +100,7 @@ def _carried_out(command: Sequence[str], *, progress: bool) -> tuple[int, str, s
 
 
 def _opened(code: int, out: str, err: str) -> StudyData:
-    """The results, with a warning for runs that are not ok. Raises NetstudyError."""
+    """The results, with a warning about failed or invalid runs. Raises NetstudyError."""
     said = err.removeprefix("netstudy: ") or "see standard error"
     if not out:
         raise _ERRORS.get(code, NetstudyError)(said)

@@ -35,12 +35,12 @@ SERIES: Final = (
     "counter",
     "value",
 )
-"""Columns of `series`, with a row for each value. `measure_s` is the time from the start of the
-measuring phase by the node's clock, and empty if that is unknown."""
+"""Columns of `series`, with a row for each value. `measure_s` is the time since the start of the
+measuring phase by the node's clock; empty if unknown."""
 COURSE_TIME: Final = "at_s"
 """First column of the course of a node metric."""
 BY_SECOND: Final = "second"
-"""Table of what each connection carried in each second."""
+"""Table of the bytes that each connection carried in each second."""
 TABLES: Final = (*SAMPLE_TABLES, *HISTOGRAM_TABLES, "series")
 """Names of the available tables."""
 
@@ -51,10 +51,10 @@ class RunRows:
 
     run: Run
     status: str
-    """Of its record: `ok` or `invalid`."""
+    """Status of its record: `ok` or `invalid`."""
     rows: int
     columns: Sequence[Values | None]
-    """One for each of `columns_of`; None: no run of this kind measures it."""
+    """One for each of `columns_of`; None: the run did not measure it."""
 
 
 def columns_of(table: str, where: str | None = None) -> tuple[str, ...]:
@@ -77,7 +77,7 @@ def columns_of(table: str, where: str | None = None) -> tuple[str, ...]:
 
 
 def rows_by_run(folder: Folder, table: str, wanted: Wanted = ALL) -> Iterator[RunRows]:
-    """The rows of each run that has some, in the order of the plan. `wanted` is a part of
+    """The rows of each run with rows, in the order of the plan. `wanted` selects a part of
     `series`."""
     for run, record in folder.each_record():
         columns = _columns(folder, run, record, table, wanted)
@@ -93,7 +93,7 @@ def has_rows(folder: Folder, table: str, wanted: Wanted = ALL) -> bool:
 
 
 def sampled(folder: Folder) -> tuple[dict[str, None], dict[str, None]]:
-    """The nodes and the counters that series are of, in the order of the records."""
+    """The nodes and counters of all series, in the order of the records."""
     nodes: dict[str, None] = {}
     counters: dict[str, None] = {}
     for run, _ in folder.each_record():
@@ -107,7 +107,7 @@ def samples_csv(
     folder: Folder, table: str, wanted: Wanted = ALL, *, raw: bool = False
 ) -> Iterator[str]:
     """A header line, then one line for each sample; a value that was not measured is an empty
-    field. `raw`: names that a spreadsheet would take for formulas are left as they are."""
+    field. `raw`: names that a spreadsheet would take for formulas are not escaped."""
     factors = factors_of(folder)
     own = ("replicate", *columns_of(table))
     yield csv_line(("run", *columns_of_factors(factors, ("run", *own)), *own), raw=raw)
@@ -140,7 +140,7 @@ def _columns(
 
 
 def _known(values: list[float]) -> list[float | None]:
-    """Gaps are missing, not NaN."""
+    """The values, with None instead of NaN in gaps."""
     return [None if math.isnan(value) else value for value in values]
 
 

@@ -35,19 +35,18 @@ if TYPE_CHECKING:
 
 
 def open(run: str | Path | None = None, *, results: str | Path = "results") -> StudyData:
-    """Open a results folder of which all runs are there.
+    """Open a results folder with all of its runs.
 
     `run` is the folder, or a study for its newest folder within `results`: its name, its path, or
     the name of the folder that it was run from; None: the newest folder of all. Raises
-    `netstudy.NetstudyError` if there is none or it lacks runs; the message says what would be
-    right.
+    `netstudy.NetstudyError` if there is none or it lacks runs; the message says what to do.
     """
     return StudyData(Results(Path(results)).resolve(None if run is None else str(run), done=True))
 
 
 @dataclass(frozen=True, eq=False)
 class StudyData:
-    """The tables of one results folder. Nothing is read before it is asked for."""
+    """The tables of one results folder, each read on first use."""
 
     folder: Folder
 
@@ -63,12 +62,12 @@ class StudyData:
 
     def cells(self, *, intervals: bool = False) -> Table:
         """One row for each cell, as `netstudy export --csv` prints it: the factors, then the
-        metrics, replicates pooled. A level keeps its type: an integer, a number, a truth value or a
-        text; a factor with levels of several types is text.
+        metrics, replicates pooled. A level keeps its type: integer, number, boolean or text; a
+        factor with levels of several types is text.
 
-        With several test cases, `cases` comes first: the list of those that use the cell. With
+        With several test cases, `cases` comes first: the list of test cases that use the cell. With
         `intervals`, each metric is followed by `<metric>_low` and `<metric>_high`, the ends of its
-        95 % confidence interval, null if nothing was repeated.
+        95 % confidence interval, null without repetitions.
         """
         table = self._cells
         metrics = exported(table)
@@ -91,11 +90,11 @@ class StudyData:
         return Table("cells", (*cases, *factors.columns, *values), self.about, parts)
 
     def replicates(self) -> Table:
-        """One row for each run, in the order of the plan: what its cell pools, run by run.
+        """One row for each run, in the order of the plan: the values that its cell pools.
 
-        Columns: `run` (its id), the factors, `replicate`, then the metrics of `cells`, each of this
-        run alone; null where it does not measure one, such as a percentile of too few samples.
-        Failed and invalid runs, which no metric uses, are left out.
+        Columns: `run` (its id), the factors, `replicate`, then the metrics of `cells` for this run;
+        null if the run has no value, such as a percentile of too few samples. Failed and invalid
+        runs, which no metric uses, are left out.
         """
         metrics = exported(self._cells)
         values = [one for metric in metrics for one in metric_columns(metric, intervals=False)]
@@ -120,8 +119,8 @@ class StudyData:
 
     @cached_property
     def verdicts(self) -> tuple[Verdict, ...]:
-        """What the study's `compare` decides: each of its metrics at each level against the base,
-        in the order of the report. Empty if the study compares nothing."""
+        """The verdicts of the study's `compare`: for each of its metrics, each level against the
+        base, in the order of the report. Empty if the study compares nothing."""
         from netstudy.analysis.study_result import analyse
 
         return verdicts_of(analyse(self.folder))
@@ -138,27 +137,27 @@ class StudyData:
         """One row for each sample, as `netstudy export --samples` prints it.
 
         `table` is `iteration`, `connection`, `transfer`, `second`, `request` (the buckets of
-        latency histograms), `series` (what was sampled), or a metric of a node such as
-        `app.send_mbps`; None: what the workload counts, or its seconds.
+        latency histograms), `series` (the readings of samplers), or a metric of a node such as
+        `app.send_mbps`; None: the table of the workload's own samples, else `second`.
 
         Columns: `run` (its id), the factors, `replicate`, `status` (of the run: `ok` or `invalid`)
-        and `sample_index` (place within the run, from 0), then those of the table. Times are
-        integers in ns. Rows of invalid runs, which no metric uses, are left out unless `invalid`.
+        and `sample_index` (place within the run, from 0), then the table's own. Times are integers
+        in ns. Rows of invalid runs, which no metric uses, are left out unless `invalid`.
 
-        Of `series` alone, `node` keeps a node or the nodes of a group, `counter` one counter, and
-        `interval` a span of the measuring phase, such as "2s..5s", or one sample in each such
-        interval, such as "1s".
+        Only for `series`: `node` keeps a node or the nodes of a group, `counter` one counter, and
+        `interval` a span of the measuring phase, such as "2s..5s", or one sample per interval of
+        this length, such as "1s".
 
-        Rows are read run by run. Raises `netstudy.NetstudyError` for an unknown table; one that
-        the study has no samples of is empty.
+        Rows are read run by run. Raises `netstudy.NetstudyError` for an unknown table; a known
+        table without samples is empty.
         """
         chosen = table or self._counted()
         wanted = Wanted.of(chosen, node=node, counter=counter, interval=interval)
         return sample_table(self, chosen, wanted, invalid=invalid)
 
     def _counted(self) -> str:
-        """The table of what the workload counts; for one that only lasts for a time, of what each
-        second carried; the first table if there is neither."""
+        """The table of the workload's own samples, such as iterations; else `second`, for transfers
+        without an end; else the first table."""
         noun = workload_of(self.folder.plan()).counted.noun
         for _, record in self.folder.each_record():
             for table in (noun, BY_SECOND):
@@ -183,7 +182,7 @@ class StudyData:
 
 
 def sample_table(study: StudyData, chosen: str, wanted: Wanted, *, invalid: bool) -> Table:
-    """The table of `StudyData.samples`, of a part of the series."""
+    """The table of `StudyData.samples`; `wanted` selects a part of the series."""
     own = sample_columns(chosen)
     taken = [one.name for one in (RUN, REPLICATE, STATUS, SAMPLE_INDEX, *own)]
     factors = FactorColumns.of(levels_of(study.folder.plan().runs), taken)

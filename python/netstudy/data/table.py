@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 ColumnType = Literal["string", "bool", "int64", "uint64", "float64", "list<string>"]
 
 ROW_GROUP_ROWS: Final = 131_072
-"""Rows of a row group of Parquet, and the most that is held in memory beyond one run."""
+"""Rows of a Parquet row group: the most rows in memory in addition to one run."""
 COLUMNS_KEY: Final = "netstudy.columns"
-"""Key of the metadata of a Parquet file with unit and meaning of each column, as JSON: for readers
-that do not know metadata of columns, such as DuckDB."""
+"""Key of a Parquet file's metadata with the unit and meaning of each column, as JSON: for readers
+without column metadata, such as DuckDB."""
 
 
 @dataclass(frozen=True)
@@ -38,14 +38,14 @@ class Column:
 
 @dataclass(frozen=True)
 class Constant:
-    """A value that all rows of a part have; None: null in all of them."""
+    """A value that all rows of a part share; None: null in all rows."""
 
     value: Any
 
 
 @dataclass(frozen=True)
 class Part:
-    """Some rows of a table: for each column its values, or the value of all rows."""
+    """Some rows of a table: for each column its values, or one value for all rows."""
 
     rows: int
     columns: Sequence[Sequence[Any] | Constant]
@@ -53,7 +53,7 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Rows of a results folder, read when they are asked for.
+    """Rows of a results folder, read on use.
 
     A value that was not measured is null, never 0. The table is an Arrow stream itself
     (`__arrow_c_stream__`): `pyarrow.table(t)`, `polars.DataFrame(t)` and DuckDB's
@@ -76,9 +76,8 @@ class Table:
         return self._reader().read_all()
 
     def to_pandas(self) -> pandas.DataFrame:
-        """A `pandas.DataFrame`. Integers are `Int64`, or `UInt64`, and truth values `boolean`, so
-        that they stay what they are where some are missing (`NA`); other numbers are `float64`
-        with NaN.
+        """A `pandas.DataFrame`. Integers are `Int64` or `UInt64` and truth values `boolean`, which
+        keep their types when values are missing (`NA`); other numbers are `float64` with NaN.
 
         Raises MissingPackageError without pandas and pyarrow.
         """
@@ -158,7 +157,7 @@ def _array(values: Sequence[Any] | Constant, type_: Any, rows: int) -> Any:
 
 
 def _groups(batches: Iterable[Any]) -> Iterator[list[Any]]:
-    """Batches of a row group at a time; a batch that is larger is cut."""
+    """Batches grouped into row groups; a larger batch is cut."""
     held: list[Any] = []
     rows = 0
     for batch in batches:
@@ -173,7 +172,7 @@ def _groups(batches: Iterable[Any]) -> Iterator[list[Any]]:
 
 
 class _Sink:
-    """A file to pyarrow that keeps what was written until it is taken."""
+    """A file object for pyarrow that buffers written bytes until they are taken."""
 
     closed = False
 

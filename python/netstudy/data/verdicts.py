@@ -30,17 +30,18 @@ class Verdict:
     base_value: float | None
     """At `base`."""
     change_pct: float | None
-    """`value` against `base_value`, in percent of that."""
+    """Change from `base_value` to `value`, in percent of `base_value`."""
     interval_pct: tuple[float, float] | None
     """95 % interval of `change_pct`; None: nothing was repeated."""
     noise_pct: float | None
-    """Differences below it are not called differences, as the study says."""
+    """The study's equivalence margin: smaller differences are not reported as differences."""
     outcome: Outcome
-    """`different`, `same`, `undecided`, or `missing` where a value is."""
+    """`different`, `same`, `undecided`, or `missing` if a value is missing."""
     winner: Level | None
-    """The better of the two levels where they differ, for metrics that have a better direction."""
+    """The better level if the two differ; None for metrics without a better direction."""
     more_runs: int | None
-    """Runs that each cell of an undecided pair probably needs more; None: decided, or not known."""
+    """Additional runs that each cell of an undecided pair probably needs; None: decided, or not
+    known."""
 
 
 def verdicts_of(result: StudyResult) -> tuple[Verdict, ...]:
@@ -77,6 +78,6 @@ def _of_table(case: str, fixed: Mapping[str, Level], table: VerdictTable) -> Ite
 
 
 def _in_pct(row: Comparison) -> tuple[float, float] | None:
-    """The interval of the ratio as one of the change."""
+    """The interval of the ratio, converted to the change in percent."""
     found = row.interval
     return None if found is None else (100 * (found.low - 1), 100 * (found.high - 1))

@@ -1,4 +1,4 @@
-"""The part of sampled series that is asked for: a node, a counter, an interval."""
+"""A selection from sampled series: a node, a counter, an interval."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ SERIES_TABLE = "series"
 
 @dataclass(frozen=True)
 class Wanted:
-    """What of the series is kept; None: all of it."""
+    """The part of the series to keep; None: no restriction."""
 
     node: str | None = None
     """A node, or a group of hosts."""
     counter: str | None = None
     span_ns: tuple[int, int] | None = None
-    """From and to, since the measuring phase began; the end is left out."""
+    """From and to, since the start of the measuring phase; the end is exclusive."""
     every_ns: int | None = None
-    """Of each series, the last sample of each such interval of the measuring phase."""
+    """Keeps only each series' last sample in every interval of this length."""
 
     @classmethod
     def of(
         cls, table: str, *, node: str | None, counter: str | None, interval: str | None
     ) -> Wanted:
-        """Reads what a user asks for: an interval is a span, `2s..5s`, or a length, `1s`.
+        """Reads the options of a user: an interval is a span, `2s..5s`, or a length, `1s`.
 
-        Raises StudyError, naming the option, also for another table than `series`.
+        Raises StudyError, naming the option; also if the table is not `series`.
         """
         given = {"node": node, "counter": counter, "interval": interval}
         for name, value in given.items():
@@ -39,7 +39,7 @@ class Wanted:
         return cls(node, counter, span, every)
 
     def has_node(self, node: str) -> bool:
-        """Whether a node is kept: its own name, or that of its group."""
+        """Whether a node is kept, by its own name or its group's."""
         group, _, number = node.partition(".")[0].rpartition("-")
         return self.node in (None, node) or (number.isdecimal() and self.node == group)
 
@@ -48,8 +48,8 @@ class Wanted:
         return self.counter in (None, counter)
 
     def places(self, at_ns: Sequence[int], start_ns: int | None) -> Iterable[int]:
-        """The samples of a series that are kept, by their places. `start_ns` is when the measuring
-        phase began; without it no sample is in any span, and intervals count from the clock's 0."""
+        """The indices of the samples to keep. `start_ns` is the start of the measuring phase;
+        without it no sample is in any span, and intervals count from the clock's 0."""
         found: Iterable[int] = range(len(at_ns))
         if self.span_ns is not None:
             if start_ns is None:

@@ -1,5 +1,5 @@
-"""The appendix: configuration of every node with its sources, versions, and how to repeat the
-study."""
+"""The appendix: the configuration of every node with its sources, versions, and the commands that
+repeat the study."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ def appendix(
     metrics: Sequence[Metric],
     nodes: Sequence[NodesAlike] = (),
 ) -> Appendix:
-    """Reads the folder's invocation and environment; `runs` is one of each cell of its plan, in the
-    order of levels.
+    """Reads the folder's invocation and environment; `runs` has one run of each cell of its plan,
+    in the order of levels.
 
     `made_on` and `nodes` are the environments of the runs and of each node, from the records.
     """
@@ -95,8 +95,8 @@ def appendix(
 
 
 def _configuration(runs: Sequence[Run]) -> Iterator[Table]:
-    """Every value that the plan sets: switches, hosts, links and workload, one column each. Empty
-    for runs that were carried out elsewhere, since their plan sets none."""
+    """Every setting of the plan: switches, hosts, links and workload, one column each. Empty for
+    published runs, whose plan sets none."""
     if not any(run.network.nodes for run in runs):
         return
     switches: dict[str, list[Settings]] = {}

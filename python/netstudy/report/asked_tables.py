@@ -2,7 +2,7 @@
 
 Rows are the combinations of the row factors that have a cell, and holes with a reason in the study.
 A factor that is neither in rows nor in columns is held: each of its levels gets its own table,
-except that a growing factor stands at the last level that gains.
+except that a growing factor is held at the last level that gains.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Place = tuple[Levels, Levels]
 
 
 def _mark(index: int) -> str:
-    """The mark beside an empty cell and before its reason under the table: ¹, ², … ¹⁰."""
+    """The mark in an empty cell and before its reason under the table: ¹, ², … ¹⁰."""
     return str(index + 1).translate(_RAISED)
 
 
@@ -76,7 +76,7 @@ def _layouts(table: outcome.Table, case: CaseResult, result: StudyResult) -> Ite
 
 
 def _grown(table: outcome.Table, case: CaseResult) -> set[str]:
-    """Growing factors that are not in the rows: they stand at the last level that gains."""
+    """Growing factors that are not in the rows: they are held at the last level that gains."""
     return {loop.loop.factor.name for loop in case.loops} - set(table.rows)
 
 
@@ -308,8 +308,8 @@ class _Layout:
         return value.scaled(self._scale(name).power)
 
     def _level(self, name: str, place: Place) -> Value:
-        """The level of a factor that stands in the row. A hole has none of a growing factor: it is
-        found by runs."""
+        """The level of a factor in the row. A hole has no level of a growing factor, which only
+        runs can find."""
         cell, hole = self._by_place.get(place), self._holes.get(place)
         if cell is None and hole is not None and name in _grown(self.asked, self.case):
             return self._dash(hole[1])
@@ -383,8 +383,8 @@ class _Layout:
         return None
 
     def _reason(self, name: str, place: Place) -> str | None:
-        """Why a cell has no value, if the study says so: what the table says of its levels, else
-        that of a hole, else what the table says of the column."""
+        """The study's reason for a cell without a value: in a hole, the table's reason for its
+        levels, else the hole's; elsewhere the table's reason for its levels or column."""
         names = (*self.asked.rows, *self.across)
         levels = dict(zip(names, map(level_text, (*place[0], *place[1])), strict=True))
         levels |= {factor: level_text(level) for factor, level in self.held.items()}
@@ -398,7 +398,7 @@ class _Layout:
         return self._hardware_reason(name, place) if hole is None else hole[1]
 
     def _hardware_reason(self, name: str, place: Place) -> str | None:
-        """Why the machine gave no hardware counters, where a column is of them."""
+        """The reason for missing hardware counters, in columns that need them."""
         cell = self._by_place.get(place)
         if cell is None or name.rpartition(".")[2] != "cycles_per_instruction":
             return None

@@ -38,8 +38,8 @@ def treatment_text(treatment: Treatment) -> str:
 def cell_number(
     cell: CellRow | None, metric: Metric, *, unit: bool = False, decimals: int | None = None
 ) -> Number | None:
-    """The value of a metric in a cell; None when it was not measured. `decimals` are those of its
-    column (`column_decimals`), if not the metric's own; its uncertainty may leave fewer."""
+    """The value of a metric in a cell; None when it was not measured. `decimals` come from its
+    column (`column_decimals`), by default from the metric; its uncertainty may leave fewer."""
     estimate = cell.estimate(metric) if cell else None
     if cell is None or estimate is None:
         return None
@@ -50,15 +50,15 @@ def cell_number(
 
 
 def _shown(estimate: Estimate, decimals: int) -> Quantity:
-    """A value with its digits; a single published one has those of its source."""
+    """A value with its digits; a single published value keeps the digits of its source."""
     if estimate.unit == "rounding":
         return Quantity((estimate.value,), decimals)
     return measured(estimate.value, decimals, _half(estimate), refines=True)
 
 
 def _half(estimate: Estimate | None) -> float:
-    """Half the width of an interval; of one with two different sides, the longer one. 0 where
-    nothing is known of it, or where all runs gave the same."""
+    """Half the width of an interval; the longer side if the two differ. 0 if no interval is known,
+    or if all runs gave the same value."""
     interval = estimate.interval if estimate else None
     if estimate is None or interval is None:
         return 0.0
@@ -67,11 +67,11 @@ def _half(estimate: Estimate | None) -> float:
 
 
 def with_margin(found: Number, cell: CellRow, metric: Metric) -> Number:
-    """A cell's value with the half width of its 95 % interval: 25.5 ± 1.2; of an interval with two
-    different sides, the longer one.
+    """A cell's value with the half width of its 95 % interval, 25.5 ± 1.2; the longer side if the
+    two differ.
 
-    The value alone where nothing is known of its uncertainty, or where all runs gave the same. A
-    number without `shown` has the decimals that the study asks for, and so has its margin.
+    Only the value if its uncertainty is unknown, or if all runs gave the same value. For a number
+    without `shown`, the margin has the decimals that the study asks for, as the value does.
     """
     half = _half(cell.estimate(metric))
     if not half:
@@ -84,8 +84,8 @@ def with_margin(found: Number, cell: CellRow, metric: Metric) -> Number:
 
 
 def column_decimals(cells: Iterable[CellRow | None], metric: Metric) -> int:
-    """Decimals with which values of a metric that differ beyond their intervals differ in print,
-    and small values have two digits; at least the metric's own."""
+    """Enough decimals that values with disjoint intervals differ in print and small values have two
+    digits; at least the metric's own."""
     estimates = [cell.estimate(metric) for cell in cells if cell is not None]
     found = [one for one in estimates if one is not None]
     spans = [
@@ -98,7 +98,8 @@ def column_decimals(cells: Iterable[CellRow | None], metric: Metric) -> int:
 
 
 def _decimals(estimate: Estimate, metric: Metric, decimals: int | None) -> int:
-    """The column's decimals or else those of the value alone, but no more than it has."""
+    """The column's decimals, else the decimals that the value itself needs; at most those of its
+    source."""
     wanted = small_decimals([estimate.value], metric.decimals) if decimals is None else decimals
     return wanted if estimate.rounding is None else min(wanted, decimals_of(estimate.rounding))
 
@@ -119,7 +120,7 @@ def _basis(cell: CellRow, estimate: Estimate, metric: Metric) -> str:
 
 
 def _kind(estimate: Estimate) -> str:
-    """Where an interval comes from."""
+    """The basis of an interval: all samples, runs, or batches of one run."""
     if estimate.from_samples:
         return "from all samples"
     return {"run": "over runs", "batch": "over batches of one run"}.get(estimate.unit, "")
@@ -151,7 +152,7 @@ def half_width(interval: Interval | None) -> float:
 
 def metric_number(value: float, metric: Metric, what: str, *, is_published: bool = False) -> Number:
     """A value of a metric that belongs to no single cell, with its unit; `what` describes it. A
-    published one has the digits of its source."""
+    published value keeps its digits."""
     shown = (
         Quantity((value,), metric.decimals)
         if is_published
@@ -163,8 +164,7 @@ def metric_number(value: float, metric: Metric, what: str, *, is_published: bool
 def plain(
     value: float, decimals: int, unit: str, source: str, interval: Interval | None = None
 ) -> Number:
-    """Any computed value with its unit, and the digits that its interval leaves, where it has
-    one."""
+    """Any computed value with its unit, and only the digits that its interval leaves, if any."""
     shown = measured(value, decimals, half_width(interval))
     return Number(value, shown.in_unit(unit), source, shown)
 

@@ -1,10 +1,10 @@
 """Metrics of nodes in a phase: of hosts, interfaces, switch ports, links and the machine.
 
-Counters are read at the edges of every phase, so that every run has the mean of each rate. Where
-the last one was read clearly after the phase, because a transfer that it had begun went on, the
-mean is that of the samples inside the phase, if an instrument took any.
-Percentiles and extremes are those of the rates between two samples, if an instrument sampled the
-node. A quantity that was not counted is missing and never 0.
+Counters are read at the edges of every phase, so that every run has the mean of each rate. If they
+were read clearly after the end of the phase, because a transfer was still in flight, the mean is
+taken over the samples inside the phase, if an instrument took any.
+Percentiles and extremes are taken over the rates between two samples, if an instrument sampled the
+node. A quantity that was not counted is missing, never 0.
 """
 
 from __future__ import annotations
@@ -72,12 +72,12 @@ def node_metric(text: str) -> Metric:
 
 def node_metrics(runs: Sequence[Run]) -> tuple[Metric, ...]:
     """All metrics of the groups, switches, links and the machine of these runs, in this order. One
-    run a cell is enough: its replicates have the same network."""
+    run per cell is enough: its replicates have the same network."""
     return tuple(node_metric(name) for name in dict.fromkeys(_names(runs)))
 
 
 def course(run: RunSample, text: str) -> Course | None:
-    """The course of a metric of a node over a run, NaN in gaps; None if nothing sampled it."""
+    """The course of a node metric over a run, NaN in gaps; None if no instrument sampled it."""
     name = split_metric(text)
     assert name.scope is not None, f"{text} is measured at no node"
     found = _places(run, name.scope, name.base)
@@ -166,8 +166,8 @@ def _reading(name: MetricName, formula: Formula) -> Reading:
 
 @dataclass(frozen=True)
 class _OverPhase(RatioOfSums):
-    """The mean of a phase. The runs of a cell have the same network: their counters are read and
-    put together at once, where all were read at the edges of the phase."""
+    """The mean of a phase. The runs of a cell have the same network, so their counters are combined
+    in one array operation if all were read at the edges of the phase."""
 
     of_cell: Callable[[Sequence[RunSample]], list[Terms] | None]
     is_share: bool
@@ -190,7 +190,7 @@ class _OverPhase(RatioOfSums):
 def _terms_of_cell(
     name: MetricName, formula: Formula, runs: Sequence[RunSample]
 ) -> list[Terms] | None:
-    """The terms of the runs that have some; None where they have to be looked at one by one."""
+    """The terms of all runs with a value; None if the runs must be read one by one."""
     first = runs[0].planned.treatment
     is_cell = all(run.planned.treatment == first for run in runs)
     if name.base == GOODPUT or name.is_state or not is_cell:
@@ -209,8 +209,8 @@ def _terms_of_cell(
 
 
 def _of_each_run(fractions: Sequence[Fraction], rule: Rule) -> list[Terms]:
-    """As `_together` for each run by itself, of which a fraction has an entry; runs without a value
-    are left out."""
+    """As `_together`, separately for each run: a fraction has one entry per run. Runs without a
+    value are left out."""
     above, below = (np.stack([one[part] for one in fractions]) for part in (0, 1))
     counted = ~(np.isnan(above) | np.isnan(below)).any(axis=0)
     if rule == "ratio":
@@ -243,7 +243,7 @@ def _runs_on(run: RunSample, phase: PhaseKind) -> bool:
 
 
 def _within(name: MetricName, formula: Formula, run: RunSample) -> Terms | None:
-    """Sums over the samples inside the phase; None for counts, and where nothing sampled it."""
+    """Sums over the samples inside the phase; None for counts, and without samples."""
     assert name.scope is not None, f"{name.text} is measured at no node"
     found = _places(run, name.scope, name.base)
     for instrument in formula.sampled_by:
@@ -262,7 +262,7 @@ def _sums(above: Floats, below: Floats) -> Terms:
 
 
 def _grown(runs: Sequence[RunSample], scope: Scope, name: MetricName) -> list[Growth | None]:
-    """The growth at each place over a phase, which the metrics of a scope share."""
+    """The growth at each place over a phase, cached for all metrics of a scope."""
     first = runs[0]
 
     def find() -> list[Growth | None]:
@@ -305,8 +305,8 @@ _GOODPUT = replace(
 
 
 def _names(runs: Sequence[Run]) -> Iterator[str]:
-    """Quantities of each group, of its interfaces if a host has several, of each switch's ports by
-    their neighbour, of all links and of the machine."""
+    """Quantities of each group, of each of its interfaces if it has several neighbours, of each
+    switch's ports by neighbour, of all links and of the machine."""
     networks = [run.network for run in runs]
     sampled = {one.node for run in runs for one in run.instruments if one.kind == "ports"}
     for network in networks:

@@ -84,7 +84,7 @@ def _short_frames(growth: Growth) -> Fraction | None:
 
 
 def _longest_queue(growth: Growth) -> Fraction | None:
-    """A maximum of each port, not a count."""
+    """The largest maximum of any port."""
     found = [growth.line(line, "queue_bytes_max") for line in growth.place.lines]
     known = [one for one in found if one is not None]
     if not known or len(known) < len(found):
@@ -117,12 +117,12 @@ def _cpu_a_byte(growth: Growth) -> Fraction | None:
 
 
 _CARRIED = 0.9
-"""Share of the bytes of the interfaces that the sockets must have sent for their times to count:
-times of connections that ended before they were read are lost with them."""
+"""Least bytes sent by sockets ÷ bytes sent by interfaces for socket times to count: the times of
+connections that ended before the reading are lost."""
 
 
 def _limited(counter: str) -> Callable[[Growth], Fraction | None]:
-    """A share of the time in which sockets had something to send."""
+    """A share of the time in which sockets had data to send."""
 
     def of(growth: Growth) -> Fraction | None:
         limited, busy = growth.node(counter), growth.node("flow_busy_us")
@@ -135,7 +135,7 @@ def _limited(counter: str) -> Callable[[Growth], Fraction | None]:
 
 
 def _busy(counter: str) -> Callable[[Growth], Fraction | None]:
-    """A share of the time, from a counter in ms as a kernel has it, or in ns as the simulator."""
+    """A share of the time, from a counter in ms (kernel) or in ns (simulator)."""
 
     def of(growth: Growth) -> Fraction | None:
         for unit, per_second in (("ms", 1e3), ("ns", NS_PER_S)):
@@ -148,7 +148,7 @@ def _busy(counter: str) -> Callable[[Growth], Fraction | None]:
 
 
 def _packet_cpu(growth: Growth) -> Fraction | None:
-    """Packets of an interface wait for one CPU at a time: that of the busiest interface."""
+    """Packet CPU of the busiest interface: each interface is served by one CPU at a time."""
     found = [growth.line(line, "interface_cpu_ns") for line in growth.place.lines]
     known = [one for one in found if one is not None]
     if not known or len(known) < len(found):
@@ -199,8 +199,8 @@ def _share(growth: Growth, port: str, direction: str, rate_bps: int) -> Floats |
 
 
 def _drops(queue: str, driver: str) -> Callable[[Growth], Fraction | None]:
-    """Drops of the queue and of the driver. A queue counted for the whole host is used if all its
-    ports are meant."""
+    """Drops of the queue and of the driver. If only the host's total of queue drops exists, it is
+    used for a place with all ports."""
 
     def of(growth: Growth) -> Fraction | None:
         queued, by_driver = growth.ports(queue), growth.ports(driver)

@@ -1,7 +1,6 @@
-"""Growth of counters: over a phase, between its edges, or between the samples of an instrument.
+"""Growth of counters: over a phase, or between the samples of an instrument.
 
-Both look the same to a formula: arrays of growths, with one entry for the phase or one for each
-interval.
+A formula sees both as arrays, with one entry for the phase or one for each interval.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from netstudy.study.vocabulary import MACHINE
 from netstudy.wire import MAXIMA, Edges, InstrumentKind, PhaseKind, Readings, growth_between
 
 DISCONTINUITIES = "discontinuities"
-"""A column of a series: how often its counters had begun anew."""
+"""A column of a series: the number of resets of its counters."""
 
 Read = Callable[[str | None, str], Floats | None]
 """The growth of a counter of a port, or of the node itself where the port is None."""
@@ -36,8 +35,8 @@ class Growth:
     """The length of each interval."""
     read: Read
     level: Read
-    """A state as it is at the end of each interval; None where only the edges of a phase are known,
-    which say nothing of the time between."""
+    """The value of a state at the end of each interval; None if only the edges of a phase are
+    known, which say nothing about the time between."""
     cpus: float | None
     """CPUs that the node may use; None: not known."""
 
@@ -46,7 +45,8 @@ class Growth:
         return self._sum((None, counter) for counter in counters)
 
     def ports(self, *counters: str) -> Floats | None:
-        """The same over all its selected ports; None without any."""
+        """The sum of these counters over all selected ports; None if one is missing, or without
+        ports."""
         return self._sum((line.port, each) for line in self.place.lines for each in counters)
 
     def waiting(self, state: str) -> Floats | None:
@@ -54,7 +54,7 @@ class Growth:
         return _sum(self.level(line.port, state) for line in self.place.lines)
 
     def line(self, line: Line, *counters: str) -> Floats | None:
-        """The same of one port."""
+        """The sum of these counters of one port."""
         return self._sum((line.port, counter) for counter in counters)
 
     def _sum(self, wanted: Iterable[tuple[str | None, str]]) -> Floats | None:
@@ -62,7 +62,7 @@ class Growth:
 
 
 def _sum(parts: Iterable[Floats | None]) -> Floats | None:
-    """None if one is missing, or without any."""
+    """The sum; None if a part is missing, or without parts."""
     found = list(parts)
     known = [one for one in found if one is not None]
     if not known or len(known) < len(found):
@@ -71,9 +71,9 @@ def _sum(parts: Iterable[Floats | None]) -> Floats | None:
 
 
 def over_phase(runs: Sequence[RunSample], place: Place, phase: PhaseKind) -> Growth | None:
-    """Growth between the counters at both edges of a phase, over the time in which they grew:
-    an entry for each of the runs, which have the same network; NaN for a run that lacks a counter
-    which another one has. None if a run has no readings there, or if the node had other CPUs."""
+    """Growth of the counters between the edges of a phase, and the time in which they grew: an
+    entry for each run, all with the same network; NaN where a run lacks a counter of another run.
+    None if a run has no readings there, or if the node's number of CPUs differs."""
     seconds = [_between_edges(run, place.node, phase) for run in runs]
     cpus = {_cpus(run, place.node) for run in runs}
     if not all(seconds) or len(cpus) > 1:
@@ -107,13 +107,13 @@ def _readings(run: RunSample, node: str, port: str | None) -> Readings:
 
 
 def _edges(run: RunSample, phase: PhaseKind) -> Edges:
-    """The edges of a phase, which all places of a run share."""
+    """The edges of a phase, cached for all places of a run."""
     return run.kept((_edges, phase), lambda: run.record.edges_of(phase))
 
 
 def _between_edges(run: RunSample, node: str, phase: PhaseKind) -> float | None:
     """Time in which the counters of a node grew between the edges of a phase. Counters of the whole
-    machine grow at any time, so theirs is the time between the two readings."""
+    machine never stop, so for them it is the time between the two readings."""
     start, end = _edges(run, phase)
     if start is None or end is None:
         return None
@@ -127,8 +127,8 @@ def _between_edges(run: RunSample, node: str, phase: PhaseKind) -> float | None:
 
 
 def _in_flight_ns(run: RunSample, phase: PhaseKind) -> int | None:
-    """Time from the start of a phase to its last byte in flight; None where the record does not
-    tell when that was, because counters were read at the end of the phase."""
+    """Time from the start of a phase to its last byte in flight; None if the record has no such
+    time, because counters were read at the end of the phase."""
     _, end = _edges(run, phase)
     lasted = run.record.phase(phase)
     quiet_ns = None if end is None else run.record.edges[end].quiet_ns
@@ -136,7 +136,7 @@ def _in_flight_ns(run: RunSample, phase: PhaseKind) -> int | None:
 
 
 _OVERRUN = 0.01
-"""Share of a phase by which the readings at its edges may lie further apart than its ends."""
+"""Share of a phase by which the time between its readings may exceed its length."""
 
 
 def overruns(run: RunSample, phase: PhaseKind) -> bool:
@@ -157,11 +157,11 @@ def overruns(run: RunSample, phase: PhaseKind) -> bool:
 def between_samples(
     run: RunSample, all_places: Iterable[Place], instrument: InstrumentKind, phase: PhaseKind
 ) -> list[Growth]:
-    """Growth between the samples of an instrument, at the times of the place that it sampled least.
+    """Growth between the samples of an instrument, at the times of the place with fewest samples.
 
     Counters of other places are interpolated to these times, since samplers do not tick at the same
-    instant. Growth is NaN, a gap, over a sample that was not taken, and over a moment at which the
-    counters began anew (`discontinuities`). Empty if a place was sampled less than twice.
+    instant. Growth is NaN, a gap, in intervals with a missed sample or a reset of counters
+    (`discontinuities`). Empty if a place was sampled less than twice.
     """
     wanted = [(place, _series_of(run, place, instrument)) for place in all_places]
     times = [_times(run, one, phase) for _, series in wanted for one in series.values()]
@@ -178,8 +178,8 @@ def between_samples(
 def _series_of(
     run: RunSample, place: Place, instrument: InstrumentKind
 ) -> dict[str | None, Sampled]:
-    """The samples of a place's ports and of its node, by port. If two instruments read the same
-    port, those of the shorter interval are taken."""
+    """The samples of a place's ports and of its node, by port. If two samplers read the same port,
+    the one with more samples is used."""
     at_node = sorted(
         (one for one in run.sampled(instrument) if one.node == place.node),
         key=lambda series: series.at_ns.size,
@@ -206,7 +206,7 @@ class _SampleReader:
     phase: PhaseKind
 
     def growth(self, port: str | None, counter: str) -> Floats | None:
-        """The growth of a counter, or a maximum as it stood at the end of each interval."""
+        """The growth of a counter in each interval; for a maximum, its value at the end."""
         if counter in MAXIMA:
             return self.level(port, counter)
         sampled = self._sampled(port, counter)
@@ -218,7 +218,8 @@ class _SampleReader:
         return None if sampled is None else self._known(port, counter, sampled[1:])
 
     def _series(self, port: str | None, counter: str) -> Sampled | None:
-        """A node's single interface may have been sampled along with the node."""
+        """The series of a port with this counter, else the node's series: a node's single interface
+        may be sampled with the node."""
         series = self.series.get(port)
         if series is None or counter not in series.columns:
             series = self.series.get(None)
@@ -235,7 +236,7 @@ class _SampleReader:
         return np.where(self._has_gap(series, counter), np.nan, values)
 
     def _has_gap(self, series: Sampled, counter: str) -> Booleans:
-        """Whether an interval has a sample in it that was not taken, or counters began anew."""
+        """Whether an interval contains a missed sample or a reset of counters."""
         missed = placed(self.run, series, np.isnan(series.columns[counter]), self.phase)
         first, last = self.at_s[:-1], self.at_s[1:]
         broken = np.zeros(first.size, dtype=np.bool_)

@@ -29,7 +29,7 @@ class Place:
     node: str
     lines: tuple[Line, ...]
     are_all: bool
-    """Whether these are all of its ports, so that the node's own counters apply to them."""
+    """Whether these are all ports of the node, so that the node's own counters apply."""
 
 
 def kind_of(network: Network, name: str) -> Kind | None:
@@ -42,8 +42,8 @@ def kind_of(network: Network, name: str) -> Kind | None:
 
 
 def places(network: Network, scope: Scope) -> list[Place]:
-    """The nodes of a scope, with their ports in its direction; nodes without such a port are left
-    out."""
+    """The nodes of a scope, with their ports towards its neighbour; nodes without such a port are
+    left out."""
     if scope.node == MACHINE:
         return [Place(MACHINE, (), are_all=True)]
     if scope.node == LINK:
@@ -75,8 +75,8 @@ def _endpoints(network: Network, name: str) -> Iterator[Host | Zone]:
 
 
 def _place(network: Network, node: Host | Zone | Switch, towards: str | None) -> Place | None:
-    """A node with its ports towards a neighbour. A zone uses its host's interface that carries its
-    address."""
+    """A node with its ports towards a neighbour. A zone uses the interface of its host that has the
+    zone's address."""
     host, bound = (node.host, node.interface) if isinstance(node, Zone) else (node.name, None)
     ports = list(_ports(network, host))
     own = [port for port, _, _ in ports if bound in (None, port.name)]
@@ -128,8 +128,8 @@ def _ports(network: Network, node: str) -> Iterator[tuple[Port, Port, Link]]:
 
 
 def _each_end(network: Network) -> Iterator[tuple[Port, Line]]:
-    """The ends of every link at switches, which count both directions; both ends if there is no
-    switch."""
+    """The ends of every link at switches, which count both directions; both ends of a link without
+    a switch."""
     switches = {switch.name for switch in network.switches}
     for link in network.links:
         known = [port for port in link.ports if port.node in switches] or link.ports

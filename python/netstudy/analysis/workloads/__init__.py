@@ -37,14 +37,14 @@ __all__ = [
 WORKLOADS: Final[dict[str, WorkloadAnalysis]] = {
     one.kind: one for one in (INCAST, TRANSFERS, REQUESTS, TRANSACTIONS)
 }
-"""Kind -> what analysis knows of it; those that some testbed carries out."""
+"""Kind -> its metrics and their rules, for the workloads that some testbed can run."""
 
 VOCABULARY: Final[dict[str, tuple[Metric, ...]]] = {
     **{kind: one.metrics for kind, one in WORKLOADS.items()},
     "probe": PROBE_METRICS,
     "tcp": TCP_METRICS,
 }
-"""What is measured -> its metrics: of a workload, of a probe beside one, of sampled connections."""
+"""Source -> its metrics: a kind of workload, the probe, or sampled TCP connections."""
 
 METRICS: Final[tuple[Metric, ...]] = tuple(
     metric for metrics in VOCABULARY.values() for metric in metrics
@@ -58,11 +58,11 @@ NAMED: Final[tuple[Metric, ...]] = (
     *(metric for one in WORKLOADS.values() for metric in one.further),
     *FURTHER,
 )
-"""Those, and the other statistics of what is sampled."""
+"""All metrics, with the other statistics of sampled quantities."""
 
 
 def workload_of(plan: Plan) -> WorkloadAnalysis:
-    """The workload of a plan: all of its runs have the same."""
+    """The workload of a plan, which all of its runs share."""
     work = plan.runs[0].workload
     if isinstance(work, Published):
         return published(plan, WORKLOADS, NAMED)
@@ -80,10 +80,10 @@ def figures_of(plan: Plan) -> tuple[Metric, ...]:
 
 
 def further_of(plan: Plan) -> tuple[Metric, ...]:
-    """Other statistics of what a plan's runs sample, for a study that names them."""
+    """Other statistics of the quantities that a plan's runs sample, for a study that names them."""
     return (*workload_of(plan).further, *further_beside(plan))
 
 
 def metrics_of(plan: Plan) -> tuple[Metric, ...]:
-    """The metrics that a plan's runs give, those of its workload first."""
+    """The metrics that a plan's runs measure, its workload's own first."""
     return (*workload_of(plan).metrics, *beside(plan))

@@ -1,4 +1,4 @@
-"""What analysis and report must know of a workload; one file here says it of each."""
+"""The interface of a workload to analysis and report; each workload has one file here."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ from netstudy.wire import Run, RunRecord
 
 @dataclass(frozen=True)
 class Counted:
-    """What a run has many of: iterations, transfers, requests."""
+    """The countable unit of a run: iterations, transfers, requests."""
 
     noun: str
-    """One of them."""
+    """The noun for one unit."""
     of: Callable[[RunSample], int]
-    """How many a run measured."""
+    """The number that a run measured."""
 
 
 @dataclass(frozen=True)
 class Bound:
-    """The most goodput that the network allows."""
+    """The highest goodput that the network allows."""
 
     line_rate_bps: int
-    """Of the narrowest place that all bytes share."""
+    """The rate of the narrowest place that all bytes share."""
     goodput_mbps: float
-    """What headers leave of it."""
+    """That rate without headers."""
 
 
 @dataclass(frozen=True)
 class Identity:
-    """Two metrics whose product is fixed: they are one observation, and a published row in which
-    they disagree is wrong."""
+    """Two metrics whose product is fixed: they are one observation, and a published row with
+    another product is wrong."""
 
     first: Metric
     second: Metric
     product: Callable[[Run], float]
-    """What the product of the two is, in their units."""
+    """The required product, in their units."""
     text: str
-    """The product in signs."""
+    """The product as a formula."""
     result: str
-    """What it is, in a word."""
+    """The product in a word."""
 
 
 @dataclass(frozen=True)
@@ -59,14 +59,14 @@ class Step:
 
     @property
     def expects_rise(self) -> bool:
-        """The sign that the evidence must have."""
+        """The expected sign of the correlation: True if positive."""
         return self.cause.direction == self.effect.direction if self.rises is None else self.rises
 
 
 @dataclass(frozen=True)
 class Relative:
-    """A metric that is another one in percent of a base row: which row that is depends on the table
-    of the study, and so on the test case."""
+    """A metric that is another one in percent of a base row, which depends on the study's table and
+    so on the test case."""
 
     metric: Metric
     of: Metric
@@ -75,69 +75,69 @@ class Relative:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of both metrics."""
+        """The names of the percentage and of the factor."""
         return tuple(one.name for one in (self.metric, self.scaling) if one is not None)
 
 
 @dataclass(frozen=True, eq=False)
 class Course:
-    """How a run went on: a value a sample, in order of time."""
+    """The course of a run: one value per sample, in order of time."""
 
     values: Floats
     noun: str
-    """What a sample is of: iteration, second."""
+    """The noun for a sample: iteration, second."""
 
 
 @dataclass(frozen=True)
 class Account:
-    """Where the time of a cell goes."""
+    """The breakdown of a cell's time."""
 
     value_ms: float
     wire_ms: float
-    """The bound of the wire: every byte once over the narrowest link."""
+    """The time at wire speed: every byte once over the narrowest link."""
     timeout_share_pct: float | None
     waiting_ms: float | None
     """Share of samples with a timeout x minimum RTO."""
 
     @property
     def excess_ms(self) -> float:
-        """Time beyond the wire's own."""
+        """The time above wire speed."""
         return self.value_ms - self.wire_ms
 
     @property
     def accounted_pct(self) -> float | None:
-        """Part of the excess that the waiting explains; None without an excess, and where waits
-        overlap: more than all of the time explains nothing."""
+        """Share of the excess that waiting explains; None without an excess, and if waits overlap,
+        since a sum above the excess explains nothing."""
         if self.waiting_ms is None or self.excess_ms <= 0 or self.overlaps:
             return None
         return 100 * self.waiting_ms / self.excess_ms
 
     @property
     def overlaps(self) -> bool:
-        """Whether the waits add up to more than the excess, so that they go on at once with each
-        other or with sending."""
+        """Whether the waits add up to more than the excess, so that they overlap with each other or
+        with sending."""
         return bool(self.waiting_ms) and (self.waiting_ms or 0.0) > self.excess_ms
 
 
 @dataclass(frozen=True)
 class Waiting:
-    """What waiting for timeouts costs, as far as the samples of a workload tell."""
+    """The cost of waiting for timeouts, from the samples of a workload."""
 
     time: Metric
-    """What is accounted for."""
+    """The mean time that is broken down."""
     share: Metric
     """Share of samples that wait."""
     account: Callable[[Run, Callable[[Metric], float | None]], Account | None]
-    """Of a cell, from its plan and the values of its metrics."""
+    """The breakdown for a cell, from its plan and the values of its metrics."""
     cost_ms: Callable[[Sequence[RunSample]], float | None]
-    """Samples with a timeout minus those without, in one cell."""
+    """Mean time of samples with a timeout minus the mean of samples without, in one cell."""
     each: Callable[[RunSample], tuple[Floats, Floats, Floats] | None]
-    """Of each sample of a run: its time in ms, its timeouts, and the segments sent again."""
+    """For each sample of a run: time in ms, timeouts, retransmitted segments."""
 
 
 @dataclass(frozen=True)
 class WorkloadAnalysis:
-    """The metrics of a workload and the laws of reading them."""
+    """The metrics of a workload and the rules to interpret them."""
 
     kind: str
     metrics: tuple[Metric, ...]
@@ -147,64 +147,63 @@ class WorkloadAnalysis:
     figures: tuple[Metric, ...]
     """The figures of a study that names none."""
     observed: tuple[Metric, ...]
-    """Told of first where nothing is compared."""
+    """Reported first if the study compares nothing."""
     compared_on: tuple[Metric, ...]
-    """Compared where a study names none, the deciding one first."""
+    """Metrics compared if a study names none, the deciding one first."""
     throughput: Metric
-    """What a growing factor must gain where a study names no metric."""
+    """The metric that decides on growth if a study names none."""
     chain: tuple[Step, ...]
     """Causes and their effects, one after the other."""
     counted: Counted
     is_sampled: Callable[[RunRecord], bool]
-    """Whether a record has what the metrics are computed from."""
+    """Whether a record has the samples from which the metrics are computed."""
     drops: Metric
     retransmissions: Metric
     timeouts: Metric
-    """What the observations tell of losses."""
+    """The metrics of losses that observations use: drops, retransmissions and timeouts."""
     dropped: Callable[[RunRecord], int | None]
-    """Frames that the switches dropped in the measuring phase of a run, in all."""
+    """Total of frames that the switches dropped in the measuring phase of a run."""
     sent_again: Callable[[RunSample], float | None]
-    """Segments that a run sent again, in all."""
+    """Total of segments that a run retransmitted."""
     course: Callable[[RunSample], Course | None]
-    """What shows whether the measuring phase still holds a warm-up."""
+    """The series that shows whether the measuring phase still contains warm-up."""
     bound: Callable[[Run], Bound | None]
-    """The most that metrics in Mbit/s can be; None: it is not known."""
+    """Upper bound of metrics in Mbit/s; None: not known."""
     published_rate: Callable[[Mapping[str, float], Spec], float | None] | None = None
-    """What is served a second, from the published values of a row and the workload at its levels;
-    None where they do not tell."""
+    """Throughput per second, from the published values of a row and the workload at its levels;
+    None if they do not determine it."""
     met: Metric | None = None
-    """Share of what was asked for that was served."""
+    """Share of the offered load that was served."""
     delay: Metric | None = None
-    """What grows where more is asked for than is served."""
+    """The delay that grows when more is offered than served."""
     timed: Metric | None = None
     """The mean time of a sample of a fixed size."""
     further: tuple[Metric, ...] = ()
-    """Other statistics of what is sampled, for a study that names them."""
+    """Other statistics of the sampled quantities, for a study that names them."""
     latencies: Callable[[Sequence[RunSample]], Histogram | None] | None = None
-    """Of its own requests in the measuring phase, all runs together; None: it has none."""
+    """Latencies of its own requests in the measuring phase, over all runs; None: it has none."""
     timeout_share: Metric | None = None
-    """Share of samples with a timeout, where they tell."""
+    """Share of samples with a timeout, if samples have timeout counts."""
     tail: tuple[Metric, Metric] | None = None
-    """Median and 99th percentile of what a sample takes."""
+    """Median and 99th percentile of the time of a sample."""
     bounded: Metric | None = None
-    """The metric that the bound is of."""
+    """The metric that `bound` limits."""
     identity: Identity | None = None
     waiting: Waiting | None = None
     offered: Callable[[Run], Sequence[int | None]] | None = None
-    """Bytes that each connection of a plan has to send at once, at most; None for one that always
-    has more."""
+    """Most bytes that each connection of a plan has to send at once; None: always more to send."""
     relatives: tuple[Relative, ...] = ()
-    """Metrics in percent of a base row, and what they are of."""
+    """Metrics in percent of a base row, with the metrics that they are derived from."""
     signals: tuple[Step, ...] = ()
-    """Links that are looked at only where their cause occurs: marks, PAUSE, ring drops, probes."""
+    """Links tested only if their cause occurs: marks, PAUSE, ring drops, probes."""
 
     @property
     def deciding(self) -> Metric:
-        """The metric that says best how a run went."""
+        """The main measure of a run's outcome."""
         return self.compared_on[0]
 
     def says_again(self, metric: Metric) -> bool:
-        """Whether a metric is only the deciding one, seen the other way."""
+        """Whether a metric only restates the deciding one, as their product is fixed."""
         law = self.identity
         pair = () if law is None else (law.first, law.second)
         return metric in pair and metric != self.deciding

@@ -1,4 +1,4 @@
-"""Synchronized reads: what an iteration costs, and what of it is waiting for timeouts."""
+"""Synchronized reads: the time of an iteration, and the part spent waiting for timeouts."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ TIMES = raw("iteration", _times_ms, _waited)
 
 
 def _goodput(run: RunSample) -> Terms | None:
-    """Every iteration carries the same bytes, so the total is spread evenly over them."""
+    """All iterations carry the same number of bytes, so the total is divided evenly."""
     times, received = run.column(TABLE, "completion_ns"), run.record.bytes_received
     if times is None or received is None:
         return None
@@ -86,7 +86,7 @@ def _goodput(run: RunSample) -> Terms | None:
 
 
 def _drops(run: RunSample) -> Terms | None:
-    """Where nothing is said of single iterations there is one entry, and nothing of spread."""
+    """One entry per iteration, or a single entry if only the run's total is known."""
     dropped = run.column(TABLE, "dropped_packets")
     if dropped is not None:
         return each(dropped)
@@ -95,8 +95,8 @@ def _drops(run: RunSample) -> Terms | None:
 
 
 def dropped_in_all(record: RunRecord) -> int | None:
-    """Frames that the switches dropped over the measuring phase: by the iterations where they tell,
-    else by the counters of the switches' ports. None where neither tells: missing is not zero."""
+    """Frames that the switches dropped in the measuring phase: the sum over iterations if they have
+    counts, else from the port counters. None if neither exists: missing is not zero."""
     table = record.samples.iteration
     if table is None or table.dropped_packets is None:
         return dropped_at_ports(record)
@@ -119,8 +119,8 @@ def _timeout_share(run: RunSample) -> Terms | None:
 
 
 def _fairness(run: RunSample) -> Terms | None:
-    """Over what each connection brought the client while it waited for that; None where nothing
-    was counted, or where it never waited for one of them."""
+    """Jain's index of each connection's bytes ÷ the time that the client waited for them; None
+    without counts, or if the client never waited for some connection."""
     received, busy = run.column("connection", "bytes_received"), run.column("connection", "busy_ns")
     if received is None or busy is None or not busy.all():
         return None
@@ -252,7 +252,7 @@ SIGNALS = signals_of(
 @dataclass(frozen=True)
 class Ideal:
     """The bound of one iteration: every byte of the blocks, in full segments with their headers,
-    once over the client's link, which all of them share. It needs no simulation."""
+    once over the client's link, which all blocks share. It needs no simulation."""
 
     line_rate_bps: int
     payload_bytes: int
@@ -297,7 +297,7 @@ def _bound(run: Run) -> Bound:
 
 
 def _bits_of_iteration(run: Run) -> float:
-    """In Mbit/s x ms, which is kbit."""
+    """Bits of one iteration in Mbit/s x ms, which is kbit."""
     return ideal_of(run).payload_bytes * 8 / 1e3
 
 
@@ -311,7 +311,7 @@ def _account(run: Run, value: Callable[[Metric], float | None]) -> Account | Non
 
 
 def _timeout_cost_ms(runs: Sequence[RunSample]) -> float | None:
-    """Mean time of the iterations with a timeout minus that of those without."""
+    """Mean time of iterations with a timeout minus the mean of iterations without."""
     both = [
         (times, timeouts)
         for run in runs
@@ -344,7 +344,7 @@ def _sent_again(run: RunSample) -> float | None:
 
 
 def _offered(run: Run) -> tuple[int, ...]:
-    """What each server sends in an iteration."""
+    """Bytes that each server sends in an iteration."""
     assert isinstance(run.workload, Incast), "these are blocks of iterations"
     return run.workload.response_bytes
 

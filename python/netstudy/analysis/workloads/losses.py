@@ -1,4 +1,4 @@
-"""Losses as totals, for workloads that have no rounds to count them by."""
+"""Losses as totals, for workloads without iterations to count them by."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from netstudy.analysis.metrics import SENDER_TCP, SWITCH_PORTS, Metric, RatioOfS
 from netstudy.analysis.samples import RunSample, Terms, dropped_at_ports, one
 
 Counts = Callable[[RunSample], float | None]
-"""A count of the measuring phase of a run; None where nobody counted."""
+"""A count of the measuring phase of a run; None if it was not counted."""
 
 
 def dropped(run: RunSample) -> float | None:
@@ -18,20 +18,20 @@ def dropped(run: RunSample) -> float | None:
 
 
 def sent_again(run: RunSample) -> float | None:
-    """Segments that were sent again, on all connections."""
+    """Retransmitted segments, over all connections."""
     again = run.column("connection", "retransmissions")
     return None if again is None else float(again.sum())
 
 
 def timed_out(run: RunSample) -> float | None:
-    """Expiries of retransmission timers, on all connections."""
+    """Expiries of retransmission timers, over all connections."""
     timeouts = run.column("connection", "timeouts")
     return None if timeouts is None else float(timeouts.sum())
 
 
 @dataclass(frozen=True)
 class LossCounts:
-    """Who counts losses, where that is not the ports of switches and the connections."""
+    """The sources of loss counts: by default switch ports and connections."""
 
     dropped: Counts
     dropped_text: str
@@ -54,10 +54,9 @@ def loss_metrics(
     figures: bool,
     by: LossCounts = _BY_CONNECTION,
 ) -> tuple[Metric, Metric, Metric]:
-    """Drops, retransmissions and timeouts by an amount of work: a ratio of sums over runs.
+    """Drops, retransmissions and timeouts per amount of work: a ratio of sums over runs.
 
-    `per` is what stands behind the unit, such as `a GB`; `figures` says whether these are the
-    ones whose figures have the plain names.
+    `per` follows the unit, such as `a GB`; `figures`: whether their figures have the plain names.
     """
 
     def metric(name: str, counts: Counts, what: str, unit: str, title: str) -> Metric:

@@ -1,5 +1,5 @@
-"""Latency beside a workload: a probe's small requests, idle and under load, and what TCP itself
-measures of its connections."""
+"""Latency metrics of any workload: of a probe's small requests, idle and under load, and the
+round-trip times in TCP_INFO."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ Of = Callable[[Sequence[RunSample]], Histogram | None]
 
 
 def idle(runs: Sequence[RunSample]) -> Histogram | None:
-    """The probe alone, before the workload began."""
+    """Latencies of the probe before the workload began."""
     return latencies(runs, PROBE, "idle")
 
 
 def loaded(runs: Sequence[RunSample]) -> Histogram | None:
-    """The probe beside the workload."""
+    """Latencies of the probe while the workload runs."""
     return latencies(runs, PROBE, "measure")
 
 
@@ -52,15 +52,15 @@ LOADED = latency_samples(PROBE, loaded, NS_PER_US, expected=partial(probe_sample
 
 @dataclass(frozen=True)
 class _Increase(Pooled):
-    """A percentile under load minus the same one before; of one run among others, as far as each
-    of the two is known there."""
+    """A percentile under load minus the same percentile while idle; a single run has a value if it
+    has both."""
 
     q: float = 0.5
     noun: str = PROBE
-    """One of its samples."""
+    """The noun for one of its samples."""
 
     def expected_samples(self, run: Run) -> float:
-        """Those of the state with fewer samples."""
+        """The number of samples of the state with fewer."""
         return min(IDLE.expected(run), LOADED.expected(run))
 
     def of_run(self, run: RunSample) -> float | None:
@@ -160,8 +160,8 @@ UNANSWERED = _metric(
 
 
 def tcp_series(run: RunSample, column: str) -> Iterator[tuple[Sampled, Floats, Floats]]:
-    """The series of TCP_INFO that have samples of a column in the measuring phase: times in s from
-    its start, and values."""
+    """The TCP_INFO series with samples of a column in the measuring phase: times in s from its
+    start, and values."""
     if not any(instrument.kind == "tcp" for instrument in run.planned.instruments):
         return
     for series in run.sampled("tcp"):
@@ -223,8 +223,8 @@ FURTHER = (
 
 
 def idle_of(metric: Metric) -> Metric | None:
-    """The same statistic of a probe's latency while nothing else is under way; None for what is no
-    latency under load."""
+    """The same statistic of a probe's idle latency; None for metrics other than its latency under
+    load."""
     if not metric.name.startswith("probe_loaded_us_"):
         return None
     name = metric.name.replace("loaded", "idle")
@@ -232,7 +232,7 @@ def idle_of(metric: Metric) -> Metric | None:
 
 
 def shown_beside(plan: Plan) -> tuple[Metric, ...]:
-    """Those that the main table shows as well: latency goes with throughput."""
+    """The probe's metrics in the main table, as throughput needs latency to be judged."""
     return (IDLE_P50, LOADED_P50, LOADED_P99) if _is_probed(plan) else ()
 
 
@@ -241,11 +241,11 @@ def _is_probed(plan: Plan) -> bool:
 
 
 def further_beside(plan: Plan) -> tuple[Metric, ...]:
-    """Other statistics of what these measure, for a study that names them."""
+    """Other statistics of probes and samplers, for a study that names them."""
     return FURTHER if beside(plan) else ()
 
 
 def beside(plan: Plan) -> tuple[Metric, ...]:
-    """The metrics that a plan's probes and samplers add to those of its workload."""
+    """The metrics that a plan's probes and samplers add to its workload's."""
     sampled = any(one.kind == "tcp" for run in plan.runs for one in run.instruments)
     return (*(PROBE_METRICS if _is_probed(plan) else ()), *(TCP_METRICS if sampled else ()))

@@ -1,7 +1,7 @@
 """Published values: metrics that are read as their source gives them.
 
-They belong to a workload, whose order of metrics, chain of causes and choice of figures hold for
-them as far as they go. What needs samples, such as a distribution or a warm-up, they do not have.
+They belong to a workload, whose order of metrics, chain of causes and choice of figures apply to
+the metrics that were published. They have no samples, so no distributions and no warm-up check.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from netstudy.wire import Plan, Published
 
 _FORMULA = "as its source gives it"
 INSTRUMENT = "published data"
-"""What measured a published value, as far as is known."""
+"""The instrument of a published value, as far as is known."""
 
 
 @dataclass(frozen=True)
 class AsPublished:
-    """Reads what the records say was published; replicates scatter as runs do."""
+    """Reads published values from the records; published replicates are treated as runs."""
 
     name: str
-    """The metric as the reference data name it."""
+    """The name of the metric in the reference data."""
 
     def estimate(self, runs: Sequence[RunSample]) -> Estimate | None:
-        """The mean over the runs that were published."""
+        """The mean over the published runs."""
         values = [value for run in runs if (value := self.of_run(run)) is not None]
         if not values:
             return None
@@ -39,23 +39,23 @@ class AsPublished:
         n, mean = len(values), float(np.mean(values))
         if n < 2:
             return Estimate(mean, None, 0, n, "rounding", rounding)
-        # What is rounded to the same digit may still differ: by the variance of rounding.
+        # Values rounded to the same digit may still differ: by the variance of rounding.
         spread = max(float(np.var(values, ddof=1)), rounding**2 / 12)
         return Estimate(mean, spread / n, n - 1, n, "run", rounding)
 
     def of_run(self, run: RunSample) -> float | None:
-        """What was published of the run."""
+        """The published value of the run."""
         return run.record.published.get(self.name)
 
     def terms(self, run: RunSample) -> Terms | None:  # noqa: ARG002  # as every reading has it
-        """None: what a published value was divided by is not known."""
+        """None: the denominator of a published value is not known."""
         return None
 
 
 def published(
     plan: Plan, bases: Mapping[str, WorkloadAnalysis], known: Sequence[Metric]
 ) -> WorkloadAnalysis:
-    """What is known of the workload of published runs, with the metrics that they give.
+    """The workload of published runs, with the metrics that they contain.
 
     `bases` are the workloads that analysis computes, `known` all metrics that have a name.
     """
@@ -64,14 +64,14 @@ def published(
     base = bases.get(work.of)
     own = (*base.metrics, *base.further) if base else ()
     metrics = _metrics(plan, (*own, *known))
-    if base is None:  # nothing says which of them matter: what hosts did comes last
+    if base is None:  # unknown workload, so unknown priorities: node metrics come last
         metrics = tuple(sorted(metrics, key=lambda one: "." in one.name))
     given = {metric.name: metric for metric in metrics}
 
     instead = {} if base is None else {one.of.name: one.metric.name for one in base.relatives}
 
     def of(wanted: Sequence[Metric]) -> tuple[Metric, ...]:
-        """Those that are given; in place of one that is not, the same in percent of a base row."""
+        """The published ones; instead of a missing metric, its value in percent of a base row."""
         names = (name if (name := one.name) in given else instead.get(name) for one in wanted)
         return tuple(given[name] for name in names if name in given)
 
@@ -122,11 +122,11 @@ def _not_given(metric: Metric) -> Metric:
 
 
 _LOSSES = ("drops_per_run", "retransmissions_per_run", "timeouts_per_run")
-"""Of a workload that this version does not carry out."""
+"""Names of the loss metrics for a workload that this version cannot run."""
 
 
 def _metrics(plan: Plan, known: Sequence[Metric]) -> tuple[Metric, ...]:
-    """What the runs give, in the order of its first appearance, each with the digits it has."""
+    """The published metrics in order of first appearance, with the decimals of their source."""
     roundings: dict[str, float] = {}
     for run in plan.runs:
         if isinstance(run.workload, Published):

@@ -1,4 +1,4 @@
-"""Request and response: how many a second, and how long one waits for its answer."""
+"""Request and response: the rate of requests, and the latency of their answers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PERCENTILES = (
     ("p99", 0.99, "99th percentile of the"),
     ("p999", 0.999, "99.9th percentile of the"),
 )
-"""Ending of the name, quantile, and what it is called before `latency`."""
+"""Ending of the name, quantile, and words before `latency`."""
 
 
 def latencies(runs: Sequence[RunSample], operation: str, phase: PhaseKind) -> Histogram | None:
@@ -151,7 +151,7 @@ SIGNALS = signals_of(
 
 
 def _offered(run: Run) -> list[int | None]:
-    """Its outstanding messages; those of an open loop pile up without a limit."""
+    """Bytes of outstanding messages on each connection; None for an open loop, without a limit."""
     work = run.workload
     assert isinstance(work, Request), "these are messages of requests"
     most = max(work.request_bytes, work.response_bytes) * work.outstanding

@@ -1,7 +1,7 @@
-"""What a network does to senders besides dropping their frames: marks, PAUSE, ring drops, probes.
+"""Signals to senders other than drops at switches: marks, PAUSE, ring drops, loss probes.
 
-These metrics are causes in the chain of a workload. Where nothing of the kind happened they say
-nothing, so tables and figures leave them out.
+These metrics are causes in the chain of a workload. Tables and figures leave them out, since they
+are 0 in most studies.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from netstudy.analysis.workloads.base import Step
 from netstudy.wire import Readings, RunRecord, growth_between
 
 Count = Callable[[RunRecord], int | None]
-"""A count of the measuring phase; None where some of those that should count it do not."""
+"""A count of the measuring phase; None if some host or port lacks the counter."""
 
 
 def of_hosts(*counters: str) -> Count:
@@ -29,7 +29,7 @@ def of_switches(*counters: str) -> Count:
 
 
 def counted(count: Count, run: RunSample) -> int | None:
-    """The count of a run, which several metrics share."""
+    """The count of a run, cached for several metrics."""
     return run.kept(("count", count), lambda: count(run.record))
 
 
@@ -76,7 +76,7 @@ def pauses(record: RunRecord) -> int | None:
 
 @dataclass(frozen=True)
 class Signals:
-    """The metrics of one workload, each by an amount of its work."""
+    """The metrics of one workload, each per amount of its work."""
 
     marks: Metric
     pauses: Metric
@@ -99,8 +99,8 @@ class Signals:
 def signals_of(
     suffix: str, per: str, amount: Callable[[RunSample], float | None], formula: str
 ) -> Signals:
-    """The metrics by an amount of work: ratios of sums over runs. `per` stands behind the unit,
-    such as `a GB`; `formula` ends the formula of each."""
+    """The metrics per amount of work: ratios of sums over runs. `per` follows the unit, such as
+    `a GB`; `formula` ends the formula of each."""
 
     def metric(
         name: str, count: Count, what: str, unit: str, title: str, direction: Direction, source: str

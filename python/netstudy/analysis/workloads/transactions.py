@@ -1,10 +1,10 @@
-"""Transactions: how much an application serves, how long its answers take, and what they cost.
+"""Transactions: throughput of an application, its response times, and their CPU cost.
 
-A transaction is one operation; a page element is one answer of HTTP. Response times count from when
-something was due, service times from when its request was sent. The external throughput rate (ETR)
-is in page elements, and so is the response time, so that in a closed loop users = rate × response
-time (the interactive response time law; Jain, The Art of Computer Systems Performance Analysis,
-33.5).
+A transaction is one operation; a page element is one HTTP response. Response times count from the
+time at which a request was due, service times from when it was sent. The external throughput rate
+(ETR) and the response time are both of page elements, so that in a closed loop users = rate ×
+response time (the interactive response time law; Jain, The Art of Computer Systems Performance
+Analysis, 33.5).
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def work_of(run: Run) -> Transactions:
 
 
 def operations_of(run: RunSample) -> tuple[str, ...]:
-    """The operations that a run submitted, in the order of its mix, then others such as a login
-    that follows a logout."""
+    """The operations that a run submitted: in the order of its mix, then others such as a login
+    after a logout."""
     table = run.record.samples.transaction
     found = () if table is None else table.operation
     mix = [operation.name for operation in work_of(run.planned).mix]
@@ -76,7 +76,7 @@ def operations_of(run: RunSample) -> tuple[str, ...]:
 def latency_histogram(
     runs: Sequence[RunSample], operation: str, latency: Latency
 ) -> Histogram | None:
-    """The times of what was due in the measuring phase, of all generators and runs."""
+    """The latencies of operations due in the measuring phase, over all generators and runs."""
     return merged(
         part
         for run in runs
@@ -98,17 +98,17 @@ def total(run: RunSample, column: str, operation: str | None = None) -> float | 
 
 @dataclass(frozen=True, eq=False)
 class Intervals:
-    """What all generators together did between two blocks of statistics."""
+    """Totals of all generators between two blocks of statistics."""
 
     seconds: Floats
     elements: Floats
     response_ns: Floats
-    """Response times of these page elements together."""
+    """Sum of the response times of these page elements."""
 
 
 def intervals_of(run: RunSample) -> Intervals | None:
-    """The blocks of all generators side by side; None where they have different numbers of them, or
-    do not add up to the totals of the run."""
+    """The blocks of all generators added up; None if generators have different numbers of blocks,
+    or if the blocks do not add up to the totals of the run."""
     table = run.record.samples.statistics
     at, elements = run.column("statistics", "at_ns"), run.column("statistics", "page_elements")
     response = run.column("statistics", "response_sum_ns")
@@ -131,8 +131,8 @@ def intervals_of(run: RunSample) -> Intervals | None:
 
 
 def _etr(run: RunSample) -> Terms | None:
-    """By blocks of statistics where they add up to the whole, so that one run shows how steady it
-    is."""
+    """Page elements and seconds, by blocks of statistics if these add up to the total, so that a
+    single run has an interval."""
     elements, window = total(run, "page_elements"), run.measure_s
     if elements is None or not window:
         return None
@@ -167,7 +167,8 @@ def _ratio(above: str, below: str) -> Callable[[RunSample], Terms | None]:
 
 
 def _response(run: RunSample) -> Terms | None:
-    """By blocks of statistics where they hold the times of the same page elements."""
+    """Response times and page elements, by blocks of statistics if these cover exactly the page
+    elements of the histogram."""
     found = latency_histogram([run], PAGE_ELEMENT, "response")
     if found is None or not found.count:
         return None
@@ -193,7 +194,7 @@ def _mean(operation: str, latency: Latency) -> Callable[[RunSample], Terms | Non
 
 
 def _response_law(run: RunSample) -> Terms | None:
-    """Users ÷ page elements a second, less the think time that each page element has a part in."""
+    """Users ÷ page elements per second, less the mean think time per page element."""
     load = work_of(run.planned).load
     elements, transactions = total(run, "page_elements"), total(run, "completed")
     if not isinstance(load, ClosedLoad) or not elements or transactions is None:
@@ -211,7 +212,7 @@ class TierCpu:
 
     busy_s: float
     share: float | None
-    """Of what the host may use; None: that is not known."""
+    """Share of the CPU time that the host may use; None: not known."""
 
 
 def tier_cpu(run: RunSample, tier: Literal["server", "database"]) -> TierCpu | None:
@@ -258,7 +259,8 @@ def _due_per_second(run: RunSample) -> Terms | None:
 
 
 def _met(run: RunSample) -> Terms | None:
-    """Of an open loop: a closed one submits what it can."""
+    """Completed in percent of the offered load; only for an open loop, as a closed loop has no
+    fixed load."""
     offered, done = _due(run), total(run, "completed")
     if isinstance(work_of(run.planned).load, ClosedLoad):
         return None
@@ -271,8 +273,8 @@ def _not_met(run: RunSample) -> Terms | None:
 
 
 def published_rate(values: Mapping[str, float], spec: Spec) -> float | None:
-    """Page elements a second of a published row: its ETR, or users ÷ response time where a closed
-    loop has no think time."""
+    """Page elements per second of a published row: its ETR, or users ÷ response time for a closed
+    loop without think time."""
     assert isinstance(spec, TransactionsSpec), "only this workload comes here"
     if "etr_per_s" in values:
         return values["etr_per_s"]
@@ -599,7 +601,7 @@ DB_CPU_ELEMENT = _cpu(
 
 
 def _dropped(run: RunSample) -> float | None:
-    """Frames dropped before they were sent: by ports of switches, and by queues of hosts."""
+    """Frames dropped from queues: of switch ports and of hosts."""
     queued = of_hosts("nic_queue_drops")(run.record)
     if not run.planned.network.switches:
         return queued

@@ -1,4 +1,4 @@
-"""Bulk transfer: how fast bytes move, how evenly, how steadily, and what is lost on the way."""
+"""Bulk transfer: goodput, its fairness and steadiness, and losses."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ from netstudy.analysis.workloads.losses import loss_metrics, losses_per_run, sen
 from netstudy.analysis.workloads.signals import signals_of
 from netstudy.wire import Run, RunRecord, Transfer
 
-# The samples count as the client does: what a get moves it receives, what a put moves it sends. The
-# other column holds requests and confirmations, which are not part of the data moved.
+# Samples are counted from the client's side: it receives the data of a get and sends the data of a
+# put. The other column holds requests and confirmations, which are not part of the data.
 DATA_COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "get": ("bytes_received",),
     "put": ("bytes_sent",),
@@ -54,8 +54,8 @@ def _work(run: Run) -> Transfer:
 
 
 def _moved(run: RunSample, table: str, direction: str | None = None) -> Floats | None:
-    """Bytes of data in each row of a table of samples, in one direction or in all that the workload
-    moves; None where one of the columns was not sampled."""
+    """Bytes of data in each row of a table of samples, in one direction or in all directions of the
+    workload; None if a column was not sampled."""
     total: Floats | None = None
     for column in DATA_COLUMNS[direction or _work(run.planned).direction]:
         values = run.column(table, column)
@@ -77,7 +77,8 @@ def _gigabytes(run: RunSample) -> float | None:
 
 
 def _goodput(run: RunSample, direction: str | None = None) -> Terms | None:
-    """By seconds where they add up to the whole, so that one run shows how steady it is."""
+    """Megabits and seconds, by second if these add up to the total, so that a single run has an
+    interval."""
     moved, window = _moved(run, "connection", direction), run.measure_s
     if moved is None or not window:
         return None
@@ -88,8 +89,8 @@ def _goodput(run: RunSample, direction: str | None = None) -> Terms | None:
 
 
 def _seconds(run: RunSample, direction: str | None = None) -> Terms | None:
-    """Bytes of all connections in each second, and how long each of them is: the last is cut off
-    by the end of the phase."""
+    """Bytes of all connections in each second, and the length of each second: the end of the phase
+    cuts off the last one."""
     moved, starts = _moved(run, "second", direction), run.column("second", "start_ns")
     window = run.measure_s
     if moved is None or starts is None or not window:
@@ -100,7 +101,7 @@ def _seconds(run: RunSample, direction: str | None = None) -> Terms | None:
 
 
 def _one_way(direction: str) -> RatioOfSums:
-    """The goodput of one direction, where bytes go both ways."""
+    """The goodput of one direction, if data flows both ways."""
 
     def of(run: RunSample) -> Terms | None:
         return _goodput(run, direction) if _work(run.planned).direction == "both" else None
@@ -354,7 +355,7 @@ def _course(run: RunSample) -> Course | None:
 
 
 def _bound(run: Run) -> Bound | None:
-    """The smallest cut between the ends that send and those that receive, less the headers."""
+    """The smallest cut between senders and receivers; its goodput excludes headers."""
     work, network = _work(run), run.network
     client, server = work.roles.client, work.roles.server
     ways = {"client": (client, server), "server": (server, client)}

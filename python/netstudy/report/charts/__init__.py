@@ -1,6 +1,6 @@
-"""Charts: what is drawn (`Drawn`, `Lines`, `Grid`, `Plot`), as SVG or as what can be looked into.
+"""Charts (`Drawn`, `Lines`, `Grid`, `Plot`), drawn as SVG or as interactive figures.
 
-`metric`, `curves` and `asked` make them of results; `multiples` joins those of several panels.
+`metric`, `curves` and `asked` make them from results; `multiples` joins the charts of panels.
 """
 
 from __future__ import annotations

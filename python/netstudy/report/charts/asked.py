@@ -1,7 +1,8 @@
-"""Figures as a study says them: axes, series and panels of its own, a second axis, bars, courses
-over time, fitted laws, ideal growth and the line rate.
+"""Figures as a study defines them: axes, series and panels of its own, a second axis, bars, time
+series, fitted laws, ideal growth and the line rate.
 
-A factor that is placed nowhere makes panels too; one that grows stands at its best level.
+A factor that is not placed also makes panels; a growing factor is held at the last level that
+gains.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class AskedPart:
     held: Treatment
     drawn: Drawn | Lines
     told: tuple[str, ...]
-    """What could not be drawn."""
+    """Notes on the parts that could not be drawn."""
     fits: tuple[SeriesFit, ...] = ()
 
 
@@ -59,10 +60,10 @@ class Asked:
     case: CaseResult
     cells: CellTable
     notes: list[str] = field(default_factory=list)
-    """Why parts of it are not drawn."""
+    """Reasons why parts of it are not drawn."""
 
     def parts(self) -> Iterator[tuple[str, list[AskedPart]]]:
-        """The panels, for each unit of y: values of two units share no axis."""
+        """The panels for each unit of y: values in different units share no axis."""
         if not self._metrics:
             return
         found = sorted(self._metrics, key=lambda metric: axis(metric) != axis(self._metrics[0]))
@@ -139,8 +140,8 @@ class Asked:
     def _following(
         self, cells: Sequence[CellRow], placed: set[str | None], grown: set[str]
     ) -> list[str]:
-        """Factors with one level at each place of the figure: they make no panels. Growing factors
-        stand at the last level that gains, which may differ everywhere."""
+        """Factors with only one level at each place of the figure, which make no panels. Growing
+        factors are held at the last level that gains, which may differ from place to place."""
         found: list[str] = []
         for name in self.case.layout.factors:
             others = [f for f in self.case.layout.factors if f not in (name, *found, *grown)]
@@ -169,8 +170,8 @@ class Asked:
         return ", ".join(names)
 
     def _style(self, number: int, metric: Metric, metrics: Sequence[Metric]) -> Style:
-        """Levels differ in colour and shape, metrics in dash and in whether points are filled;
-        where one of them is alone, it differs in all."""
+        """Levels differ in colour and shape, metrics in dash and fill; with a single metric, or
+        without series, the other kind also differs in the rest."""
         place = len(metrics) if metric not in metrics else list(metrics).index(metric)
         is_beside = self.figure.beside is not None and metric == self._metrics[-1]
         alone = len(metrics) == 1 and self._right is None
@@ -186,8 +187,8 @@ class Asked:
 
     @cached_property
     def _x_values(self) -> dict[Level, float]:
-        """Levels along x as numbers: numbers, or quantities of one kind; empty if they are names,
-        or stand below bars."""
+        """Levels along x as numbers, if they are numbers or quantities of one kind; empty for names
+        and for bars."""
         assert self.figure.x is not None, "a study file says so"
         levels = self.case.layout.factors.get(self.figure.x, ())
         return {} if self.figure.kind == "bars" else places(levels)
@@ -452,8 +453,7 @@ def _mean_course(
 def _course_of(
     run: RunSample, metric: Metric, workload: WorkloadAnalysis
 ) -> tuple[Floats, Floats] | None:
-    """The course of a metric of a node; of the workload's own, what its records hold for each
-    second."""
+    """The course of a node metric, or of the workload's throughput by second."""
     if split_metric(metric.name).scope is not None:
         return course(run, metric.figure)
     own = workload.course(run) if metric == workload.throughput else None

@@ -1,8 +1,7 @@
-"""Lines that hide each other: which ones coincide, and how they are drawn apart.
+"""Finds lines that coincide, and draws them so that all remain visible.
 
-Lines with the same values would be seen as one, the last. Each shows in turn along the common
-course, with dashes that leave room for the others', and of points in the same place the lower ones
-are larger. No value is moved.
+Of lines with the same values only the last would be visible. Instead their dashes alternate along
+the common course, and of points in the same place the lower ones are larger. No value is moved.
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ from netstudy.documents.problems import listed
 from netstudy.report.charts.style import Row, Spec, Style
 
 _NEAR = 0.006
-"""Share of the height of a chart within which two lines are seen as one: their own width."""
+"""Two lines closer than this share of the chart's height look like one: about a line's width."""
 _DASH = 8
-"""Length in pixels of what is seen of a line before the next one's turn."""
+"""Length of a line's dash in pixels, before the next line's turn."""
 _POINT, _LARGER = 55, 80
-"""The area of a point, and by how much the one below it is larger."""
+"""The area of a point, and the increase for each point below it."""
 _NAMES_MAX = 3
 _WORDS = ("Two", "Three", "Four", "Five", "Six")
 
@@ -34,8 +33,8 @@ class Together:
 
 
 def coincident(points: Iterable[Row], height: float) -> list[Together]:
-    """The groups of lines in each panel that have the same values at the same places. `height` is
-    what the axis spans."""
+    """The groups of lines in each panel with the same values at the same places. `height` is the
+    span of the axis."""
     found: list[Together] = []
     for panel, lines in _by_panel(points).items():
         group_of = {name: {name} for name in lines}
@@ -84,7 +83,7 @@ def _group_text(one: Together) -> str:
 
 
 def dashes(series: Mapping[str, Style], found: Sequence[Together]) -> Spec:
-    """The dashes of lines: their own, but taking turns where they coincide. A scale of them would
+    """The dashes of lines: their own, or alternating if lines coincide. A scale of dashes would
     dash the points in a legend too."""
     turns = [
         {"test": _of(name, one.panel), "value": _turn(place, len(one.names))}
@@ -96,13 +95,14 @@ def dashes(series: Mapping[str, Style], found: Sequence[Together]) -> Spec:
 
 
 def _turn(place: int, of: int) -> list[int]:
-    """A dash of one's own after those of the lines before, then a gap for those after."""
+    """A gap for the dashes of earlier lines, the line's own dash, a gap for later lines."""
     before, after = place * _DASH, (of - 1 - place) * _DASH
     return [_DASH, after] if not before else [0, before, _DASH, after]
 
 
 def sizes(found: Sequence[Together]) -> Spec:
-    """The areas of points: of those in one place each is larger than the next, drawn above it."""
+    """The areas of points: of points in one place, each is larger than the next, which is drawn
+    above it."""
     larger = [
         {"test": _of(name, one.panel), "value": _POINT + _LARGER * (len(one.names) - 1 - place)}
         for one in found

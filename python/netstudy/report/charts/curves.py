@@ -42,7 +42,7 @@ _CURVES = {
 }
 """Title, x and y."""
 _ABOVE = 1.08
-"""The upper end of an axis by its highest point."""
+"""The upper end of an axis ÷ its highest point."""
 POINTS_A_LINE = 1_000
 """Lines with more points are thinned out."""
 
@@ -54,9 +54,9 @@ class Lines:
     title: str
     subtitle: str
     along: Measure
-    """What x is, in the unit of the rows."""
+    """The measure along x, in the unit of the rows."""
     axis: Measure
-    """What y is."""
+    """The measure along y."""
     series: Mapping[str, Style]
     points: Sequence[Row]
     logarithmic: bool
@@ -65,7 +65,7 @@ class Lines:
     """Values of y with a name, such as the line rate."""
     facets: Facets | None = None
     right: Measure | None = None
-    """What the right axis shows, for points whose `right` is true; None: there is none."""
+    """The measure on the right axis, for points whose `right` is true; None: no right axis."""
 
     @property
     def x(self) -> str:

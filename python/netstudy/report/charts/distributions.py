@@ -1,7 +1,7 @@
 """Charts of distributions: ECDF, boxes, the two humps, and samples in the order of time.
 
-Each is a Vega-Lite specification as plain data, with its rows beside it. Points are thinned by
-rules that the captions state: a page must stay light, and the samples themselves are exported.
+Each is a Vega-Lite specification as plain data, with separate rows. Points are thinned by rules
+that the captions state, to keep the page small; all samples are exported.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ from netstudy.report.numbers import full_level, level_text
 from netstudy.wire import Level
 
 WIDE_SPAN = 20
-"""Values whose largest is so many times their smallest stand on a logarithmic axis."""
+"""Ratio of the largest to the smallest value from which an axis is logarithmic."""
 STEPS_A_LINE = 70
-"""Steps of an ECDF: at equal distances in rank; the largest samples all stand."""
+"""Steps of an ECDF, at equal distances in rank; the largest samples are all kept."""
 LARGEST_KEPT = 20
 POINTS_DRAWN = 300
-"""Samples over time in one chart, all panels together; of more, every n-th of a run is drawn."""
+"""Most samples over time in one chart, over all panels; of more, every n-th of a run is drawn."""
 BINS = 40
 _PADDING = 6
 """Pixels between the outermost samples and the ends of an axis."""
 _LOG_ROOM = 0.04
-"""The same on a logarithmic axis, as a share of what lies between them."""
+"""The same on a logarithmic axis, as a share of their distance."""
 BOX = (0.25, 0.5, 0.75)
 WHISKERS = (0.05, 0.95)
 TAIL = 0.99
-"""Drawn as a point beyond the whiskers, where the samples carry it."""
+"""Drawn as a point beyond the whiskers, if there are enough samples for it."""
 WAITED, OTHER = "with a retransmission timeout", "without a timeout"
 _HUMPS = {WAITED: Style(1, 0, 2), OTHER: Style(5, 0, 0)}
 
@@ -64,21 +64,21 @@ class Plot:
     title: str
     subtitle: str
     rows: Sequence[Mapping[str, Any]]
-    """`kind` tells which layer draws a row, `panel` where it stands."""
+    """`kind` selects the layer that draws a row, `panel` its panel."""
     panels: tuple[str, ...]
     layers: tuple[Spec, ...]
     x: str
     y: str
     decimals: int
-    """Of values in tooltips."""
+    """Decimals of values in tooltips."""
     series: Mapping[str, Style] = field(default_factory=dict)
-    """Those that a reader can switch off."""
+    """The series that a reader can switch off."""
     axes: tuple[str, ...] = ()
     """The axes that can be zoomed."""
     columns: int = 3
-    """Panels beside each other on a wide page."""
+    """Panels per row on a wide page."""
     along: str = ""
-    """What its panels are the levels of, to choose one of them."""
+    """The factor whose levels its panels are, for a choice of panels."""
 
     @property
     def is_chosen(self) -> bool:
@@ -86,7 +86,7 @@ class Plot:
         return bool(self.along) and len(self.panels) > 1
 
     def spec(self, size: Size, *, live: bool = False) -> Spec:
-        """The Vega-Lite specification; `live`: to be looked into."""
+        """The Vega-Lite specification; `live`: for an interactive figure."""
         many = len(self.panels) > 1
         columns = min(self.columns, len(self.panels)) if size.width > 400 else 1
         width = (size.width - 44 * (columns - 1)) // columns
@@ -234,7 +234,7 @@ def box_chart(found: PanelDistribution, title: str | None = None) -> Plot:
 
     def layer(mark: Spec, low: str, high: str | None, fill: bool = False) -> Spec:
         encoding = {**place, "y": _quantitative(low, y, scale), "stroke": stroke}
-        if mark["type"] in ("rule", "bar"):  # told apart without colours too
+        if mark["type"] in ("rule", "bar"):  # distinguishable without colours too
             encoding["strokeDash"] = _dash(names.values())
         if high:
             encoding["y2"] = {"field": high}
@@ -459,7 +459,7 @@ def _course(
 
 
 def _measure(found: PanelDistribution) -> tuple[Measure, float]:
-    """What is sampled, in the unit that people read most easily, and the factor to it."""
+    """The sampled quantity in its most readable unit, and the factor to this unit."""
     measure = Measure(found.mean.label, found.mean.unit)
     scale = measure.scale(value for one in found.cells for value in _ends(one.found))
     return measure.scaled(scale), 10.0**-scale.power
@@ -504,7 +504,7 @@ def _is_wide(values: Sequence[float]) -> bool:
 
 
 def _scale(values: Sequence[float]) -> Spec:
-    """A logarithmic axis where the range asks for it."""
+    """A logarithmic axis for a wide range, else a linear one."""
     if values and _is_wide(values):
         room = (max(values) / min(values)) ** _LOG_ROOM
         domain = [min(values) / room, max(values) * room]
@@ -520,7 +520,7 @@ def _quantitative(field: str, title: str, scale: Spec) -> Spec:
 
 
 def _log_ticks(low: float, high: float) -> list[float]:
-    """1, 2 and 5 in each power of ten; over three of them the powers alone."""
+    """1, 2 and 5 in each power of ten; only the powers from three decades on."""
     digits = (1, 2, 5) if high / low < 1000 else (1,)
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     ticks = (float(f"{digit}e{power}") for power in powers for digit in digits)

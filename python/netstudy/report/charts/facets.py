@@ -12,11 +12,11 @@ from netstudy.report.charts.style import Row, Size, Spec, titles, whole, wrapped
 _PAGE = 900
 """Inner width of a row of panels on a wide page."""
 _COLUMNS = (4, 3, 5)
-"""Panels beside each other, from the most legible number on."""
+"""Possible numbers of panels per row, the most legible first."""
 _BETWEEN = 36
-"""Gap between panels: room for half a label at either side."""
+"""Gap between panels: room for half a label on either side."""
 _BETWEEN_AXES = 120
-"""The same, with the axes of each panel in it."""
+"""Gap between panels that each have their own axes."""
 _NARROW_PANEL = Size(270, 120, 12)
 
 
@@ -28,7 +28,7 @@ class PanelName:
     """In the order of the factors."""
     label: str
     is_shown: bool = True
-    """False: only a reader who asks for its levels sees it."""
+    """False: only shown to a reader who chooses its levels."""
 
 
 @dataclass(frozen=True)
@@ -39,14 +39,14 @@ class Facets:
     panels: tuple[PanelName, ...]
 
     def named(self, index: int) -> dict[str, Any]:
-        """What a row of a panel bears."""
+        """The fields that each row of a panel gets: its label and its levels."""
         panel = self.panels[index]
         levels = {f"f{number}": level for number, level in enumerate(panel.levels)}
         return {"panel": panel.label, "shown": panel.is_shown, **levels}
 
     @property
     def shown(self) -> tuple[PanelName, ...]:
-        """The panels that are seen first."""
+        """The panels that are shown at first."""
         return tuple(panel for panel in self.panels if panel.is_shown)
 
     def levels(self, number: int) -> tuple[str, ...]:
@@ -99,7 +99,7 @@ def faceted(drawn: Faceted, facets: Facets, size: Size, *, live: bool) -> Spec:
         "spec": unit,
     }
     resolved: dict[str, Spec] = {}
-    if count % columns:  # below the gap in the last row there would be an axis of nothing
+    if count % columns:  # a shared axis would also be drawn below the gap in the last row
         resolved["axis"] = {"x": "independent"}
     if between == _BETWEEN_AXES:  # two axes of y: panels cannot share either of them
         resolved["scale"] = {"y": "independent"}
@@ -113,7 +113,7 @@ def faceted(drawn: Faceted, facets: Facets, size: Size, *, live: bool) -> Spec:
 
 
 def _columns(count: int) -> int:
-    """Panels beside each other: a number that leaves the fewest places empty."""
+    """The number of panels per row that leaves the fewest places empty."""
     if count < min(_COLUMNS):
         return max(1, count)
     return min(_COLUMNS, key=lambda columns: (-count % columns, _COLUMNS.index(columns)))
@@ -125,7 +125,7 @@ def _panel_size(columns: int, between: int) -> Size:
 
 
 def _chosen(facets: Facets) -> str:
-    """The panels seen first; once a level is chosen, all that have it."""
+    """Filters the panels shown at first; once a level is chosen, all panels with it."""
     names = [f"f{number}" for number in range(len(facets.factors))]
     nothing = " && ".join(f"{name} == ''" for name in names)
     match = " && ".join(f"({name} == '' || datum.{name} == {name})" for name in names)
@@ -133,6 +133,6 @@ def _chosen(facets: Facets) -> str:
 
 
 def placed(rows: tuple[Row, ...], facets: Facets, index: int) -> Iterator[dict[str, Any]]:
-    """Rows of a chart as those of one of the panels."""
+    """The rows of a chart as rows of one panel."""
     for row in rows:
         yield {**row, **facets.named(index)}

@@ -10,9 +10,9 @@ from typing import Any
 from netstudy.report.charts.style import COLOURS, FAINT, INK, PAPER, Size, Spec, titles, whole
 
 GREYS = ("#ffffff", "#e3e3e3")
-"""Of cells in which nothing is better, and of those that are open."""
+"""Colours of cells in which no level is better, and of undecided cells."""
 SHADE_INK, SHADE_PAPER = "#212121", "#fefefe"
-"""Texts on shades, which dark mode leaves as they are."""
+"""Text colours on shaded cells, which dark mode does not change."""
 _WIDE_SPAN = 20
 """Values that differ by more are shaded by their logarithms."""
 _FACET_COLUMNS = 3
@@ -25,12 +25,12 @@ class GridCell:
     x: str
     y: str
     facet: str
-    """The levels that its grid holds; empty where there is one grid."""
+    """The held levels of its grid; empty if there is only one grid."""
     text: str
     kind: str = ""
-    """Decides its colour, where kinds have one."""
+    """Decides the colour of the cell, if kinds have colours."""
     value: float | None = None
-    """Decides its shade, where values have one."""
+    """Decides the shade of the cell, if values are shaded."""
 
 
 @dataclass(frozen=True)
@@ -45,14 +45,14 @@ class Grid:
     y_levels: Sequence[str]
     cells: Sequence[GridCell]
     kinds: Sequence[str] = ()
-    """Kinds with a colour of their own, then the two grey ones; empty where values are shaded."""
+    """Kinds with a colour of their own, then the two grey kinds; empty if values are shaded."""
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """A row for each cell."""
         return (vars(cell) for cell in self.cells)
 
     def spec(self, size: Size, *, live: bool = False) -> Spec:
-        """The matrices in Vega-Lite, side by side where there are several."""
+        """The matrices in Vega-Lite, several of them side by side."""
         facets = list(dict.fromkeys(cell.facet for cell in self.cells))
         columns = max(1, min(len(facets), _FACET_COLUMNS if size.is_wide else 1))
         spec: Spec = self._unit(size, columns, live=live)
@@ -91,7 +91,7 @@ class Grid:
         return max(min(64, side), 12 + longest * size.font // 2)
 
     def _colours(self) -> tuple[Spec, str, str, str]:
-        """The colour of cells, the test for those that need a light text, and both texts."""
+        """The fill of cells, the test for cells that need light text, and both text colours."""
         if self.kinds:
             colours = [*COLOURS[: len(self.kinds) - 2], *GREYS]
             scale: Spec = {"domain": list(self.kinds), "range": colours}

@@ -1,4 +1,4 @@
-"""The idle level in figures of probes: what a probe takes while nothing else is under way."""
+"""The idle level in figures of probes: the probe's latency before the workload begins."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _ALIKE = 0.05
 
 
 def idle_rules(cells: Sequence[CellRow], metric: Metric) -> list[dict[str, Any]]:
-    """A rule at the idle level of a probe's latency under load, where the cells have about the
-    same; empty for other metrics."""
+    """A rule at the idle level, in a figure of a probe's latency under load whose cells have about
+    the same idle level; empty for other metrics."""
     idle = idle_of(metric)
     values = [] if idle is None else _known(cells, idle)
     if idle is None or not values:
@@ -34,7 +34,7 @@ def idle_lines(
     cells: Sequence[CellRow], metric: Metric, place: Callable[[CellRow], tuple[float, str] | None]
 ) -> Iterator[dict[str, Any]]:
     """The idle level of each cell along x, for a dotted line of each series; `place` gives a
-    cell's x and series. Empty where one rule tells them all."""
+    cell's x and series. Empty if one rule shows them all."""
     idle = idle_of(metric)
     if idle is None or idle_rules(cells, metric):
         return

@@ -1,7 +1,7 @@
-"""What the page needs to make a figure one that can be looked into.
+"""The data and the library that make the page's figures interactive.
 
-The drawing library stands in the page once, compressed: Vega-Embed with Vega and Vega-Lite, as
-vl-convert bundles them, in the release that draws the static SVG too. It is written by
+The drawing library is in the page once, compressed: Vega-Embed with Vega and Vega-Lite, as
+vl-convert bundles them, in the release that also draws the static SVG. It is written by
 `python -m tools.figure_library`.
 """
 
@@ -23,7 +23,7 @@ from netstudy.report.charts.style import DATA, NARROW, WIDE, Row, Style
 
 LIBRARY = "vega.js.gz"
 SNIPPET = "window.netstudyEmbed = vegaEmbed;"
-"""What the bundle exports."""
+"""The export of the bundle."""
 _DIGITS = 7
 """Significant digits of values in the page; cells.csv has all of them."""
 
@@ -34,14 +34,14 @@ def library() -> str:
 
 
 def packed(found: Any) -> str:
-    """JSON as base64 of gzip: figures repeat each other, so this is a tenth of it."""
+    """JSON as base64 of gzip: a tenth of the size, as figures repeat each other."""
     text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
     return b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 
 
 def payload(drawn: Drawn | Lines | Grid | Plot) -> Mapping[str, Any]:
-    """A figure for JSON: its specification for a wide and for a narrow page, its rows, and what a
-    reader may change."""
+    """A figure for JSON: its specification for a wide and for a narrow page, its rows, and the
+    settings that a reader may change."""
     wide, narrow = (drawn.spec(size, live=True) for size in (WIDE, NARROW))
     rows = wide.pop("datasets")[DATA["name"]]
     del narrow["datasets"]
@@ -84,7 +84,7 @@ def _look(name: str, style: Style) -> Mapping[str, Any]:
 
 
 def _filters(drawn: Drawn | Lines | Grid | Plot) -> Iterator[Mapping[str, Any]]:
-    """A choice for each factor of the panels, or of one of them."""
+    """A choice for each factor of the panels, or a choice of one panel."""
     if isinstance(drawn, Plot):
         if drawn.is_chosen:
             levels = list(drawn.panels)
@@ -94,7 +94,7 @@ def _filters(drawn: Drawn | Lines | Grid | Plot) -> Iterator[Mapping[str, Any]]:
 
 
 def _of_factors(facets: Facets) -> Iterator[Mapping[str, Any]]:
-    """A choice for each factor; a grid of panels is left where nothing is chosen."""
+    """A choice for each factor; without one, the panels shown at first remain."""
     every = len(facets.shown) == len(facets.panels)
     for number, factor in enumerate(facets.factors):
         first = "all" if every else f"the {len(facets.shown)} drawn"

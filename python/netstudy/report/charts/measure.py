@@ -1,4 +1,4 @@
-"""What an axis measures: the quantity and its unit, in the unit that people read most easily."""
+"""The measure of an axis: its quantity, and the unit that is most readable."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Measure:
         return f"{self.quantity}, {unit}" if unit else self.quantity
 
     def scale(self, values: Iterable[float | None]) -> Scale:
-        """The unit for an axis with these values: the largest decides, as all start at zero."""
+        """The unit for an axis with these values: the largest decides, as axes start at zero."""
         sizes = [abs(value) for value in values if value is not None and math.isfinite(value)]
         return scale_of(self.unit, [max(sizes, default=0.0)])
 
@@ -38,8 +38,8 @@ class Measure:
 
 
 _TOLD_TOGETHER = 2
-"""Quantities that a title names; more are told by what their unit measures, as a legend names
-them."""
+"""Most quantities in a title; for more, it names only their kind, such as Time, since a legend
+names the quantities."""
 _KINDS = {
     "%": "Share", "Mbit/s": "Rate", "1/s": "Rate",
     **dict.fromkeys(("ns", "µs", "ms", "s"), "Time"),
@@ -48,7 +48,7 @@ _KINDS = {
 
 
 def measure_of(metrics: Sequence[Metric]) -> Measure:
-    """What an axis of these metrics, all in one unit, measures."""
+    """The measure of an axis for these metrics, all in one unit."""
     first, titles = metrics[0], list(dict.fromkeys(metric.title for metric in metrics))
     told = listed(titles) if len(titles) <= _TOLD_TOGETHER else _KINDS.get(first.unit, "Value")
     return Measure(told, first.unit, first.per)
@@ -58,7 +58,7 @@ _SCALED = ("y", "low", "high")
 
 
 def scaled_rows(rows: Iterable[Row], power: int) -> list[Row]:
-    """Rows in a unit that is this power of ten of their own."""
+    """Rows converted to a unit that is larger by this power of ten."""
     factor = 10.0**-power
     return [
         {
@@ -70,14 +70,14 @@ def scaled_rows(rows: Iterable[Row], power: int) -> list[Row]:
 
 
 def value_text(row: Row, decimals: int) -> str:
-    """The value of a point as text, with the digits that its interval leaves."""
+    """The value of a point as text, with only the digits that its interval leaves."""
     value, high, low = row["y"], row.get("high"), row.get("low")
     half = 0.0 if high is None or low is None else max(high - value, value - low)
     return str(measured(value, decimals, half))
 
 
 def quantity_texts(values: Sequence[float], unit: str) -> list[str]:
-    """Values in words on a chart, in one unit: 10 Gbit/s, 9.9 Gbit/s."""
+    """Values as text on a chart, in one unit: 10 Gbit/s, 9.9 Gbit/s."""
     scale = scale_of(unit, values)
     shown = (replace(measured(value, 0), is_count=True).scaled(scale.power) for value in values)
     return [with_unit(str(one), scale.unit) for one in shown]

@@ -1,4 +1,4 @@
-"""A metric against x, a line for each level of the series; and published values beside it."""
+"""A metric against x, with a line for each level of the series; also with published values."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from netstudy.wire import Level
 POINTS_SHOWN = 120
 """With at most this many runs in a panel, every run is drawn as a small point of its own."""
 _SEEN = 0.1
-"""Where values reach less of the line rate, it is told and not drawn: it would flatten them."""
+"""If values reach less of the line rate, it is stated but not drawn: it would flatten them."""
 
 
 def metric_chart(
@@ -35,8 +35,8 @@ def metric_chart(
     title: str | None = None,
     verdicts: Sequence[VerdictTable] = (),
 ) -> Drawn:
-    """A metric against x, one line for each level of the series; `title` is the study's own, and
-    `verdicts` those on this metric: where the lead changes is marked, and the margin shaded."""
+    """A metric against x, one line for each level of the series; `title` is the study's own.
+    `verdicts` on this metric give marks where the lead changes, and the shaded margin."""
     at = places(panel.x_levels) if panel.x else {}
     cells = [*panel.cells.values()]
     points = [point for level in panel.series_levels for point in _points(panel, level, metric, at)]
@@ -93,7 +93,7 @@ def _placed(
 def _band(
     panel: Panel, metric: Metric, table: VerdictTable, at: Mapping[Level, float]
 ) -> list[dict[str, Any]]:
-    """Values that differ from the base level by the margin."""
+    """The equivalence margin about the base level."""
     margin = (table.margin_pct or 0.0) / 100
     cells = [(x, panel.cell(x, table.base)) for x in panel.x_levels]
     values = [(x, cell.value(metric) if cell else None) for x, cell in cells]
@@ -105,7 +105,7 @@ def _band(
 
 
 def overlay_chart(panel: Panel, metric: Metric, reference: PanelReference) -> Drawn:
-    """Published values as points beside the line of the study's own, a pair for each level."""
+    """Published values and the study's own, a pair of series for each level."""
     at = places(panel.x_levels) if panel.x else {}
     series: dict[str, Style] = {}
     points: list[Row] = []
@@ -165,14 +165,14 @@ def _point(
 
 
 def _place(x: Level | None, at: Mapping[Level, float]) -> dict[str, Any]:
-    """Where a level stands along x, with its text where it is a quantity."""
+    """The position of a level along x, with its text if it is a quantity."""
     if not at or x is None:
         return {"x": level_text(x)}
     return {"x": at[x], **({} if is_numeric([x]) else {"level": level_text(x)})}
 
 
 def _run_points(panel: Panel, metric: Metric, at: Mapping[Level, float]) -> list[Row]:
-    """One point for each run, if they are few enough to be seen."""
+    """One point for each run, if there are few enough to be distinguished."""
     cells = panel.cells.values()
     runs = sum(len(cell.runs) for cell in cells)
     if runs > POINTS_SHOWN or runs == len(cells):

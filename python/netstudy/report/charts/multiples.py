@@ -1,8 +1,8 @@
 """Small multiples: the charts of several panels as one on shared axes.
 
-Panels that say what another said are left out, and so are those that are zero throughout. Of more
-than `SHOWN_MAX`, those are seen first that differ most from each other; a reader of the page
-reaches all of them by their levels.
+Panels that repeat another panel are left out, and so are panels that are zero throughout. If more
+than `SHOWN_MAX` remain, the panels that differ most from each other are shown at first; a reader of
+the page can choose all others by their levels.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from netstudy.report.numbers import counted, level_text
 from netstudy.wire import Treatment
 
 SHOWN_MAX = 12
-"""Panels that are drawn on one screen."""
+"""Most panels that are shown at first."""
 _LOG_SPAN = 30
-"""Panels whose largest values differ by more share a logarithmic axis."""
+"""If the largest values of panels differ by more, the shared axis is logarithmic."""
 
 Part = TypeVar("Part", bound=Drawn | Lines)
 
@@ -35,19 +35,19 @@ class Left:
     """The panels that a figure does not show at first."""
 
     alike: tuple[str, ...]
-    """The same, within the noise, as one that is shown."""
+    """Equal, within the noise, to an earlier panel."""
     empty: tuple[str, ...]
     """Zero throughout."""
     others: int
-    """Less different from those shown than these are from each other."""
+    """Number of further panels, which differ less from the shown ones than these do."""
     shown: int
 
 
 def multiples(
     parts: Sequence[tuple[Treatment, Part]], title: str, subtitle: str, margin_pct: float | None
 ) -> tuple[Part, Left]:
-    """One chart of the charts of panels, each with the levels that it holds. Panels whose values
-    differ by no more than the margin say the same."""
+    """Joins the charts of panels into one chart; each panel comes with its held levels. Panels
+    whose values differ by no more than the margin count as equal."""
     factors = _varied([fixed for fixed, _ in parts])
     labels = [_label(fixed, factors) for fixed, _ in parts]
     filled = [number for number, (_, part) in enumerate(parts) if not part.is_empty]
@@ -70,7 +70,8 @@ def multiples(
 
 
 def without_others(drawn: Lines) -> Lines:
-    """Curves of the panels seen first alone: the points of all would fill the page."""
+    """Only the curves of the panels shown at first: the points of all would make the page too
+    large."""
     assert drawn.facets is not None, "it was made of several panels"
     facets = replace(drawn.facets, panels=drawn.facets.shown)
     points = tuple(row for row in drawn.points if row["shown"])
@@ -113,7 +114,7 @@ def _of_all(rows: Sequence[Sequence[Row]], facets: Facets) -> tuple[Row, ...]:
 
 
 def _is_wide(parts: Sequence[Drawn]) -> bool:
-    """Whether a linear axis would flatten some panels to nothing."""
+    """Whether a linear axis would flatten some panels."""
     values = [[row["y"] for row in part.points if row["y"] is not None] for part in parts]
     if any(value <= 0 for own in values for value in own):
         return False
@@ -147,8 +148,8 @@ def _is_alike(one: Values, other: Values, margin: float) -> bool:
 
 
 def _differing(parts: Sequence[Drawn | Lines], most: int) -> list[int]:
-    """The panels that differ most from each other: the first, then always the one farthest from
-    all that were taken (Gonzalez 1985)."""
+    """The panels that differ most from each other: the first, then repeatedly the panel farthest
+    from all chosen ones (Gonzalez 1985)."""
     if len(parts) <= most:
         return list(range(len(parts)))
     places = _places(parts)
@@ -164,20 +165,20 @@ def _differing(parts: Sequence[Drawn | Lines], most: int) -> list[int]:
 def _places(
     parts: Sequence[Drawn | Lines],
 ) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
-    """The values of each panel as a vector, on a scale on which factors count."""
+    """The values of each panel as a vector, on a logarithmic scale."""
     found = [_values(part) for part in parts]
     keys = list(dict.fromkeys(key for values in found for key in values))
     return np.array([[math.log1p(abs(values.get(key, 0.0))) for key in keys] for values in found])
 
 
 def of_panel(held: Treatment, texts: Sequence[str]) -> Iterator[str]:
-    """What is told of one panel, with its levels before it."""
+    """The notes on one panel, each with the panel's levels before it."""
     label = _label(held, tuple(held))
     return (f"{label}: {text}" if label else text for text in texts)
 
 
 def told(left: Left, where: str) -> Iterator[str]:
-    """What a figure leaves out, why, and where it stands."""
+    """The notes on panels that a figure leaves out: the reason, and where their values are."""
     if left.others:
         total = left.shown + left.others
         yield (

@@ -9,11 +9,11 @@ from netstudy.units import quantity
 from netstudy.wire import Level
 
 _LOG_SPAN = 50
-"""Quantities that span more stand on a logarithmic axis."""
+"""Ratio of the largest to the smallest quantity above which an axis is logarithmic."""
 
 
 def places(levels: Sequence[Level | None]) -> dict[Level, float]:
-    """Where each level stands; empty where they are names, or quantities of several kinds."""
+    """The position of each level; empty for names and for quantities of several kinds."""
     known = [level for level in levels if level is not None]
     if len(known) < len(levels) or not known:
         return {}
@@ -26,7 +26,7 @@ def places(levels: Sequence[Level | None]) -> dict[Level, float]:
 
 
 def is_wide(found: Mapping[Level, float]) -> bool:
-    """Whether these places are of quantities for a logarithmic axis: powers of ten apart."""
+    """Whether these positions are quantities with a range wide enough for a logarithmic axis."""
     values: Iterable[float] = found.values()
     if not found or is_numeric(list(found)) or min(values) <= 0:
         return False

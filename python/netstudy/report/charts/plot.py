@@ -53,31 +53,31 @@ class Drawn:
     x: str
     x_numeric: bool
     axis: Measure
-    """What y is, in the unit of the rows."""
+    """The measure along y, in the unit of the rows."""
     series: Mapping[str, Style]
     points: Sequence[Row]
-    """x, series, y, the ends of its interval (low, high) and its runs (n); on the right axis where
+    """x, series, y, the ends of its interval (low, high) and its runs (n); on the right axis if
     `right` is true."""
     runs: Sequence[Row] = ()
     rules: Sequence[Row] = ()
     """Values of y with a name, such as the line rate."""
     marks: Sequence[Row] = ()
-    """Values of x at which the lead changes, each with its words."""
+    """Values of x at which the lead changes, each with its text."""
     band: Sequence[Row] = ()
     """The equivalence margin about the base level, along x."""
     fits: Sequence[Row] = ()
     """Laws along x, each a line with its series; low and high are the ends of their interval."""
     ideals: Sequence[Row] = ()
-    """Ideal growth along x, a line a series."""
+    """Ideal growth along x, one line per series."""
     mark: Literal["lines", "bars"] = "lines"
     joins: bool = True
-    """Whether a line joins the points; a fitted law does without."""
+    """Whether a line joins the points; false if a fitted law is drawn instead."""
     x_log: bool = False
     y_log: bool = False
     right: Measure | None = None
-    """What the right axis shows; None: there is none."""
+    """The measure on the right axis; None: no right axis."""
     decimals: int = 1
-    """Of values in tooltips."""
+    """Decimals of values in tooltips."""
     facets: Facets | None = None
 
     @property
@@ -145,11 +145,11 @@ class Drawn:
 
     @property
     def is_empty(self) -> bool:
-        """Whether every value is zero or missing, so that there is nothing to see."""
+        """Whether every value is zero or missing, so that there is nothing to draw."""
         return not any(row["y"] for row in self.points)
 
     def spec(self, size: Size, *, live: bool = False) -> Spec:
-        """The chart in Vega-Lite; `live`: to be looked into, with tooltips and zoom."""
+        """The chart in Vega-Lite; `live`: interactive, with tooltips and zoom."""
         if self.facets is not None:
             return faceted(self, self.facets, size, live=live)
         unit = self.unit(size, live=live)
@@ -157,7 +157,7 @@ class Drawn:
         return whole({**unit, "title": title}, self.rows(), size)
 
     def unit(self, size: Size, *, live: bool, room: int | None = None) -> Spec:
-        """The layers of one panel; `room`: the width of all panels beside each other."""
+        """The layers of one panel; `room`: the width of a row of panels."""
         is_told = live or bool(self._end_labels)
         legend = None if is_told else legend_of(self.series, size, room)
         if legend is not None and self.rules:
@@ -213,17 +213,17 @@ class Drawn:
 
     @cached_property
     def _level_names(self) -> Mapping[float, str]:
-        """Levels along x that are quantities, by their places, as a study spells them: 20 ms."""
+        """Position -> a level along x that is a quantity, as the study spells it: 20 ms."""
         return {row["x"]: row["level"] for row in self.points if "level" in row}
 
     @property
     def _is_flush(self) -> bool:
-        """Whether labels at the ends of an axis stay within their panel, as long ones beside the
-        next panel's must."""
+        """Whether labels at the ends of an axis stay within their panel, so that long labels do not
+        run into the next panel's."""
         return self.facets is not None and bool(self._level_names)
 
     def _labelled_levels(self, levels: Sequence[float], size: Size) -> list[float]:
-        """The levels along x whose labels fit beside each other, the largest always."""
+        """The levels along x whose labels fit without overlap; always includes the largest."""
         step = max(1, -(-len(levels) // (size.width // _LABEL_STEP)))
         placed = [math.log(level) for level in levels] if self.x_log else list(levels)
         scale = size.width / (placed[-1] - placed[0] or 1)
@@ -246,7 +246,7 @@ class Drawn:
         axis: Spec = {"format": NUMBERS, "tickCount": 6}
         if is_right:
             axis |= {"orient": "right", "grid": False}
-        # Not nice: the room above the highest point, and that of names, is known.
+        # Not nice: the room above the highest point and for names is computed here.
         scale: Spec = {"domainMin": 0, "nice": False, "clamp": not live}
         if self.y_log:
             scale = {"type": "log", "clamp": not live}
@@ -304,13 +304,13 @@ class Drawn:
         return coincident.coincident(self.points, high - low)
 
     def _span(self, *, right: bool = False) -> tuple[float, float]:
-        """The lowest value of an axis, zero where none is below it, and the highest."""
+        """The lowest value of an axis, at most zero, and the highest."""
         own = [row for row in self.points if bool(row.get("right")) is right]
         ends = _ends(own, *(() if right else (getattr(self, name) for name in _ON_THE_LEFT)))
         return min([0.0, *(row["y"] or 0.0 for row in own)]), max([0.0, *ends])
 
     def _room_above(self) -> Iterator[dict[str, Any]]:
-        """An unseen point above all others in each panel, so that none touches the upper end."""
+        """An invisible point above all others in each panel, so that none touches the upper end."""
         if not self.y_log:
             for panel in _panels(self.points):
                 yield {**panel, "y": self._head(panel)}
@@ -331,14 +331,14 @@ class Drawn:
             yield {"transform": only(kind), "mark": mark, "encoding": {"y": y}}
 
     def _shift(self) -> Spec:
-        """Series stand beside each other where x has names."""
+        """Places series side by side if x has names."""
         if self.x_numeric or len(self.series) < 2:
             return {}
         names = {"domain": list(self.series)}
         return {"xOffset": {"field": "series", "type": "nominal", "scale": names}}
 
     def _bars(self, size: Size, kind: str, x: Spec, y: Spec, fill: Spec, tip: Spec) -> list[Spec]:
-        """Bars, each with its value above it, as the axis alone is read badly."""
+        """Bars, each with its value above it, as values are hard to read from the axis."""
         place = {"x": x, "y": y, **self._shift()}
         bar = {"type": "bar", "stroke": INK, "strokeWidth": 0.8, **tip}
         above = {"field": "high", "type": "quantitative"}
@@ -357,7 +357,7 @@ class Drawn:
         ]
 
     def _behind(self, size: Size, legend: Spec | None) -> Iterator[Spec]:
-        """What stands behind the data: margin, rules, changes of the lead, ideals and fits."""
+        """The layers behind the data: margin, rules, changes of the lead, ideals and fits."""
         x = {"field": "x", "type": "quantitative"}
         y = {"field": "y", "type": "quantitative"}
         span = {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}}
@@ -395,7 +395,7 @@ class Drawn:
     # ---- words
 
     def _rule_words(self, size: Size) -> Iterator[Spec]:
-        """The labels of rules, above each rule, where data are rare; data are drawn behind them."""
+        """The labels of rules, above each rule at its right end; drawn in front of the data."""
         if not self.rules:
             return
         y = {"field": "y", "type": "quantitative"}
@@ -419,7 +419,8 @@ class Drawn:
 
     @cached_property
     def _end_labels(self) -> list[dict[str, Any]]:
-        """Where the name of each line stands: at its last point, moved away from the others'."""
+        """The position of each line's name: at its last point, moved so that names do not
+        overlap."""
         if not self._is_labelled:
             return []
         ends = []
@@ -448,20 +449,20 @@ class Drawn:
 
 
 _LABEL_STEP = 28
-"""Least distance of two levels with a label along x, in pixels, where levels are evenly spaced."""
+"""Least distance in pixels between two labelled levels along x, if levels are evenly spaced."""
 _LETTER = 0.55
 """Usual width of a letter, in font sizes."""
 _LABELLED_MAX = 6
-"""Lines of a chart that bear their names at their ends; more have a legend."""
+"""Most lines that have their names at their ends; more have a legend."""
 _NAME_MAX = 24
-"""Characters of a name at the end of a line; longer ones would take the room of the lines."""
+"""Most characters of a name at the end of a line; longer names would leave too little room."""
 _LABEL_GAP = (NARROW.font + 3) / NARROW.height
-"""Share of the height of one name and the gap to the next, where there is least of it."""
+"""Height of a name with its gap to the next, as a share of the smallest chart's height."""
 
 
 def _apart(ends: list[dict[str, Any]], low: float, top: float) -> list[dict[str, Any]]:
-    """Names as near to their places as they can be without overlapping, and inside the axis: the
-    least squares of what they are moved by, by pooling adjacent violators (Barlow et al. 1972)."""
+    """Names as near to their places as possible without overlapping, and inside the axis: least
+    squares of the shifts, by pooling adjacent violators (Barlow et al. 1972)."""
     gap = _LABEL_GAP * (top - low)
     ends.sort(key=lambda one: one["y"])
     pools: list[list[float]] = []
@@ -478,11 +479,11 @@ def _apart(ends: list[dict[str, Any]], low: float, top: float) -> list[dict[str,
 
 
 _ABOVE, _ABOVE_BARS = 0.08, 0.12
-"""Room above the highest point, and above the highest bar with its value, as a share of what is
+"""Room above the highest point, and above the highest bar with its value, as a share of the axis
 below."""
 _ON_THE_LEFT = ("runs", "rules", "band", "fits", "ideals")
 _OF_PANEL = ("points", *_ON_THE_LEFT)
-"""All that has a place along y."""
+"""All fields with values along y."""
 
 
 def _ends(*parts: Iterable[Row]) -> Iterator[float]:
@@ -495,7 +496,7 @@ def _ends(*parts: Iterable[Row]) -> Iterator[float]:
 
 
 def _panels(rows: Iterable[Row]) -> list[dict[str, Any]]:
-    """What rows of each panel bear; a single nothing where there are no panels."""
+    """The fields that identify each panel in its rows; a single empty one without panels."""
     found: dict[str | None, dict[str, Any]] = {}
     for row in rows:
         own = {k: v for k, v in row.items() if k in ("panel", "shown") or _LEVEL.fullmatch(k)}

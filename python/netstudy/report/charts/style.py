@@ -14,13 +14,13 @@ from typing import Any
 Spec = dict[str, Any]
 """A Vega-Lite specification, or a part of one."""
 Row = Mapping[str, Any]
-"""What one mark is drawn from; `kind` tells which layer draws it."""
+"""The data of one mark; `kind` selects the layer that draws it."""
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """Okabe & Ito (2008), darkest first."""
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [4, 2, 1, 2], [1, 3])
 LAW_DASHES = tuple(DASHES[k] for k in (0, 1, 3, 4))
-"""Of fitted laws; short dashes and dots are those of a line rate and of ideal growth."""
+"""Dashes of fitted laws, without the short dashes of line rates and the dots of ideal growth."""
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "stroke")
 INK = "#222222"
 FAINT = "#666666"
@@ -41,7 +41,7 @@ class Size:
 
     @property
     def is_wide(self) -> bool:
-        """Whether panels and legends stand beside each other."""
+        """Whether panels and legends fit side by side."""
         return self.width > 400
 
 
@@ -81,12 +81,13 @@ class Style:
 
 
 def _turned(index: int, looks: int) -> int:
-    """Dashes and shapes of the second round of colours are other ones than in the first."""
+    """The index of a dash or shape, shifted in each further round of colours, so that looks do not
+    repeat."""
     return (index + index // len(COLOURS)) % looks
 
 
 DATA = {"name": "values"}
-"""Where every layer finds its rows; the rows themselves stand in `datasets`."""
+"""The source of every layer's rows; the rows themselves are in `datasets`."""
 
 
 PARAMETERS = (
@@ -95,7 +96,7 @@ PARAMETERS = (
     {"name": "zoom_x", "value": None},
     {"name": "zoom_y", "value": None},
 )
-"""What a reader of the page changes: series that are switched off, and the ends of zoomed axes."""
+"""Settings that a reader of the page changes: hidden series, and the ends of zoomed axes."""
 
 
 def zoomed(axis: str, *, live: bool) -> Spec:
@@ -104,7 +105,7 @@ def zoomed(axis: str, *, live: bool) -> Spec:
 
 
 def only(*kinds: str, also: str = "") -> list[Spec]:
-    """The transform of a layer: the rows of these kinds, of series that are not switched off."""
+    """The transform of a layer: rows of these kinds whose series is not hidden."""
     chosen = " || ".join(f"datum.kind == '{kind}'" for kind in kinds)
     more = f" && ({also})" if also else ""
     return [{"filter": f"({chosen}){more} && indexof(hidden, datum.series) < 0"}]
@@ -118,7 +119,7 @@ def by_series(series: Mapping[str, Style], look: str, legend: Spec | None) -> Sp
 
 
 def legend_of(series: Mapping[str, Style], size: Size, room: int | None = None) -> Spec | None:
-    """A legend above the chart; None where there is nothing to tell apart."""
+    """A legend above the chart; None with fewer than two series."""
     if len(series) < 2:
         return None
     letters = max(map(len, series)) + 6
@@ -137,7 +138,7 @@ def titles(title: str, subtitle: str, size: Size, width: int | None = None) -> S
 
 
 def axis_title(title: str, size: Size, room: int | None = None) -> str | list[str]:
-    """The title of an axis in lines that fit beside it: into the chart's width, or its height."""
+    """The title of an axis, broken into lines that fit the axis: the chart's width or height."""
     lines = wrapped(title, room or size.width, size.font)
     return title if len(lines) == 1 else lines
 

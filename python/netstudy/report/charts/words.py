@@ -14,21 +14,21 @@ def against(title: str, panel: Panel) -> str:
 
 
 def held(title: str, fixed: Treatment) -> str:
-    """A title with the levels that are held."""
+    """A title with the held levels."""
     told = ", ".join(f"{factor} {level_text(level)}" for factor, level in fixed.items())
     return f"{title}{f' ({told})' if told else ''}"
 
 
 def axis(metric: Metric) -> str:
-    """The unit of a metric's values, with what each is of."""
+    """The unit of a metric's values, with their reference: ms an iteration."""
     return f"{metric.unit}{metric.per}"
 
 
 def subtitle(metric: Metric, more: str = "") -> str:
-    """The better direction, and what else there is to know; the axis names the unit."""
+    """The better direction, and further notes; the axis names the unit."""
     return "; ".join(part for part in (metric.better, more) if part)
 
 
 def series_name(factor: str | None, level: Level | None) -> str:
-    """A level of the series as its line is called."""
+    """The name of a line: its level of the series."""
     return "" if factor is None else full_level(factor, level)

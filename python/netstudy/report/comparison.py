@@ -43,7 +43,7 @@ class Side:
     folder: str
     testbed: str
     facts: dict[str, str]
-    """Other facts that may make a difference: versions, the seed, the machine."""
+    """Other facts that may explain differences: versions, seed, machine."""
 
 
 def side_of(folder: Folder) -> Side:
@@ -64,7 +64,7 @@ def side_of(folder: Folder) -> Side:
 
 
 def sides_table(a: Side, b: Side) -> Table:
-    """The two folders and their provenance; facts that are the same in both are left out."""
+    """The two folders and their provenance; leaves out facts that are equal in both."""
     names = dict.fromkeys((*a.facts, *b.facts))
     rows: list[tuple[Value, ...]] = [
         (Name("folder"), Name(a.folder), Name(b.folder)),
@@ -82,7 +82,7 @@ def _fact(text: str | None) -> Name | None:
 
 
 def settings_table(settings: Sequence[Setting]) -> Table:
-    """The values of the plans that differ in matched cells."""
+    """The plan settings that differ in matched cells."""
     rows = tuple(
         (Name(one.path), _settings_text(one, one.a), _settings_text(one, one.b)) for one in settings
     )
@@ -190,7 +190,7 @@ def outcome_text(one: Difference) -> str:
 
 
 def sentences(found: FolderComparison) -> Iterator[Sentence]:
-    """The cells that were matched and those that were not, and the results of the bands."""
+    """The matched and unmatched cells, and the results of the bands."""
     yield say(
         "{n} of cells matched{by}.",
         n=things(count(len(found.pairs), "pairs of cells"), "pair"),
@@ -239,7 +239,7 @@ def _levels(levels: Sequence[Any]) -> Name:
 
 
 def _no_numbers(found: FolderComparison) -> Iterator[Sentence]:
-    """Runs that are left out, by side, and cells of which none is left."""
+    """Excluded runs, by side, and cells without any remaining run."""
     for name, rows in (
         ("A", _distinct([pair.a for pair in found.pairs])),
         ("B", _distinct([pair.b for pair in found.pairs])),
@@ -319,7 +319,7 @@ def _interval_data(interval: Interval | None) -> list[float] | None:
 
 
 def broken(found: FolderComparison) -> tuple[Sentence, ...]:
-    """Each value that breaks its band, in words."""
+    """A sentence for each value outside its band."""
     return tuple(_broken_text(pair, one) for pair, one in found.broken)
 
 

@@ -1,7 +1,7 @@
 """The part of a report on distributions: figures, percentiles, and the hump of timeouts.
 
-It shows the cells at a few levels of x (`analysis.panel_distributions` says which); of several
-panels, figures stand in the one whose values differ most, tables in all.
+It shows the cells at a few levels of x (chosen by `analysis.panel_distributions`). With several
+panels, only the one whose values differ most has figures; all have tables.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ _CHARTS = {
 }
 _FROM_RUNS = "†"
 NAMES = {0.5: "median", 0.9: "90th", 0.95: "95th", 0.99: "99th", 0.999: "99.9th"}
-"""Percentiles as sentences and headings call them."""
+"""Names of percentiles in sentences and headings."""
 
 
 @dataclass(frozen=True)
 class DrawnDistribution:
-    """A figure: the end of its file's name, its words for those who cannot see it, its chart."""
+    """A figure: the end of its file's name, its alternative text, its chart."""
 
     name: str
     alt: str
@@ -62,7 +62,7 @@ class DrawnDistribution:
 
 @dataclass(frozen=True)
 class DistributionPart:
-    """What is told of the samples of one quantity in a panel."""
+    """The sentences, figures and tables on the samples of one quantity in a panel."""
 
     sentences: tuple[Sentence, ...]
     figures: tuple[DrawnDistribution, ...]
@@ -73,7 +73,7 @@ def distribution_parts(
     found: PanelResult, case: CaseResult, asked: Sequence[DistributionFigure], key: str
 ) -> Iterator[DistributionPart]:
     """The part of each sampled quantity of a panel; `asked` are the figures that the study names,
-    which take the place of the usual ones."""
+    which replace the default ones."""
     own = [one for one in asked if one.case in (None, case.name)]
     for one in distributions_of(found.panel, found.workload, found.verdicts):
         lacking = [cell.percentiles[0.5] for cell in one.cells]
@@ -91,7 +91,7 @@ def distribution_parts(
 
 
 def _too_few(found: PanelDistribution) -> Sentence:
-    """Why there is no distribution: not even a median has an interval."""
+    """The reason for a missing distribution: too few samples even for the interval of a median."""
     most = max(one.found.count for one in found.cells)
     needed = max(
         median.needed for one in found.cells if isinstance(median := one.percentiles[0.5], Lacking)

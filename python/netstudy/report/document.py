@@ -85,14 +85,14 @@ class PanelSection:
     results: Table | None
     """None: the study's own tables show it."""
     detail: Table | None
-    """The metrics that `results` leaves out, if there are any."""
+    """The metrics that `results` leaves out; None without any."""
     distributions: tuple[DistributionSection, ...]
     """One for each quantity that has samples."""
     observations: tuple[Sentence, ...]
     verdicts: tuple[Table, ...]
     """The deciding metric first; the others after it."""
     causes: Table | None
-    """None: the runs give no cause together with its effect."""
+    """None: no link of the chain can be tested."""
     accounts: Table | None
     explanation: tuple[Sentence, ...]
     conclusion: tuple[Point, ...]
@@ -114,7 +114,7 @@ class CaseSection:
     growth: Evidence | None
     """How its growing factor ended; None if no factor grows."""
     effects: tuple[Table, ...]
-    """The effects of its factors; empty where the verdicts tell all of it."""
+    """The effects of its factors; empty if the verdicts already show them."""
     effect_figures: tuple[Figure, ...]
     own_tables: tuple[Table, ...]
     """Tables of the workload itself, below `own_heading`."""
@@ -145,10 +145,10 @@ class Document:
 
     study: str
     badge: str
-    """How the values came about: simulated, measured in namespaces, published."""
+    """The origin of the values: simulated, measured in namespaces, published."""
     title: str
     question: str | None
-    """None where it is the title."""
+    """None if the question is the title."""
     description: tuple[Sentence, ...]
     """The study's general description; often empty, as its test cases have their own."""
     expectation: str | None
@@ -161,7 +161,7 @@ class Document:
     concluded: tuple[Point, ...]
     """The conclusions that the study asks for."""
     concluded_tables: tuple[Table, ...]
-    """What they rest on."""
+    """The tables that support the conclusions."""
     key_figure: Figure | None
     bed: Figure | None
     """The test bed; None if nothing is known of it."""
@@ -170,10 +170,10 @@ class Document:
     sources: tuple[str, ...]
     fitted: Sentence | None
     implied_sizes: Evidence | None
-    """Published times of a size that the other published sizes exclude."""
+    """Published times of a size that is off the law of the other published sizes."""
     methods: tuple[Sentence, ...]
     here: Here
-    """Name of the study's own values."""
+    """Label of the study's own values."""
     testbed_limits: Evidence | None
     instruments: Evidence | None
     limits: Sentence
@@ -181,7 +181,7 @@ class Document:
 
     @property
     def published(self) -> bool:
-        """Whether the report shows published values beside the study's own."""
+        """Whether the report compares the study's own values with published ones."""
         return any(panel.references for case in self.cases for panel in case.panels)
 
     def figures(self) -> Iterator[Figure]:
@@ -199,11 +199,11 @@ def case_sections(result: StudyResult) -> Iterator[CaseSection]:
 def document(
     folder: Folder, result: StudyResult, cases: tuple[CaseSection, ...] | None = None
 ) -> Document:
-    """Assembles everything that the report shows; `cases` are the sections of its test cases where
-    they have been made already."""
+    """Assembles everything that the report shows; `cases` are the sections of its test cases, if
+    they were already made."""
     if cases is None:
         cases = tuple(case_sections(result))
-    # The replicates of a cell differ in their seeds alone.
+    # The replicates of a cell differ only in their seeds.
     runs = [cell.planned[0] for cell in result.cells.rows]
     metrics, testbed = (*result.cells.metrics, *result.cells.asked), result.testbed
     added = appendix(folder, result.plan, runs, testbed.environment, metrics, testbed.nodes)
@@ -288,7 +288,7 @@ def _provenance(folder: Folder, result: StudyResult) -> Sentence:
 
 
 def _when(environment: Mapping[str, Any]) -> Name:
-    """The day on which it was carried out, and the machine: 23 November 2026, AMD EPYC (2 CPUs)."""
+    """The date of the run, and the machine: 23 November 2026, AMD EPYC (2 CPUs)."""
     started = datetime.fromisoformat(environment["started_utc"])
     machine = environment.get("cpu") or environment.get("machine") or "unknown machine"
     day = f"{started.day} {started:%B %Y}"
@@ -296,8 +296,7 @@ def _when(environment: Mapping[str, Any]) -> Name:
 
 
 def _key_figure(result: StudyResult, cases: Sequence[CaseSection]) -> Figure | None:
-    """The figure that the summary shows: the first of the first case in which something differs, of
-    those that have one."""
+    """The figure in the summary: the first figure of the cases, those with a difference first."""
     worth = [case.name for case in worth_a_figure(result)]
     by_case = zip((case.name for case in result.cases), cases, strict=True)
     first = sorted(by_case, key=lambda named: named[0] not in worth)
@@ -305,7 +304,7 @@ def _key_figure(result: StudyResult, cases: Sequence[CaseSection]) -> Figure | N
 
 
 def _problems(result: StudyResult) -> Table | None:
-    """The runs that gave no numbers, by name."""
+    """The runs without valid results, by name."""
     if not result.warnings.problems:
         return None
     rows = tuple(
@@ -402,7 +401,7 @@ def _distributions(
 
 
 def _causes(found: PanelResult, key: str, held: Sentence) -> Table | None:
-    """The links of the chain; None where not one can be tested, as the text says."""
+    """The links of the chain; None if none can be tested, which the text states."""
     if not found.causes.testable():
         return None
     caption = say("Links of the causal chain{held}", held=held)
@@ -452,8 +451,8 @@ def _agreement_tables(found: PanelResult, key: str) -> Iterator[Table]:
 
 
 def _references(found: PanelResult, case: CaseResult, key: str) -> Iterator[Table]:
-    """Published values beside the study's own, one table for each metric; the deciding one
-    first."""
+    """Comparisons of published values with the study's own, one table for each metric; the deciding
+    metric first."""
     reference = found.reference
     if reference is None:
         return

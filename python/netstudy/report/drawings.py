@@ -255,7 +255,7 @@ def _count(network: Network, group: str) -> int:
 
 
 def _zone_lines(network: Network, hosts: Sequence[str]) -> tuple[str, ...]:
-    """The zones of hosts by their own names: that of the host stands above them."""
+    """The zones of hosts by their own names, without the host's, which is drawn above them."""
     zones = [zone.name.rpartition(".")[2] for zone in network.zones if zone.host in hosts]
     return (f"zones {_first_to_last(zones)}" if len(zones) > 1 else zones[0],) if zones else ()
 
@@ -347,7 +347,7 @@ def _lines_between(runs: Sequence[Run], boxes: Sequence[_Box]) -> list[tuple[int
 
 
 def _draw_link(drawing: Drawing, a: tuple[float, float], b: tuple[float, float], text: str) -> None:
-    """A line between two boxes, with its rate beside the middle."""
+    """A line between two boxes, with its rate next to the middle."""
     (ax, ay), (bx, by) = sorted((a, b))
     if ax == bx:
         drawing.line(ax + BOX_WIDTH / 2, min(ay, by), ax + BOX_WIDTH / 2, max(ay, by) + BOX_HEIGHT)

@@ -1,4 +1,4 @@
-"""What the factors of a test case do: tables of effects and interactions, and their figures."""
+"""Effects of the factors of a test case: tables of effects and interactions, and their figures."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from netstudy.report.tables import Group, Table, Value
 from netstudy.wire import Level, Treatment
 
 _PAIRS_MAX = 15
-"""A factor with more pairs of levels shows its largest effect alone."""
+"""A factor with more pairs of levels shows only its largest effect."""
 _SIDES = ("different", "same", "undecided")
 
 
 @dataclass(frozen=True)
 class EffectsSection:
-    """The part of a test case that tells what its factors do."""
+    """The part of a test case on the effects of its factors."""
 
     tables: tuple[Table, ...]
     grids: tuple[tuple[str, Grid], ...]
@@ -38,7 +38,8 @@ class EffectsSection:
 
 
 def effects_section(case: CaseResult, whole: Effects, key: str) -> EffectsSection | None:
-    """None where two levels of one factor are compared along another one: the verdicts tell all."""
+    """The section; None if two levels of one factor are compared along a second one, since the
+    verdicts already show everything."""
     several = {name: levels for name, levels in whole.pairs.items() if levels}
     series = case.layout.series
     two_levels = series is None or len(case.layout.factors[series]) == 2
@@ -74,7 +75,7 @@ def effects_table(whole: Effects, table_id: str) -> Table:
 
 
 def _tested(whole: Effects, ratio: str, difference: str) -> Group:
-    """The columns of a contrast: its value, its interval and its p."""
+    """The columns of a contrast: value, interval and p."""
     columns = ("value", "95 % interval", "p")
     if whole.scale == "ratio":
         return Group(ratio, "×", columns=columns)
@@ -108,7 +109,7 @@ def _number(effect: PairEffect | Interaction, source: str, interval: Interval | 
 
 
 def _span(effect: PairEffect | Interaction, low: float, high: float, source: str) -> Number | None:
-    """The interval of an effect; None where it shows no width."""
+    """The interval of an effect; None if its printed ends are equal."""
     least = significant(min(low, high), _DIGITS).decimals if effect.scale == "ratio" else _DECIMALS
     shown = interval_of(low, high, least)
     middle = (low + high) / 2
@@ -120,7 +121,7 @@ _DIGITS, _DECIMALS = 3, 2
 
 
 def interactions_table(whole: Effects, table_id: str) -> Table:
-    """The largest interaction of each two factors."""
+    """The largest interaction of each pair of factors."""
     groups = (
         Group("effect of"),
         Group("at"),
@@ -152,7 +153,7 @@ def _interaction_row(one: Interaction) -> tuple[Value, ...]:
 
 
 def _grids(case: CaseResult, whole: Effects) -> Iterator[tuple[str, Grid]]:
-    """The metric by its factors, and the better level of each factor that is no load along x."""
+    """The metric by its factors, and the better level of each factor except the one along x."""
     names = sorted(whole.pairs, key=lambda name: name == case.layout.x)
     yield "heat", _heat(case, whole, (names[-1], names[0]))
     if len(names) > 2:
@@ -164,7 +165,7 @@ def _grids(case: CaseResult, whole: Effects) -> Iterator[tuple[str, Grid]]:
 
 
 def _heat(case: CaseResult, whole: Effects, by: tuple[str, str]) -> Grid:
-    """The metric by two factors; what varies besides makes a grid each."""
+    """The metric by two factors; each combination of the other factors has its own grid."""
     columns, rows = by
     held = [name for name in whole.pairs if name not in by]
     metric = whole.metric
@@ -194,8 +195,8 @@ def _heat(case: CaseResult, whole: Effects, by: tuple[str, str]) -> Grid:
 
 
 def _winners(case: CaseResult, whole: Effects, factor: str, by: tuple[str, str]) -> Grid:
-    """For each two levels of other factors, the level of a factor that is better than all others;
-    what varies besides makes a grid each."""
+    """The best level of a factor, by the levels of two other factors; each combination of the rest
+    has its own grid."""
     columns, rows = by
     held = [name for name in whole.pairs if name not in (factor, *by)]
     contexts = {tuple(sorted(c.items())): c for pair in whole.pairs[factor] for c in pair.contexts}
@@ -241,6 +242,6 @@ def _judged(pairs: Sequence[PairEffect], context: Treatment) -> tuple[str, str]:
 
 
 def _is_ahead(level: Level, found: Mapping[tuple[Level, Level], Comparison]) -> bool:
-    """Whether a level is better than each other one, or the same as it."""
+    """Whether a level is better than, or the same as, every other one."""
     own = [row for pair, row in found.items() if level in pair]
     return all(row.winner == level or row.outcome == "same" for row in own)

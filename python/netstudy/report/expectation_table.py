@@ -1,4 +1,4 @@
-"""The expectations of a study as a table and as text: what was expected, where, what was found."""
+"""The expectations of a study as a table and as text: claim, levels and findings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FINDINGS: tuple[Finding, ...] = ("confirmed", "refuted", "undecided")
 
 
 def expectations_table(found: Sequence[CheckedExpectation]) -> Table:
-    """One row for each expectation, with how many cells say what of it."""
+    """One row for each expectation, with the number of cells for each finding."""
     groups = (
         Group("Expected"),
         Group("At"),
@@ -41,7 +41,7 @@ def _row(one: CheckedExpectation) -> tuple[Value, ...]:
 
 
 def claim_text(one: CheckedExpectation) -> str:
-    """The claim alone: "completion time is lower with nexus-5010 than with arista-7124s"."""
+    """Only the claim: "completion time is lower with nexus-5010 than with arista-7124s"."""
     expected = one.expected
     if expected.that:
         return bound_text(Bound.of(expected.that), one.metric)
@@ -53,7 +53,7 @@ def claim_text(one: CheckedExpectation) -> str:
 
 
 def _side(levels: Mapping[str, Level]) -> str:
-    """A name stands for itself; a number or a switch needs its factor."""
+    """The levels of one side of the claim; numbers and on/off levels with their factor."""
     return listed(
         [
             f"{name} {level}" if says_little(level) else level
@@ -63,7 +63,7 @@ def _side(levels: Mapping[str, Level]) -> str:
 
 
 def expectation_text(one: CheckedExpectation) -> str:
-    """The outcome, the claim, where it was expected, and where it is not so."""
+    """The claim, where it was expected, and where it does not hold."""
     where = at_text(one.expected.at, one.partly)
     text = f"{claim_text(one)} at {where}" if where else claim_text(one)
     settings = len(one.places)
@@ -78,7 +78,7 @@ def expectation_text(one: CheckedExpectation) -> str:
 
 
 def expectations_as_data(found: Sequence[CheckedExpectation]) -> list[dict[str, Any]]:
-    """The expectations of a study with what each setting says of them."""
+    """The expectations of a study with the finding at each setting."""
     return [
         {
             "expected": claim_text(one),

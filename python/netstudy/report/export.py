@@ -1,7 +1,7 @@
 """Cells for other programs, one row each: CSV, JSON, Markdown.
 
-CSV holds the factors under their names and the exported metrics; a value that was not measured is
-an empty field. JSON holds every metric, its interval, and the runs behind it.
+CSV has the factors under their names and the exported metrics; a value that was not measured is an
+empty field. JSON has every metric, its interval, and the number of its runs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CASES = "cases"
 
 def to_csv(table: CellTable, *, raw: bool = False) -> str:
     """One header line, then one line for each cell, in the order of the levels. `raw`: names that
-    a spreadsheet would take for formulas are left as they are."""
+    a spreadsheet would take for formulas are not escaped."""
     metrics = exported(table)
     values = [metric.name for metric in metrics]
     lines: list[list[object]] = [[*_cases(table), *_factor_columns(table, values), *values]]
@@ -36,18 +36,18 @@ def to_csv(table: CellTable, *, raw: bool = False) -> str:
 
 
 def _factor_columns(table: CellTable, values: Sequence[str]) -> list[str]:
-    """The heads of the factors, none of which is that of another column; as in Parquet."""
+    """The heads of the factors, distinct from all other columns; as in Parquet."""
     return columns_of_factors(table.factors, (CASES, *values))
 
 
 def exported(table: CellTable) -> tuple[Metric, ...]:
-    """The metrics that have a column: those of the workload, those that the study names, and node
-    metrics that were measured in any run."""
+    """The metrics with a column: of the workload, named by the study, and node metrics that any run
+    measured."""
     return tuple(dict.fromkeys((*_named(table), *table.measured(table.of_nodes))))
 
 
 def _named(table: CellTable) -> tuple[Metric, ...]:
-    """Metrics of the workload and those that the study names."""
+    """The workload's exported metrics, and further metrics that the study names."""
     return (*(metric for metric in table.metrics if metric.exported), *table.asked)
 
 
@@ -138,8 +138,8 @@ def _rounded(row: CellRow, metric: Metric) -> Number | None:
 
 def to_markdown(table: CellTable) -> str:
     """The same rows as a pipe table, rounded for reading, each value with the half width of its
-    interval, without node metrics that the study does not name. Columns bear the names of metrics,
-    and so their units."""
+    interval, without node metrics that the study does not name. Headings are the names of metrics,
+    which include the units."""
     metrics = _named(table)
     values = [metric.name for metric in metrics]
     cases = _cases(table)

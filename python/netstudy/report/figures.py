@@ -1,7 +1,7 @@
-"""The figures of a report: which there are, what each shows, and what is left out of them.
+"""The figures of a report, with their captions and the notes on omitted parts.
 
-A metric has one figure a test case: where several panels hold different levels, they stand in it
-as small multiples. A figure whose every value is zero is not drawn; a note says so.
+A metric has one figure per test case, which shows several panels as small multiples. A figure whose
+values are all zero is not drawn; a note says so.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from netstudy.report.tables import Table
 from netstudy.study import outcome
 
 _TABLES = "the tables and cells.csv"
-"""Where the values of figures stand."""
+"""The places with the values of figures."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Figure:
     _drawings: dict[charts.Size, Callable[[], str]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
-    """Waits for the chart of a size that is drawn elsewhere; others are drawn here."""
+    """Size -> a function that waits for the chart drawn elsewhere; other sizes are drawn here."""
 
     @cached_property
     def wide(self) -> str:
@@ -86,7 +86,7 @@ class Figure:
 
     @cached_property
     def live(self) -> Mapping[str, Any] | None:
-        """What the page makes a chart of that can be looked into; None for a drawing."""
+        """The data of an interactive chart in the page; None for a drawing."""
         source = self.source
         return None if isinstance(source, str) else live.payload(source)
 
@@ -97,12 +97,12 @@ class Figure:
 
     @property
     def is_broad(self) -> bool:
-        """Whether it takes the width of the page: it has panels side by side."""
+        """Whether it takes the full width of the page, because it has panels side by side."""
         return getattr(self.source, "facets", None) is not None
 
 
 def _lost(name: str) -> str:
-    """The drawing in place of a chart that the renderer failed on."""
+    """The placeholder for a chart on which the renderer failed."""
     drawing = Drawing(480, 76)
     width = drawing.width - 40
     drawing.text(20, 32, f"Not drawn: {name}. The renderer failed on it.", width=width)
@@ -112,12 +112,12 @@ def _lost(name: str) -> str:
 
 @dataclass(frozen=True)
 class FigureSet:
-    """Figures that stand together, and what is said of those that are not drawn."""
+    """The figures of a test case, and notes on figures that are not drawn."""
 
     figures: tuple[Figure, ...] = ()
     notes: tuple[Sentence, ...] = ()
     tables: tuple[Table, ...] = ()
-    """The parameters of fitted laws, where a figure has many."""
+    """The parameters of fitted laws, for figures with many."""
 
 
 def case_figures(case: CaseResult, result: StudyResult, key: str) -> FigureSet:
@@ -155,7 +155,7 @@ def case_figures(case: CaseResult, result: StudyResult, key: str) -> FigureSet:
 def _metric_figure(
     case: CaseResult, shown: ShownFigure, key: str, margin_pct: float | None
 ) -> Figure | None:
-    """A metric against x in each panel that has it; None where nothing was measured."""
+    """A metric against x in each panel that has it; None if no panel has a value."""
     metric = shown.metric
     measured = [found for found in case.panels if _is_measured(found.panel, metric)]
     if not measured:
@@ -174,7 +174,7 @@ def _metric_figure(
 
 
 def _is_of(figure: outcome.Figure, case: CaseResult) -> bool:
-    """Whether a test case has what the figure is drawn along."""
+    """Whether a figure applies to a test case that has its factors."""
     needed = {*figure.series, *((figure.x,) if figure.x else ())}
     return figure.case in (None, case.name) and needed <= set(case.layout.factors)
 
@@ -183,7 +183,7 @@ def _is_of(figure: outcome.Figure, case: CaseResult) -> bool:
 class _AskedFigure:
     figure: Figure
     tables: tuple[Table, ...]
-    """Of its fits, where its caption does not tell them."""
+    """Parameters of its fits, if they are too many for its caption."""
 
 
 def _asked_figures(asked: Asked, prefix: str, place: int) -> Iterator[_AskedFigure]:
@@ -229,8 +229,8 @@ def _is_measured(panel: Panel, metric: Metric) -> bool:
 
 
 def _curve_figures(case: CaseResult, key: str, told: Collection[str]) -> Iterator[Figure]:
-    """The curves that the runs of a case have samples for, one figure for each kind but those that
-    the study's own figures have `told`."""
+    """The curves for which a case's runs have samples, one figure for each kind, except kinds
+    `told`: already shown by the study's own figures."""
     by_kind: dict[str, list[tuple[Panel, charts.Lines]]] = {}
     for found in case.panels:
         kinds = curves_of(found.panel, found.workload)
@@ -270,7 +270,7 @@ def _ends(cells: Sequence[CellRow], metric: Metric) -> str:
 
 
 def _many_alt(title: str, subtitle: str, drawn: charts.Drawn) -> str:
-    """A figure of several panels in words; the values stand in tables."""
+    """A figure of several panels in words; the values are in tables."""
     panels = [panel.label for panel in drawn.facets.shown] if drawn.facets else []
     lines = ", ".join(drawn.series)
     return f"{title}, {subtitle}{f'; {lines}' if lines else ''}. Panels: {'; '.join(panels)}."
@@ -287,7 +287,7 @@ def effect_figures(section: EffectsSection | None, key: str) -> Iterator[Figure]
 
 
 def reference_figures(case: CaseResult, key: str) -> Iterator[Figure]:
-    """Published values beside the study's own, a figure for each metric that has them."""
+    """Published values and the study's own, a figure for each metric with published values."""
     by_metric: dict[Metric, list[tuple[PanelResult, charts.Drawn]]] = {}
     for found in case.panels:
         if found.reference is not None:

@@ -1,4 +1,4 @@
-"""Laws fitted in a figure: their parameters in words, or as a table where there are many."""
+"""Laws fitted in a figure: their parameters in words, or as a table if there are many."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ SECONDS = {"s": 1.0, "ms": 1e-3, "µs": 1e-6}
 """Units of times that a size law may have."""
 _DIGITS = 3
 _SHORT_S = 0.1
-"""Latencies below it are told in milliseconds."""
+"""Shorter latencies are given in milliseconds."""
 WORDS_MAX = 2
-"""Fits of a figure that its caption tells; more make a table."""
+"""Most fits in a figure's caption; more make a table."""
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A parameter as a reader wants it: a bandwidth in place of a time a byte."""
+    """A parameter as it is shown: for example a bandwidth instead of a time per byte."""
 
     name: str
     unit: str
@@ -44,7 +44,7 @@ class SeriesFit:
     metric: Metric
     fitted: Fitted
     errors_pct: Mapping[str, float]
-    """The law less the cell's value, in percent of the value, by the cell's level along x."""
+    """Level along x -> the law minus the cell's value, in percent of the value."""
 
     def shown(self) -> list[Shown]:
         """Its parameters."""
@@ -61,11 +61,11 @@ class SeriesFit:
 
     @property
     def furthest(self) -> str:
-        """The level at which the law is furthest from what was measured."""
+        """The level at which the law is furthest from the measured value."""
         return max(self.errors_pct, key=lambda level: abs(self.errors_pct[level]))
 
     def error(self) -> Number:
-        """The largest error in percent of what was measured, below zero where the law is lower."""
+        """The largest error in percent of the measured value, negative if the law is lower."""
         source = f"{self.fitted.law.name} less the cell's value, in % of it, {self.metric.name}"
         where = f", {self.where}" if self.where else ""
         return bare_percent(self.errors_pct[self.furthest], f"{source}{where}")
@@ -103,7 +103,7 @@ def _times(one: Parameter, factor: float) -> tuple[float, Interval | None]:
 
 
 def _bandwidth(one: Parameter, scale: float) -> Shown:
-    """The bandwidth that a time for each byte means."""
+    """The bandwidth for a time per byte."""
 
     def mbps(each: float) -> float:
         return 8 / (each * scale) / 1e6
@@ -123,7 +123,7 @@ def _words(one: Shown) -> str:
 
 
 def fits_tables(found: Sequence[SeriesFit], title: str, key: str) -> Iterator[Table]:
-    """One table for each law, a row for each line; none where the caption tells them all."""
+    """One table for each law, a row for each line; none if the caption has all parameters."""
     if len(found) <= WORDS_MAX:
         return
     laws = list(LAWS)
@@ -152,7 +152,7 @@ def fits_tables(found: Sequence[SeriesFit], title: str, key: str) -> Iterator[Ta
 
 
 def _notes(rows: Sequence[SeriesFit]) -> Iterator[str]:
-    """Each doubt once, with the series that it is about."""
+    """Each doubt once, with the series concerned."""
     for text in dict.fromkeys(one.doubt for one in rows if one.doubt):
         own = [one.where for one in rows if one.doubt == text]
         yield f"{listed(own)}: {text}" if len(own) < len(rows) else text

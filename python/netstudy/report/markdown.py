@@ -48,7 +48,7 @@ def _heads(group: Group) -> list[str]:
 def replace_between(page: Path, begin: str, end: str, body: str) -> None:
     """Put text between the markers of a page; the rest of the page stays as it is.
 
-    Raises StudyError when the page cannot be read or lacks a marker; then it is left alone.
+    Raises StudyError, without a change, if the page cannot be read or lacks a marker.
     """
     before, after = _around(page, begin, end)
     write_atomic(page, f"{before}{begin}\n\n{body}\n\n{end}{after}".encode())

@@ -97,7 +97,7 @@ def _published(result: StudyResult) -> list[Sentence]:
 
 
 def _scale(result: StudyResult) -> list[Sentence]:
-    """What scaling changes, and what it does not."""
+    """The effects of scaling link rates."""
     if result.testbed.scaled_by is None:
         return []
     return [

@@ -49,8 +49,8 @@ class _Alike:
 
 
 def node_tables(folder: Path, nodes: Sequence[NodesAlike]) -> tuple[list[NodeTables], list[str]]:
-    """The tables of all groups of nodes with equal environments, and the errors of those that could
-    not be read."""
+    """The tables of all groups of nodes with equal environments, and errors about unreadable
+    ones."""
     found: dict[str, list[tuple[NodesAlike, NodeEnvironment]]] = {}
     missing: list[str] = []
     for one in nodes:

@@ -1,9 +1,9 @@
 """Numbers and names as text: the one place where digits and units are chosen for people.
 
-A measured quantity is written in the unit in which it is read most easily (46 ms, not 46,000 µs),
-with the digits that its uncertainty leaves: one beyond the first digit of its margin of error, and
-never more than five. Counts and published values keep their digits. All outputs for people go
-through here; exports for programs have every digit in the metric's own unit.
+A measured quantity is written in its most readable unit (46 ms, not 46,000 µs), with as many digits
+as its uncertainty leaves: one beyond the first digit of its margin of error, and never more than
+five. Counts and published values keep their digits. All outputs for people go through here; exports
+for programs have every digit in the metric's own unit.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ MISSING = ""
 
 
 SMALLEST = 4
-"""Decimals at which even a small value is cut."""
+"""Most decimals, at which even a small value is cut."""
 _ROUNDING = 1e-12
 """Floating-point error: smaller values are zero."""
 
 
 def number_text(value: float, decimals: int) -> str:
-    """A value with fixed decimals; a small value other than zero never looks like zero. Decimals
-    below zero leave out digits before the point: 5,250 with −1."""
+    """A value with fixed decimals; a small nonzero value never looks like zero. Negative decimals
+    round digits before the point: 5,250 with −1."""
     text = f"{round(value, decimals):,.0f}" if decimals < 0 else f"{value:,.{decimals}f}"
     if abs(value) < _ROUNDING:
         return "0"
@@ -50,11 +50,10 @@ SIGNIFICANT = 5
 def fitting_decimals(
     value: float, decimals: int, half: float = 0.0, *, refines: bool = False
 ) -> int:
-    """The decimals of a measured value: those asked for, as far as its uncertainty leaves them.
+    """The decimals of a measured value: as requested, but no more than its uncertainty leaves.
 
-    `half` is the half width of its interval, 0 where none is known: at most one digit beyond its
-    first shows; `refines`: and at least that first one. At most five significant digits in any
-    case.
+    `half` is the half width of its interval, 0 if unknown: at most one digit beyond its first is
+    shown; `refines`: at least that first digit is shown too. At most five significant digits.
     """
     if half > 0 and math.isfinite(half):
         first = -_exponent(half)
@@ -65,13 +64,13 @@ def fitting_decimals(
 
 
 def _exponent(value: float) -> int:
-    """The power of ten of the first digit, of a value rounded to the most digits that it has."""
+    """The power of ten of the first digit, after rounding to the most significant digits."""
     return math.floor(math.log10(abs(float(f"{value:.{SIGNIFICANT - 1}e}"))))
 
 
 def margin_text(half: float, decimals: int) -> str:
-    """The half width of an interval: one unit of the last digit at least, as less would look like
-    none at all."""
+    """The half width of an interval; at least one unit of the last digit, as it would otherwise
+    look like zero."""
     return number_text(max(half, 10.0**-decimals), decimals)
 
 
@@ -85,9 +84,9 @@ class Quantity:
     half: float = 0.0
     """Half width of its interval, shown as its margin; 0: none is shown."""
     mark: str = ""
-    """Of a note, behind the number."""
+    """The mark of a note, behind the number."""
     is_count: bool = False
-    """Whether it is exact: then zeros behind the point tell nothing."""
+    """Whether it is exact, so that zeros after the point are left out."""
 
     def __str__(self) -> str:
         """25.5, 25.5 ± 1.2, or 24.3 to 26.7."""
@@ -98,7 +97,7 @@ class Quantity:
         return f"{text}{margin}{self.mark}"
 
     def scaled(self, power: int) -> Quantity:
-        """The same in a unit that is this power of ten of its own."""
+        """The same in a unit that is larger by this power of ten."""
         if not power:
             return self
         factor = 10.0**-power
@@ -106,23 +105,22 @@ class Quantity:
         return replace(self, values=values, half=self.half * factor, decimals=self.decimals + power)
 
     def in_unit(self, unit: str) -> str:
-        """The text with its unit, in the one of its kind that people read most easily."""
+        """The text with its unit, in the most readable unit of its kind."""
         scale = scale_of(unit, self.values)
         return with_unit(str(self.scaled(scale.power)), scale.unit)
 
 
 def measured(value: float, decimals: int, half: float = 0.0, *, refines: bool = False) -> Quantity:
     """A measured value with the digits that its uncertainty leaves, without its margin; `refines`:
-    with more than those asked for where the margin would be zero with these. A whole
-    number of which no uncertainty is known and no decimals are asked for is a count: it keeps its
-    digits."""
+    with more decimals than requested if the margin would otherwise be zero. A whole number without
+    known uncertainty and requested decimals is a count: it keeps its digits."""
     is_count = not decimals and not half and float(value).is_integer()
     fitting = decimals if is_count else fitting_decimals(value, decimals, half, refines=refines)
     return Quantity((value,), fitting, is_count=is_count)
 
 
 def interval_of(low: float, high: float, decimals: int, mark: str = "") -> Quantity | None:
-    """An interval; None where it has no width, or none that these decimals show."""
+    """An interval; None if it has no width, or if its printed ends are equal."""
     half = (high - low) / 2
     if half <= _ROUNDING * max(abs(low), abs(high)):
         return None
@@ -134,7 +132,7 @@ def interval_of(low: float, high: float, decimals: int, mark: str = "") -> Quant
 
 @dataclass(frozen=True)
 class Scale:
-    """A unit for people, as a power of ten of the one in which values are."""
+    """A unit for people, as a power of ten of the unit of the values."""
 
     unit: str
     power: int = 0
@@ -142,11 +140,11 @@ class Scale:
 
 @dataclass(frozen=True)
 class _Units:
-    """Units of a quantity, each a thousand of the one before."""
+    """Units of a quantity, each a thousand times the one before."""
 
     names: tuple[str, ...]
     most: float
-    """Values of so much or more go to a larger unit."""
+    """Values from this size on use a larger unit."""
 
 
 _TIMES = _Units(("ns", "µs", "ms", "s"), 1e3)
@@ -156,15 +154,15 @@ _KINDS = (
     _Units(("B", "kB", "MB", "GB", "TB"), 1e4),  # packets are in bytes: 1,460 B
 )
 _LEAST = 0.1
-"""Values below it go to a smaller unit."""
+"""Smaller values use a smaller unit."""
 _LEAST_BESIDE, _MOST_BESIDE = 0.01, 1e5
-"""Beside large values, small ones stay above the first as long as the large ones stay below the
-second."""
+"""With large and small values in one unit, the small ones stay above the first limit as long as the
+large ones stay below the second."""
 
 
 def scale_of(unit: str, values: Iterable[float]) -> Scale:
-    """The unit in which people read these values, all in `unit`, most easily; a unit that is none
-    of times, rates and sizes stays."""
+    """The most readable unit for these values, all in `unit`; units other than of times, rates and
+    sizes are kept."""
     kind = next((one for one in _KINDS if unit in one.names), None)
     sizes = [abs(value) for value in values if value and math.isfinite(value)]
     if kind is None or not sizes:
@@ -185,20 +183,20 @@ def scale_of(unit: str, values: Iterable[float]) -> Scale:
 
 
 def exact_text(value: float, unit: str) -> str:
-    """A declared value with all its digits, in the unit in which it is read most easily."""
+    """A declared value with all its digits, in its most readable unit."""
     scale = scale_of(unit, [value])
     exact = Decimal(repr(float(value))).scaleb(-scale.power)
     return with_unit(format_number(float(exact), ","), scale.unit)
 
 
 MOST = 6
-"""Decimals beyond which values are not told apart."""
+"""Most decimals that are used to distinguish values."""
 
 
 def telling_decimals(spans: Sequence[tuple[float, float, float]], least: int) -> int:
-    """Decimals of values in one column: `least`, or as many more as it takes that values that
-    differ beyond their noise differ in print. Each span is a value with the ends of its interval;
-    of one value that was not repeated, both ends are the value."""
+    """Decimals of values in one column: `least`, or as many more as needed for values with disjoint
+    intervals to differ in print. Each span is a value with the ends of its interval; without
+    repetitions, both ends are the value."""
     ordered = sorted(spans)
     apart = [
         (one, other)
@@ -217,12 +215,12 @@ def telling_decimals(spans: Sequence[tuple[float, float, float]], least: int) ->
 
 
 _NEIGHBOURS = 3
-"""Next larger values that each value is held against: those are the ones that may look equal."""
+"""Number of next larger values with which each value is compared, as these may look equal."""
 
 
 def small_decimals(values: Iterable[float], least: int) -> int:
-    """Decimals of values in one column: `least`, or as many more as give the smallest of them two
-    significant digits, where it is below one. Beside large values, two at most."""
+    """Decimals of values in one column: `least`, or enough to give the smallest value, if below
+    one, two significant digits. At most two in a column with large values."""
     sizes = [abs(float(f"{value:.1e}")) for value in values if value]
     if not sizes:
         return least
@@ -231,7 +229,7 @@ def small_decimals(values: Iterable[float], least: int) -> int:
 
 
 _LARGE = 10.0
-"""A value with which a column needs no more than two decimals."""
+"""From this value on, a column has at most two decimals by `small_decimals`."""
 
 
 def significant(value: float, digits: int) -> Quantity:
@@ -271,7 +269,7 @@ def duration_text(duration_ns: int) -> str:
 
 
 def counted(factor: str, text: str) -> str:
-    """Levels of a factor in a sentence: "23 servers", "1 server", "rate 600"."""
+    """A level of a factor in a sentence: "23 servers", "1 server", "rate 600"."""
     one = _singular(factor)
     if one is None:
         return f"{factor}{NO_BREAK}{text}"
@@ -279,19 +277,19 @@ def counted(factor: str, text: str) -> str:
 
 
 def are_several(factor: str, level: Level | None) -> bool:
-    """Whether a level that stands alone is a number of things other than one: "4 servers"."""
+    """Whether a level as a noun phrase is a plural number of things: "4 servers"."""
     text = level_text(level)
     return says_little(text) and text != "1" and _singular(factor) is not None
 
 
 _ENDINGS_OF_ONE = ("ss", "us", "is", "bias", "alias", "dns", "tls", "os", "series")
-"""Of names of factors that end in s and are no plural: loss, bus, basis, qos."""
+"""Endings of factor names in s that are not plurals: loss, bus, basis, qos."""
 _PLURALS = ("cpus", "gpus", "vcpus")
-"""Plurals that have such an ending."""
+"""Plurals that nevertheless have such an ending."""
 
 
 def _singular(factor: str) -> str | None:
-    """The name of one of the things that a factor counts; None for a factor that counts none."""
+    """The singular of the things that a factor counts; None for a factor that counts nothing."""
     is_plural = factor.endswith(_PLURALS) or not factor.endswith(_ENDINGS_OF_ONE)
     if not factor.endswith("s") or not is_plural:
         return None
@@ -302,21 +300,21 @@ _SAYS_LITTLE = ("on", "off", "yes", "no", "none", "true", "false")
 
 
 def full_level(factor: str, level: Level | None) -> str:
-    """A level that stands alone: a number, a switch, or a letter says of which factor it is."""
+    """A level without its factor as context: numbers, on/off levels and letters name the factor."""
     text = level_text(level)
     return counted(factor, text) if says_little(text) else text
 
 
 def headed_level(factor: str, level: Level | None) -> str:
-    """The same above a column, where factor and level may stand below one another: a number and its
-    unit stay together."""
+    """The same as a column heading, which may break between factor and level, but not between a
+    number and its unit."""
     own = level_text(level).replace(NO_BREAK, " ")
     full = full_level(factor, level).replace(NO_BREAK, " ")
     return full.replace(own, own.replace(" ", NO_BREAK))
 
 
 def says_little(text: str) -> bool:
-    """Whether a level is no name of its own: a number, a switch, or a letter."""
+    """Whether a level needs its factor to be understood: a number, an on/off level, or a letter."""
     return text[:1].isdigit() or text in _SAYS_LITTLE or len(text) == 1
 
 

@@ -40,7 +40,7 @@ class ReportFiles:
     pdf: Path | None = None
     """None: none was asked for."""
     lost: tuple[str, ...] = ()
-    """Names of the figures that the renderer failed on."""
+    """Names of the figures on which the renderer failed."""
 
     @classmethod
     def within(cls, folder: Path) -> ReportFiles:
@@ -60,13 +60,15 @@ def write_report(
     with_png: bool = False,
     with_pdf: bool = False,
 ) -> ReportFiles:
-    """Write report.html, report.md and figures/*.svg into the folder, or into another one;
-    `on_phase` is told what is being done. `draw` makes SVG of specifications. `is_static` leaves
-    the drawing library out of the page, `with_png` writes each figure as PNG too, `with_pdf`
-    report.pdf. A figure that the renderer fails on is named in the report, and is lost alone.
+    """Write report.html, report.md and figures/*.svg into the folder, or into another one.
+
+    `on_phase` is called with the name of each phase. `draw` makes SVG from specifications.
+    `is_static` leaves the drawing library out of the page, `with_png` writes each figure as PNG
+    too, `with_pdf` also writes report.pdf. If the renderer fails on a figure, the report names it,
+    and all others are drawn.
 
     The same folder gives the same bytes; each file is written completely or not at all. Raises
-    OSError when a file cannot be written, MissingPackageError without what makes a PDF.
+    OSError when a file cannot be written, MissingPackageError if the package for PDF is missing.
     """
     if with_pdf:
         typst.check()
@@ -94,8 +96,7 @@ def write_report(
 
 
 def _begin_drawing(case: CaseSection, draw: Draw, sizes: Iterable[charts.Size]) -> None:
-    """Starts drawing the charts of a test case; its figures wait for them when they are looked
-    at."""
+    """Starts drawing the charts of a test case; its figures wait for them on first use."""
     for size in sizes:
         wanted = [(one, of) for one in case.figures() if (of := one.specification(size))]
         drawings = cache(draw([specification for _, specification in wanted]))
@@ -119,8 +120,8 @@ def _lost_sentence(names: tuple[str, ...]) -> Sentence:
 
 
 def _write_figures(to: Path, doc: Document, draw: Draw | None) -> tuple[Path, ...]:
-    """Write each figure as SVG, and with `draw` as PNG, but for those that the renderer fails on.
-    Returns the paths of the former."""
+    """Write each figure as SVG, and with `draw` also as PNG unless the renderer fails. Returns the
+    paths of the SVG files."""
     folder = to / _FIGURES
     folder.mkdir(exist_ok=True)
     drawn = {folder / f"{figure.name}.svg": visible(figure.wide) for figure in doc.figures()}
@@ -128,14 +129,14 @@ def _write_figures(to: Path, doc: Document, draw: Draw | None) -> tuple[Path, ..
     if draw is not None:
         images = zip(drawn, draw([*drawn.values()])(), strict=True)
         files |= {path.with_suffix(".png"): b64decode(one) for path, one in images if one != LOST}
-    with ThreadPoolExecutor() as pool:  # a disk takes long for a file, and many at once as long
+    with ThreadPoolExecutor() as pool:  # a disk takes as long for many files at once as for one
         list(pool.map(partial(write_atomic, within=to), files, files.values()))
     return tuple(drawn)
 
 
 def render_html(doc: Document, *, is_static: bool = False) -> str:
-    """The whole page, with its style, script and figures; unless it is static, with the library
-    that makes figures ones to look into."""
+    """The whole page, with its style, script and figures; unless it is static, with the library for
+    interactive figures."""
     environment = _templates(escapes=True)
     environment.tests["number"] = lambda value: isinstance(value, Number)
     environment.filters["inline"] = _inline_svg
@@ -158,7 +159,7 @@ def render_html(doc: Document, *, is_static: bool = False) -> str:
 
 
 def _without_source(sources: list[str], value: object) -> str:
-    """A value of a table; the source of a number goes to the others, in the order of the page."""
+    """A value of a table; a number's source is appended to `sources`, in the order of the page."""
     if not isinstance(value, Number):
         return escape(value)
     sources.append(value.source)
@@ -166,7 +167,7 @@ def _without_source(sources: list[str], value: object) -> str:
 
 
 def render_markdown(doc: Document) -> str:
-    """The whole page, with pipe tables; its figures are files beside it."""
+    """The whole page, with pipe tables; its figures are separate files."""
     environment = _templates(escapes=False)
     environment.filters["md"] = text
     environment.filters["md_table"] = pipe_table
@@ -187,7 +188,7 @@ def render_typst(doc: Document) -> str:
 
 @cache
 def _templates(*, escapes: bool) -> Environment:
-    """Templates, which are compiled once a process."""
+    """Templates, compiled once per process."""
     return Environment(
         loader=PackageLoader("netstudy.report"), autoescape=escapes, keep_trailing_newline=True
     )

@@ -1,8 +1,8 @@
 """A table as lines of plain text, with its two-level header, for any width from 40 columns up.
 
 A table that is too wide is split into parts, each with the row headers; a group of columns that is
-too wide alone is split too, and long words of a cell go to further lines. Nothing is cut: a single
-word that is longer than the width, such as a path, stands in full.
+too wide by itself is split too, and long cells are wrapped. Nothing is cut: a single word that is
+longer than the width, such as a path, is printed in full.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ GAP = "  "
 Segment = tuple[str, Value]
 """Padded text, and the value that it prints; None for headers and gaps."""
 Spelling = Callable[[str], str]
-"""How a text is written, for outputs that lack some characters."""
+"""Replaces characters that the output lacks."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class _Column:
     @property
     def sub_lines(self) -> list[str]:
         """The sub-heading, wrapped at the width of the values; inside words, or between a number
-        and its unit, only where it must be."""
+        and its unit, only if necessary."""
         widest = max((len(line) for cell in self.lines for line in cell), default=0)
         width = max(SUB_WIDTH, widest)
         lines = _wrapped(self.label, width)
@@ -144,8 +144,8 @@ def _groups(table: Table, spelling: Spelling) -> list[tuple[Group, list[_Column]
 
 
 def _stub(table: Table, width: int, spelling: Spelling) -> list[_Block]:
-    """The headers of the rows, in at most half of the width where words allow it: wrapped, and
-    where that is not enough, joined to one column."""
+    """The headers of the rows, in at most half of the width if words allow it: wrapped, or joined
+    into one column if that is not enough."""
     groups = _groups(table, spelling)[: table.stub]
     stub = [_block(group, columns, spelling) for group, columns in groups]
     if _width(stub) <= width // 2 or len(groups) == len(table.groups):
@@ -179,7 +179,7 @@ def _block(group: Group, columns: Sequence[_Column], spelling: Spelling) -> _Blo
 
 
 def _narrow(column: _Column, width: int) -> _Column:
-    """The column with the lines of its cells within a width, where words allow it."""
+    """The column with its cells wrapped to a width, as far as words allow it."""
     if column.width <= width:
         return column
     lines = tuple(
@@ -219,7 +219,7 @@ def _width(blocks: Sequence[_Block]) -> int:
 
 
 def _shown_rows(table: Table, part: Sequence[_Block]) -> list[int]:
-    """All rows, but for trends where no column of this part has one."""
+    """All rows, except the row of trends if no column of this part has a trend."""
     columns = [column for block in part for column in block.columns]
     return [
         number

@@ -2,7 +2,7 @@
 
     python -m netstudy.report.readme STUDY RESULTS
 
-replaces the text between the two markers in STUDY/README.md and writes the figure beside it. The
+replaces the text between the two markers in STUDY/README.md and writes the figure next to it. The
 rest of the page stays as it is, and no number between the markers is typed by hand.
 """
 
@@ -32,7 +32,7 @@ README = "README.md"
 
 
 def update_readme(study: Path, results: Path) -> Path:
-    """Write the results into a study's README and the figure of the summary beside it.
+    """Write the results into a study's README and the figure of the summary next to it.
 
     Raises StudyError if the README, its markers or the results are missing.
     """
@@ -49,7 +49,7 @@ def update_readme(study: Path, results: Path) -> Path:
 
 
 def _file_of(figure: Figure) -> str:
-    """Its file; a metric of a node has signs in its name that a link cannot have."""
+    """The file of a figure, without the characters of node metrics that a link cannot have."""
     return re.sub(r"[^\w-]+", "-", figure.name) + ".svg"
 
 
@@ -70,7 +70,7 @@ def _sections(doc: Document) -> list[str]:
 
 
 def _tables(tables: Sequence[Table]) -> Iterator[str]:
-    """Each table with its notes; several have their captions, to be told apart."""
+    """Each table with its notes; several tables also have captions."""
     if len(tables) > 1:
         yield from map(captioned_table, tables)
         return
@@ -80,8 +80,8 @@ def _tables(tables: Sequence[Table]) -> Iterator[str]:
 
 
 def _beside_published(doc: Document) -> Iterator[str]:
-    """Published values beside the study's own, where some were fitted and the others were not; and
-    the reasons for differences."""
+    """Comparisons with published values of which only some were fitted, with the reasons for
+    differences."""
     implied = doc.implied_sizes
     for panel in (panel for case in doc.cases for panel in case.panels):
         marked = [table for table in panel.references if MARK in _columns(table)]

@@ -1,4 +1,4 @@
-"""Tables of published values beside the study's own: row by row, summarised, and as ratios."""
+"""Tables that compare published values with the study's own: by row, summarised, and as ratios."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from netstudy.report.tables import (
 from netstudy.units import rough_size
 
 DECIMALS = 2
-"""Decimals of a ratio beside a published one, which has few digits itself."""
+"""Decimals of a ratio that is compared with a published one, which has few digits itself."""
 
 
 MARK = "is"
-"""The column that tells fitted values from predicted ones."""
+"""The column that distinguishes fitted values from predicted ones."""
 
 
 def reference_table(
@@ -51,7 +51,7 @@ def reference_table(
     has_fitted: bool,
 ) -> Table:
     """Published value, own value, its interval and its error, row by row, grouped by level;
-    `has_fitted`: and whether a profile was fitted on it."""
+    `has_fitted`: also whether a profile was fitted to it."""
     agreements = reference.of(metric)
     decimals = _decimals(agreements, metric)
     subs: tuple[str, ...] = ("published", reference.here, "95 % interval", "error %")
@@ -76,7 +76,7 @@ def reference_table(
 
 
 _DIGITS = 3
-"""Of the smallest value of a table, at least, where it is a small one."""
+"""Least significant digits of a table's smallest value, if it is below one."""
 
 
 def _decimals(agreements: Sequence[Agreement], metric: Metric) -> int:
@@ -91,7 +91,7 @@ def _decimals(agreements: Sequence[Agreement], metric: Metric) -> int:
 def _beside_cells(
     row: Beside | None, one: Agreement, panel: Panel, here: Here, decimals: int
 ) -> tuple[Value, ...]:
-    """Five cells, of which the last says what the published value is to the study's own."""
+    """Five cells; the last one says whether the own value was fitted or predicted."""
     if row is None:
         return None, None, None, None, None
     place = f"{where(panel.series, one.level)}{where(panel.x, row.x)}"
@@ -110,7 +110,7 @@ def _beside_cells(
 
 
 def agreement_table(panel: Panel, reference: PanelReference, table_id: str) -> Table:
-    """One row for each metric and level: rows compared, errors, order."""
+    """One row for each metric and level: number of rows, errors, rank correlation."""
     has_ranks = any(one.ranks.rho is not None for one in reference.agreements)
     groups = (
         Group("Metric"),
@@ -143,7 +143,7 @@ def _agreement_row(panel: Panel, one: Agreement) -> tuple[Value, ...]:
 
 
 def ratios_table(panel: Panel, reference: PanelReference, table_id: str) -> Table:
-    """The ratio of two levels at the end of the range, published and the study's own."""
+    """The ratio of two levels at the last x, published and the study's own."""
     groups = (
         Group("Metric"),
         Group("Levels"),
@@ -173,8 +173,8 @@ def _ratio(value: float | None, source: str, interval: Interval | None = None) -
 
 
 def implied_sizes_table(found: Sequence[ImpliedSize], here: Here) -> Table:
-    """Published times of a size that the others exclude, beside the study's own at that size and at
-    the one that the others imply."""
+    """Published times of a size off the law of the others, compared with the study's own times at
+    that size and at the implied size."""
     first = found[0]
     names = [name for name in first.at if len({level_text(one.at[name]) for one in found}) > 1]
     unit = first.metric.unit

@@ -25,15 +25,15 @@ class Number:
     text: str
     source: str
     shown: Quantity | None = field(default=None, repr=False)
-    """What its text was made of, where its column may be in another unit."""
+    """The quantity behind the text, for columns that may use another unit."""
 
     @classmethod
     def of(cls, value: float, shown: Quantity, source: str) -> Number:
-        """A quantity in a column that bears its unit."""
+        """A quantity in a column whose heading has the unit."""
         return cls(value, str(shown), source, shown)
 
     def scaled(self, power: int) -> Number:
-        """The same in a unit that is this power of ten of its column's; a count stays."""
+        """The same in a unit that is larger by this power of ten; a count stays."""
         return (
             self
             if self.shown is None
@@ -51,26 +51,26 @@ class Number:
         )
 
     def without_source(self) -> str:
-        """The same for a page that keeps the source elsewhere; the value with as many digits as a
-        reader can sort by."""
+        """The same for a page that keeps the source elsewhere; the value has enough digits for
+        sorting."""
         return Markup(f'<data value="{self.value:.7g}">{escape(self.text)}</data>')
 
 
 _PLURAL_VERB = re.compile("(?<=s)es$|(?<=ch)es$|s$")
-"""The ending of a verb that a plural takes away: bypasses, touches, takes."""
+"""The ending of a verb that a plural subject removes: bypasses, touches, takes."""
 SHORT = 30
 """Single words up to this length are never broken."""
 
 
 @dataclass(frozen=True)
 class Name:
-    """A word of the study: a factor, a level, a host, a file. It may hold digits."""
+    """A word of the study: a factor, a level, a host, a file. It may contain digits."""
 
     text: str
     code: bool = False
     """Whether it is a command or a file's name."""
     several: bool = False
-    """Whether it is several things, so that its verb is a plural: "4 servers are"."""
+    """Whether it is a plural, so that its verb is a plural too: "4 servers are"."""
 
     def __str__(self) -> str:
         """The word."""
@@ -84,7 +84,7 @@ class Name:
         return Markup('<span class="{}">{}</span>').format(kind, self.text)
 
     def agreeing(self, verb: str) -> str:
-        """A verb in the third person, as its subject the name asks for it: is or are."""
+        """A verb in the third person that agrees with the name as its subject: is or are."""
         if not self.several:
             return verb
         return {"is": "are", "has": "have"}.get(verb) or _PLURAL_VERB.sub("", verb)
@@ -113,7 +113,7 @@ class Sentence:
                 yield from part.numbers()
 
     def without_asides(self) -> Sentence:
-        """The same without what a short form leaves out."""
+        """The sentence without its asides, for a short form."""
         return Sentence(
             tuple(
                 part.without_asides() if isinstance(part, Sentence) else part

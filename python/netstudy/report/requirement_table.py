@@ -23,7 +23,7 @@ from netstudy.wire import Level
 
 
 def requirements_table(found: Sequence[CheckedRequirement]) -> Table:
-    """One row for each requirement; the worst cell is the one furthest on the wrong side."""
+    """One row for each requirement; the worst cell is the one furthest beyond the bound."""
     groups = (
         Group("Required"),
         Group("At"),
@@ -57,20 +57,20 @@ def _row(one: CheckedRequirement) -> tuple[Value, ...]:
 
 
 def worst_number(one: CheckedRequirement) -> Number | None:
-    """The value of the worst cell, with as many digits as tell it from the bound."""
+    """The value of the worst cell, with enough digits to distinguish it from the bound."""
     if one.worst is None or one.metric is None:
         return None
     found = cell_number(one.worst.cell, one.metric, unit=True)
     if found is None:
         return None
-    # Whether a bound is met is asked of the value, whatever digits its uncertainty leaves.
+    # The unrounded value decides on a bound, so its uncertainty must not cut its digits here.
     value = replace(metric_number(found.value, one.metric, ""), source=found.source)
     bound = metric_number(one.bound.value, one.metric, "the bound")
     return told_apart(value, bound, one.metric)[0]
 
 
 def too_few(one: CheckedRequirement) -> str | None:
-    """Why a percentile was not measured although there are samples; None for any other outcome."""
+    """The reason for a percentile without a value: too few samples; None for other outcomes."""
     if one.outcome != "not measured" or one.metric is None:
         return None
     lacking = [found for held in one.cells if (found := held.cell.lacking(one.metric)) is not None]
@@ -96,7 +96,7 @@ def where_text(one: CheckedRequirement) -> str:
 
 def at_text(at: Mapping[str, Sequence[Level]], partly: Mapping[str, Sequence[Level]]) -> str:
     """Levels at which a condition must hold, such as "2 to 4 servers (this run has 2 and 4)"; empty
-    for all. `partly` are those that a run has of a factor of which it lacks some."""
+    for all. `partly` has the levels in this run, for factors with missing levels."""
     return "; ".join(
         counted(name, listed([_span_text(level) for level in levels])) + _of_these(partly.get(name))
         for name, levels in at.items()
@@ -108,7 +108,7 @@ def _of_these(levels: Sequence[Level] | None) -> str:
 
 
 def _span_text(level: Level) -> str:
-    """A level, or the two ends of what a study writes as 2..4."""
+    """A level, or the two ends of a span, which a study writes as 2..4."""
     return level_text(level).replace("..", " to ")
 
 

@@ -58,7 +58,7 @@ class Verdict(Name):
 
 @dataclass(frozen=True)
 class Trend(Name):
-    """How the values of a column go along its rows, as a line of bars."""
+    """The course of a column's values along its rows, as a line of bars."""
 
 
 @dataclass(frozen=True)
@@ -71,13 +71,13 @@ class Group:
     """The better direction."""
     columns: tuple[str, ...] = ()
     meaning: str = ""
-    """What the values are: their base of 100 %, or what is divided by what."""
+    """The meaning of the values: their base of 100 %, or numerator ÷ denominator."""
     keeps_unit: bool = False
-    """Whether the study chose the digits, which are those of the metric's own unit."""
+    """Whether the study chose the digits, which apply to the metric's own unit."""
 
     @property
     def note(self) -> str:
-        """What stands beside the heading, where there is room for it."""
+        """The note next to the heading, for outputs with room for it."""
         return "; ".join(part for part in (self.meaning, self.better) if part)
 
     @property
@@ -97,10 +97,10 @@ class Table:
     stub: int = 1
     sortable: bool = True
     notes: tuple[str | Sentence, ...] = ()
-    """Sentences under the table: each with the mark of its cells, or of the whole table."""
+    """Sentences under the table: each about its marked cells, or about the whole table."""
 
     def __post_init__(self) -> None:
-        """Puts each group of quantities into the unit in which its values are read most easily."""
+        """Converts each group of quantities to its most readable unit."""
         for group, first in zip(self.groups, sorted(self.starts), strict=False):  # of none, one
             scale = scale_of(group.unit, self._magnitudes(group, first))
             if scale.power:
@@ -129,13 +129,13 @@ class Table:
 
     @property
     def footnotes(self) -> tuple[str | Sentence, ...]:
-        """All that stands under the table where headings have no room for a note."""
+        """All notes under the table, for outputs whose headings have no room for notes."""
         meanings = (f"{one.heading}: {one.meaning}." for one in self.groups if one.meaning)
         return (*meanings, *self.notes_below)
 
     @property
     def notes_below(self) -> tuple[str | Sentence, ...]:
-        """Its notes, and what ± means where it stands in it."""
+        """Its notes, and the meaning of ± if a cell has one."""
         has_margins = any(MARGIN in str(value) for row in self.rows for value in row)
         return (*self.notes, _MARGIN_NOTE) if has_margins else self.notes
 
@@ -157,8 +157,8 @@ _MARGIN_NOTE = say(
 
 
 def unrepeated(tables: Iterable[Table]) -> tuple[Table, ...]:
-    """The tables without those that an earlier one equals to the digit, which names them in a
-    note. Tables without figures all stay."""
+    """The tables without exact repetitions of an earlier table, which names them in a note. Keeps
+    all tables without numbers."""
     kept: dict[object, Table] = {}
     for table in tables:
         has_figures = any(isinstance(v, Number) for row in table.rows for v in row[table.stub :])
@@ -185,8 +185,8 @@ def results_table(
     table_id: str,
     caption: Sentence,
 ) -> Table:
-    """The published layout: x, then each metric with one column for each level of the series; each
-    value with the half width of its 95 % interval."""
+    """The usual layout of publications: x, then each metric with one column for each level of the
+    series; each value with the half width of its 95 % interval."""
     levels = panel.series_levels
     subs = _series_heads(panel)
     head = Group(panel.x or panel.series or "")
@@ -248,8 +248,8 @@ def verdicts_table(verdicts: VerdictTable, table_id: str, caption: Sentence) -> 
 
 
 def compared_decimals(rows: Sequence[Comparison], metric: Metric) -> int:
-    """Decimals of both values of each row: small ones have two digits, and those that are found to
-    differ differ in print. Published values ask for none that they lack."""
+    """Decimals of both values of each row: small values have two digits, and values with the
+    verdict "different" differ in print. Published values need no more than they have."""
     exact = [row for row in rows if not row.by_rounding]
     values = [v for row in exact for v in (row.value, row.base_value) if v is not None]
     least = small_decimals(values, metric.decimals)
@@ -257,7 +257,7 @@ def compared_decimals(rows: Sequence[Comparison], metric: Metric) -> int:
 
 
 def _apart_decimals(row: Comparison, metric: Metric) -> int:
-    """Decimals with which two values that are found to differ differ in print."""
+    """Decimals with which two values with the verdict "different" differ in print."""
     if row.outcome != "different" or row.value is None or row.base_value is None:
         return metric.decimals
     spans = [(value, value, value) for value in (row.value, row.base_value)]
@@ -330,7 +330,7 @@ def verdict_text(row: Comparison, factor: str) -> str:
 
 
 def lacking_text(found: Lacking) -> str:
-    """Why a percentile has no value: too few iterations: 500 of 2,995."""
+    """The reason for a percentile without a value, "too few iterations: 500 of 2,995"."""
     return f"too few {found.noun}s: {found.samples:,} of {found.needed:,}"
 
 
@@ -342,8 +342,8 @@ def bare(
     *,
     is_published: bool = False,
 ) -> Number | None:
-    """A value under a heading that has its unit; None for a missing one. `decimals`: of its column,
-    if not the metric's own. A published value keeps its digits."""
+    """A value under a heading with the unit; None for a missing value. `decimals` of its column, by
+    default the metric's own. A published value keeps its digits."""
     if value is None:
         return None
     digits = metric.decimals if decimals is None else decimals
@@ -352,19 +352,19 @@ def bare(
 
 
 def bare_percent(value: float, source: str) -> Number:
-    """A percentage under a heading that has the sign."""
+    """A percentage under a heading with the percent sign."""
     return Number(value, str(measured(value, 1)), source)
 
 
 def bare_interval(interval: Interval | None, decimals: int, source: str) -> Number | None:
-    """An interval in one cell, without a unit; it sorts by its middle. None where it shows no
-    width."""
+    """An interval in one cell, without a unit; it sorts by its middle. None if its printed ends are
+    equal."""
     found = interval_quantity(interval, decimals)
     return None if found is None else Number.of(sum(found.values) / 2, found, source)
 
 
 def causes_table(panel: Panel, found: Causes, table_id: str, caption: Sentence) -> Table:
-    """The links of the chain and how each was tested."""
+    """The links of the chain, each with its test."""
     groups = (
         Group("Cause"),
         Group("Effect"),

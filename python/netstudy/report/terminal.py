@@ -1,7 +1,7 @@
 """The end of a run on the terminal: heading, answer, requirements, tables, caveats.
 
-What decides comes first. Colour repeats what a word or a sign says, so nothing is lost where there
-is none; an output without the signs gets their ASCII forms.
+The deciding results come first. Colour only repeats the meaning of a word or sign, so nothing is
+lost without it; an output without these signs gets ASCII forms.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ if TYPE_CHECKING:
 WIDTH = 100
 """Maximum width, so that output fits a usual terminal and a mail."""
 NARROWEST = 40
-"""Minimum width that the output is laid out for."""
+"""Minimum width of the layout."""
 BARS = "▁▂▃▄▅▆▇█"
 TREND_MIN_ROWS = 3
 TREND_WIDTH = 10
-"""Bars of a trend at most; more rows share a bar."""
+"""Most bars of a trend; more rows share a bar."""
 
 _SPACE_OF_UNIT = re.compile(r"(?<=\d) (?=%)")
 _ASCII = str.maketrans(
@@ -93,7 +93,7 @@ def print_summary(result: StudyResult, console: Console) -> None:
 
 
 def heading(result: StudyResult) -> str:
-    """The study, where it was carried out, on what scale, and how large it is."""
+    """The study, its testbed and scale, and its numbers of cells and runs."""
     testbed, cells = result.testbed, len(result.cells.rows)
     runs = sum(len(cell.planned) for cell in result.cells.rows)
     scale = [f"link rates × {testbed.scaled_by}"] if testbed.scaled_by else []
@@ -109,7 +109,7 @@ def _print_requirements(console: Console, found: Sequence[CheckedRequirement]) -
 
 
 def _print_expectations(console: Console, found: Sequence[CheckedExpectation]) -> None:
-    """One line for each: its mark and outcome, what was expected, and where it is not so."""
+    """One line for each: mark, outcome, the claim, and where it does not hold."""
     for one in found:
         sign, style = _EXPECTED[one.outcome]
         text = f"expected, {one.outcome}: {expectation_text(one)}"
@@ -142,7 +142,7 @@ def _panel_table(result: StudyResult, case: CaseResult, found: PanelResult) -> T
 
 
 def _with_verdicts(table: Table, found: PanelResult | None, metric: Metric) -> Table:
-    """The table with the winners behind its row headers, where its rows are those of the panel."""
+    """The table with the winners after its row headers, if its rows match those of the panel."""
     if found is None or not _has_rows_of(table, found.panel):
         return table
     tables = [one for one in found.verdicts if one.metric == metric]
@@ -179,8 +179,8 @@ def _winner(row: Comparison, factor: str) -> Value:
 
 
 def _with_trends(console: Console, table: Table) -> Table:
-    """The table with a last row that shows how each column goes along its rows; unchanged where
-    the rows are no sequence of numbers, or the output has no bars."""
+    """The table with a last row of trends, one for each column; unchanged if the rows are not a
+    sequence of numbers, or the output has no bars."""
     along = _along(table)
     if along is None or not _can_write(console, BARS):
         return table
@@ -197,8 +197,8 @@ def _with_trends(console: Console, table: Table) -> Table:
 
 
 def _along(table: Table) -> int | None:
-    """The column of row headers that the rows go along: the last, if it is of increasing numbers
-    and the others are constant."""
+    """The column of row headers along which trends are drawn: the last one, if its numbers increase
+    and the other columns are constant."""
     if not table.stub or len(table.rows) < TREND_MIN_ROWS:
         return None
     *others, last = (list(column) for column in list(zip(*table.rows, strict=True))[: table.stub])
@@ -271,7 +271,7 @@ def _can_write(console: Console, text: str) -> bool:
 
 
 def _spelling(console: Console) -> Spelling:
-    """How a text is written on this output, which no name commands."""
+    """Makes a text printable on this output; names cannot contain control sequences."""
 
     def spell(text: str) -> str:
         text = visible(text)

@@ -1,9 +1,8 @@
-"""The report as a PDF, set by typst: paper has pages, so table heads are repeated on each and pages
-have numbers.
+"""The report as a PDF, set by typst, with page numbers and with table heads repeated on each page.
 
-The source is a template of its own over the same document as the other pages. All text goes into
-string literals, so that nothing in it is taken for markup. Fonts are those that typst brings, and
-figures are the SVG files of the report: a page looks the same on every machine, without network.
+The source has its own template for the same document as the other pages. All text goes into string
+literals, so that nothing in it is taken for markup. Fonts are part of typst, and figures are the
+SVG files of the report: a page looks the same on every machine, without network.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ from netstudy.report.refs import Name, Number, Sentence, say
 from netstudy.report.tables import Group, Table, Value, Verdict
 
 FONTS: Final = ("Libertinus Serif", "DejaVu Sans Mono")
-"""Of text and of code; the second also has the signs that the first lacks, such as ✓."""
+"""Fonts of text and of code; the second also has the signs that the first lacks, such as ✓."""
 _BREAK: Final = "\u200b"
-"""A place at which a word may go on in the next line."""
+"""A place at which a word may be broken."""
 _UNBROKEN: Final = 14
-"""Characters of a word in a table after which it may be broken anywhere."""
+"""Longer words in a table may be broken anywhere."""
 
 
 def check() -> None:
@@ -96,11 +95,11 @@ _GAP_PT: Final = 7.0
 _SHORT_HEAD: Final = 8
 """Characters of a heading that stays on one line."""
 _WORDS_WIDTH: Final = 24
-"""Characters to a line of a cell with words, which go to further lines."""
+"""Characters per line of a cell with words, which are wrapped."""
 
 
 def sheet_of(table: Table) -> Sheet:
-    """The largest type with which a table fits upright, else in landscape."""
+    """The largest font size with which a table fits in portrait, else in landscape."""
     for size, flipped in _SHEETS:
         if _needed_pt(table, size) <= (_FLIPPED_PT if flipped else _UPRIGHT_PT):
             return Sheet(size, flipped)
@@ -108,9 +107,9 @@ def sheet_of(table: Table) -> Sheet:
 
 
 def parts_of(table: Table) -> tuple[Table, ...]:
-    """The table; or, if it is short and fits in landscape alone, parts of it to be set upright, one
-    below the other, each with the heads of its rows: a page in landscape would be mostly empty,
-    and so would the one before it."""
+    """The table; or, if it is short and fits only in landscape, parts of it in portrait, one below
+    the other, each with the heads of its rows: a landscape page would be mostly empty, and so would
+    the page before it."""
     if not sheet_of(table).flipped or len(table.rows) > _SHORT_ROWS:
         return (table,)
     parts: list[list[int]] = []

@@ -1,12 +1,12 @@
 """Specifications and drawings as SVG and PNG, without a browser: by vl-convert.
 
-Texts are measured in the fonts that vl-convert brings along, so that a chart is the same on every
-machine. The machine's own fonts are read from files, once for each letter: with them a chart takes
-twice the time. They are taken for letters that the others lack.
+Texts are measured in the fonts that vl-convert includes, so that a chart is the same on every
+machine. The machine's own fonts, with which a chart takes twice as long, are loaded only for
+letters that these fonts lack.
 
-It takes vl-convert half a second to start, ten times as long as a chart: `drawn_beside` has a copy
-of this process start it while there is nothing to draw yet. There it may also die, as it does of
-some texts, without an end of the report: what it dies of is not drawn.
+vl-convert takes half a second to start, ten times as long as a chart: `drawn_beside` starts it in a
+copy of this process while there is nothing to draw yet. If it crashes there, as it does on some
+texts, only the drawing that caused the crash is lost, not the report.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from netstudy.beside import beside
 from netstudy.report.rendering.compact import compact
 
 PNG_SCALE = 2
-"""Pixels of a PNG in each of the drawing, for screens and slides."""
+"""Pixels of a PNG per unit of the drawing, for screens and slides."""
 _FONTS = "FONTCONFIG_FILE"
-"""Names the file that says where fonts are; read when vl-convert loads them, which it does once."""
+"""Names fontconfig's file with the folders of fonts, which vl-convert reads once."""
 _FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.fonts", "~/.local/share/fonts")
-"""Where systems with fontconfig keep fonts; others have them loaded in any case."""
+"""Folders of fonts on systems with fontconfig; on other systems they are always loaded."""
 _OTHER_SCRIPTS = re.compile("[\u0530-\u1dff\u2e80-\U0010ffff]")
 """Letters beyond Latin, Greek and Cyrillic ones."""
 
@@ -44,7 +44,8 @@ _LONG = re.compile(r"\d+\.\d{3,}")
 
 
 def _rounded(attribute: re.Match[str]) -> str:
-    """A place in hundredths of a pixel: more digits are a tenth of a page and cannot be seen."""
+    """Rounds coordinates to hundredths of a pixel: further digits are invisible, but a tenth of the
+    page's size."""
     return _LONG.sub(lambda number: f"{float(number[0]):.2f}".rstrip("0").rstrip("."), attribute[0])
 
 
@@ -62,10 +63,10 @@ def png(drawing: str) -> bytes:
 
 @contextmanager
 def drawn_beside() -> Iterator[Draw]:
-    """A function that draws for the block, by a copy of this process.
+    """A function that draws in a copy of this process, within the block.
 
-    Where vl-convert already runs in this process, it draws here: a forked copy has none of its
-    threads and could not draw (fork(2)).
+    If vl-convert already runs in this process, it draws here: a forked copy has none of its threads
+    and could not draw (fork(2)).
     """
     if _with_own_fonts.cache_info().currsize > 0:
         yield drawn_here
@@ -75,12 +76,13 @@ def drawn_beside() -> Iterator[Draw]:
 
 
 def drawn_here(wanted: Sequence[str]) -> Callable[[], list[str]]:
-    """Draws in this process, when the drawings are asked for; raises what the renderer raises."""
+    """Draws in this process, when the returned function is called; passes on the renderer's
+    exceptions."""
     return lambda: list(map(_rendered, wanted))
 
 
 def _drawn(wanted: str) -> str:
-    """The drawing, or `LOST`: whatever the renderer met costs this drawing, not the report."""
+    """The drawing, or `LOST`: an error of the renderer costs this drawing, not the report."""
     try:
         return _rendered(wanted)
     except Exception:
@@ -93,8 +95,8 @@ def _rendered(wanted: str) -> str:
 
 
 def _one_by_one(wanted: Sequence[str]) -> list[str]:
-    """Drawings of which one was the end of a copy: each is drawn by itself, and a new copy draws
-    those after one that fails."""
+    """Draws one by one, after one of the drawings crashed a copy; after each failure, a new copy
+    draws the rest."""
     found: list[str] = []
     while len(found) < len(wanted):
         with beside(_start, _drawn, lambda pieces: [LOST] * len(pieces)) as draw:
@@ -106,7 +108,7 @@ def _one_by_one(wanted: Sequence[str]) -> list[str]:
 
 
 def _start() -> None:
-    """Load fonts and start the engine that charts are laid out by."""
+    """Load fonts and start the layout engine of charts."""
     svg(json.dumps({"data": {"values": []}, "mark": "point"}))
 
 
@@ -135,7 +137,7 @@ def _add_fonts_of_the_machine() -> None:
 
 @contextmanager
 def _variable(name: str, value: str) -> Iterator[None]:
-    """An environment variable that is set for a moment."""
+    """Sets an environment variable within the block."""
     before = os.environ.get(name)
     os.environ[name] = value
     try:

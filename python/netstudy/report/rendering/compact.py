@@ -1,9 +1,9 @@
 """Drawings of Vega, written shorter: a report has dozens of them, each for wide and narrow pages.
 
-What stays looks the same. Vega marks every group for scripts and for screen readers; a still
-drawing is one image with one text, so these marks go. Attributes that all children of a group
-repeat are written once, at the group; lines that look the same become one path; groups that do
-nothing go as well.
+The drawing looks the same. Vega marks every group for scripts and for screen readers; a static
+drawing is one image with one text, so these marks are removed. Attributes that all children of a
+group repeat are written once, at the group; lines that look the same become one path; groups
+without an effect are removed.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ _GROUP = f"{{{_SVG}}}g"
 _PATH = f"{{{_SVG}}}path"
 _MARKS = {"role", "aria-hidden", "aria-roledescription", "aria-label", "pointer-events"}
 _KEPT_CLASSES = ("role-mark", "role-title")
-"""By which a reader's own style sheet, or a test, finds the data and the titles."""
+"""Classes by which a reader's own style sheet, or a test, finds the data and the titles."""
 _DEFAULTS = {("opacity", "1"), ("x2", "0"), ("y2", "0"), ("transform", "translate(0,0)"), ("d", "")}
-"""Attributes that say what holds without them."""
+"""Attributes with their default values."""
 _INHERITED = (
     "fill",
     "font-family",
@@ -40,7 +40,7 @@ _PLACE = re.compile(r"translate\((-?[\d.]+),(-?[\d.]+)\)")
 _CIRCLE = re.compile(r"M([\d.]+),0A\1,\1,0,1,1,-\1,0A\1,\1,0,1,1,\1,0")
 """A circle about the origin, as two arcs."""
 _OF_ONE_GROUP = {"class", "clip-path", "opacity"}
-"""They are about a group as a whole, which is not merged with another then."""
+"""Attributes of a group as a whole; a group with one is not merged with another."""
 
 
 def compact(drawing: str) -> str:
@@ -56,7 +56,7 @@ def compact(drawing: str) -> str:
 
 
 def _share_font(root: ET.Element) -> None:
-    """Name the font once, if all texts have the same."""
+    """Name the font once, if all texts have the same one."""
     texts = [node for node in root.iter() if "font-family" in node.attrib]
     if len({node.get("font-family") for node in texts}) == 1:
         root.set("font-family", texts[0].get("font-family", ""))
@@ -65,7 +65,7 @@ def _share_font(root: ET.Element) -> None:
 
 
 def _shorten(node: ET.Element, parent: ET.Element) -> None:
-    """Shorten an element and all below it, or take it away where it shows nothing."""
+    """Shorten an element and its descendants, or remove it if it shows nothing."""
     is_hidden = _is_hidden(node)
     _drop_marks(node)
     if circle := _CIRCLE.fullmatch(node.get("d", "")):
@@ -90,7 +90,7 @@ def _drop_marks(node: ET.Element) -> None:
 
 
 def _is_hidden(node: ET.Element) -> bool:
-    """Whether it is not displayed or not seen, or the ground of a group that has none."""
+    """Whether an element is invisible, or a group's background without fill and stroke."""
     is_bare_ground = node.get("class") == "background" and not (
         node.get("fill") or node.get("stroke")
     )
@@ -99,8 +99,8 @@ def _is_hidden(node: ET.Element) -> bool:
 
 
 def _unwrap_children(node: ET.Element) -> None:
-    """Put the children of bare groups in their place, and merge a group with one that is its only
-    child."""
+    """Replace groups without attributes by their children, and merge a group with an only child
+    that is a group."""
     node[:] = list(_unwrapped(node))
     if len(node) != 1 or node[0].tag != _GROUP:
         return
@@ -123,7 +123,7 @@ def _unwrapped(node: ET.Element) -> Iterator[ET.Element]:
 
 
 def _share(node: ET.Element) -> None:
-    """Write what all children say once."""
+    """Move attributes that are equal in all children to their group."""
     for name in _INHERITED if len(node) else ():
         values = {child.get(name) for child in node}
         if len(values) == 1 and None not in values:
@@ -133,7 +133,7 @@ def _share(node: ET.Element) -> None:
 
 
 def _join_lines(node: ET.Element) -> None:
-    """Write the lines of a group that differ in their places alone as one path."""
+    """Write the lines of a group that differ only in their positions as one path."""
     ends = [_ends(child) for child in node]
     if len(ends) < 2 or None in ends:
         return
@@ -142,7 +142,7 @@ def _join_lines(node: ET.Element) -> None:
 
 
 def _ends(line: ET.Element) -> str | None:
-    """A line as a part of a path; None if it says more than its ends."""
+    """A line as a part of a path; None if it has attributes other than its ends."""
     place = _PLACE.fullmatch(line.get("transform", "translate(0,0)"))
     if line.tag != _LINE or place is None or line.attrib.keys() - {"transform", "x2", "y2"}:
         return None

@@ -1,4 +1,4 @@
-"""The workloads that the report knows how to tell of, one file each."""
+"""The workloads that the report can describe, one file each."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ PAGES: Final[dict[str, WorkloadPage]] = {
     "transactions": TRANSACTIONS,
     "published": PUBLISHED,
 }
-"""Kind -> its words and its picture."""
+"""Kind -> its text and its picture."""
 
 
 def page_of(workload: WorkloadAnalysis) -> WorkloadPage:
-    """The words and the picture of a workload."""
+    """The text and the picture of a workload."""
     return PAGES[workload.kind]

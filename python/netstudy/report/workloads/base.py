@@ -1,4 +1,4 @@
-"""What the report says of a workload in words and pictures; one file here says it of each."""
+"""The text and pictures of a workload in the report; each workload has one file here."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Illustration:
-    """A drawing of what a workload does."""
+    """A drawing of a workload's operation."""
 
     svg: Callable[[Sequence[Run]], str]
     alt: Callable[[Sequence[Run]], str]
     """The drawing in words."""
     caption: str
-    """What it shows."""
+    """The sentence below the drawing."""
 
 
 _MESSAGES = say("sizes of messages")
@@ -34,30 +34,30 @@ _MESSAGES = say("sizes of messages")
 
 @dataclass(frozen=True)
 class WorkloadPage:
-    """The words and the picture of a workload."""
+    """The text and the picture of a workload."""
 
     description: Callable[[Sequence[Run]], list[Sentence]]
-    """What a run does, from the plan."""
+    """The operation of a run, from the plan."""
     senders: str
-    """Whose segments are counted that were sent again."""
+    """The hosts whose retransmitted segments are counted."""
     illustration: Illustration | None = None
     """The same as a drawing; None: it cannot be drawn."""
     waits_at_once: Sentence = NOTHING
-    """Why waits can add up to more than the time that is lost."""
+    """The reason why waits can add up to more than the lost time."""
     sized: Sentence = _MESSAGES
-    """What of it stays as it is where link rates are scaled."""
+    """The part of the workload that is not scaled with link rates."""
     methods: Callable[[StudyResult], list[Sentence]] | None = None
-    """How its values were made, where that is not by runs of a testbed."""
+    """The origin of its values, if they are not from runs of a testbed."""
     provenance: Callable[[StudyResult], Sentence] | None = None
-    """Where its values come from, where that is no testbed."""
+    """The source of its values, if it is not a testbed."""
     single: Callable[[int, int], Sentence] | None = None
-    """That so many cells of so many have one value, where that is no run."""
+    """A sentence that this many of all cells have a single value, if values are not runs."""
     tables: Callable[[Sequence[CellRow], str], list[Table]] | None = None
-    """Tables of its own for the cells of a test case, by the start of their ids."""
+    """Further tables for the cells of a test case; the second argument begins their ids."""
     tables_heading: str = ""
-    """What stands above them."""
+    """The heading above these tables."""
     one_observation: Sentence | None = None
-    """That two metrics are one observation, where their product is fixed."""
+    """A sentence that two metrics with a fixed product are one observation."""
 
 
 DRAWN_HOSTS = 4
@@ -78,7 +78,7 @@ def span(values: Iterable[int]) -> str:
 
 
 def role_name(run: Run, role: str) -> str:
-    """What the members of a role are called together: by their group, or by their own name."""
+    """The common name of a role's members: their group, or the name of the first member."""
     members = getattr(run.workload.roles, role)
     first = members[0].partition("@")[0]
     node = run.network.node(first)
@@ -86,18 +86,18 @@ def role_name(run: Run, role: str) -> str:
 
 
 def members(runs: Sequence[Run], role: str, noun: str) -> Sentence:
-    """How many a role has: 1 to 23 servers."""
+    """The number of members of a role: 1 to 23 servers."""
     counts = [len(set(getattr(run.workload.roles, role))) for run in runs]
     return things(number_range(counts, f"{role}s of the plan"), noun)
 
 
 def agreeing(verb: str, subject: Sentence) -> Name:
-    """The verb of a number of members: 1 client sends, 2 clients send, 1 to 4 clients send."""
+    """The verb after a number of members: 1 client sends, 2 clients send, 1 to 4 clients send."""
     return Name(f"{verb}s" if str(subject).split()[:-1] == ["1"] else verb)
 
 
 def lasting(runs: Sequence[Run], kind: PhaseKind, noun: str) -> Sentence | None:
-    """How long a phase is: 1,000 iterations, or 60 s; None where no run has it."""
+    """The length of a phase: 1,000 iterations, or 60 s; None if no run has it."""
     bounds = [bound for run in runs if (bound := run.until(kind)) is not None]
     counts = [bound.count for bound in bounds if isinstance(bound, UntilCount)]
     times = [bound.ns for bound in bounds if isinstance(bound, UntilTime)]
@@ -132,7 +132,7 @@ def phase_line(runs: Sequence[Run], noun: str) -> str:
 
 
 def probing(runs: Sequence[Run]) -> Iterator[Sentence]:
-    """The probe beside the workload, if there is any."""
+    """A sentence on the probe, if there is one."""
     probes = [run.probe for run in runs if run.probe is not None]
     if not probes:
         return

@@ -43,8 +43,8 @@ def _description(runs: Sequence[Run]) -> list[Sentence]:
 
 
 def _asked(runs: Sequence[Run], *, whole: str, striped: str) -> list[str]:
-    """A phrase for the blocks that each server sends, and one for those that all of them share, in
-    the order of the plan; `{}` in a phrase stands for the sizes."""
+    """Phrases for whole blocks from each server and for blocks striped over all servers, in the
+    order of the plan; `{}` in a phrase stands for the sizes."""
     works = [_work(run) for run in runs]
     return [
         (striped if divided else whole).format(
@@ -100,7 +100,7 @@ def _draw_next(drawing: Drawing, lanes: int) -> None:
 
 
 def _workload_lines(runs: Sequence[Run]) -> list[str]:
-    """Below the drawing: a line each, as it is narrow."""
+    """The lines below the drawing, short because it is narrow."""
     requests = texts(format_size(_work(run).request_bytes) for run in runs)
     blocks = _asked(
         runs,
@@ -117,7 +117,7 @@ def _workload_lines(runs: Sequence[Run]) -> list[str]:
 
 
 def _alt(runs: Sequence[Run]) -> str:
-    """The workload in words, for those who do not see it."""
+    """The alternative text of the drawing."""
     return (
         f"Timeline of one iteration: {role_name(runs[0], 'client')} sends a request to every "
         "server at once, their blocks come in at different times, and the next requests go out "

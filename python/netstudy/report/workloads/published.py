@@ -1,4 +1,4 @@
-"""What the report says of runs that were carried out elsewhere: whose values they are."""
+"""The report's text on published runs: the sources of their values."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _description(runs: Sequence[Run]) -> list[Sentence]:
 
 
 def _methods(result: StudyResult) -> list[Sentence]:
-    """How published values are read: their runs are not known."""
+    """The methods for published values, whose runs are not known."""
     return [
         say(
             "Every value is taken from the source as it is printed. Where a cell has several "

@@ -89,7 +89,7 @@ _THINKING = {"fixed": "", "exponential": " on average, exponentially distributed
 
 
 def _when(works: Sequence[Transactions]) -> Sentence:
-    """Closed or open loop: a reader must know which, since a closed one hides slowness."""
+    """Closed or open loop: readers must know, since a closed loop hides slowness."""
     opened = [work.load for work in works if isinstance(work.load, OpenLoad)]
     if not opened:
         closed = [work.load for work in works if isinstance(work.load, ClosedLoad)]
@@ -159,7 +159,7 @@ _STEPS: dict[PhaseKind, str] = {
 
 
 def _procedure(runs: Sequence[Run]) -> Iterator[Sentence]:
-    """What each phase does, in order."""
+    """The steps of a run, in order."""
     kinds = [phase.kind for phase in runs[0].phases if phase.kind in _STEPS]
     if len(kinds) > 2:
         steps = [_STEPS[kind] for kind in kinds]
@@ -167,7 +167,7 @@ def _procedure(runs: Sequence[Run]) -> Iterator[Sentence]:
 
 
 def _one_observation(works: Sequence[Transactions]) -> Iterator[Sentence]:
-    """In a closed loop without think time throughput tells the response time."""
+    """In a closed loop without think time, throughput determines the response time."""
     if all(isinstance(work.load, ClosedLoad) and not work.load.think_ns for work in works):
         yield say(
             "Without think time ETR × response time is the number of users in every row: the two "
@@ -179,7 +179,7 @@ def _one_observation(works: Sequence[Transactions]) -> Iterator[Sentence]:
 
 
 def _illustration(runs: Sequence[Run]) -> str:
-    """Generators, application and database from left to right, with what goes between them."""
+    """Generators, application and database from left to right, with the protocols between them."""
     tiers = _names(runs)
     drawing = Drawing(560, 175)
     width, gap, top = 124, 80, 30
@@ -218,7 +218,7 @@ def _names(runs: Sequence[Run]) -> list[tuple[str, str]]:
 
 
 def _asked(runs: Sequence[Run]) -> str:
-    """How many users, or submissions a second."""
+    """The number of users, or of submissions per second."""
     loads = [work_of(run).load for run in runs]
     rates = sorted({PS_PER_S / load.interval_ps for load in loads if isinstance(load, OpenLoad)})
     if rates:
@@ -258,7 +258,7 @@ def _tables(rows: Sequence[CellRow], key: str) -> list[Table]:
 
 
 def _stub(rows: Sequence[CellRow]) -> list[str]:
-    """Factors that tell the rows apart; all of them where there is one row."""
+    """Factors that distinguish the rows; all factors if there is only one row."""
     names = list(dict.fromkeys(name for row in rows for name in row.treatment))
     several = [name for name in names if len({row.treatment.get(name) for row in rows}) > 1]
     return several or names[:1]
@@ -344,7 +344,7 @@ _PERCENTILES = (("median", 0.5), ("p90", 0.9), ("p99", 0.99))
 
 
 def _operations(rows: Sequence[CellRow], table_id: str) -> Iterator[Table]:
-    """Each operation in the cell with the most transactions a second: how long it takes."""
+    """The time of each operation, in the cell with the most transactions per second."""
     row = max(rows, key=lambda one: (_sum(one, "completed") or 0.0) / (_time(one) or 1.0))
     where = treatment_text(row.treatment)
     lines = [
@@ -393,7 +393,7 @@ def _percentile(found: Histogram, q: float) -> float | None:
 
 
 def _errors(rows: Sequence[CellRow], table_id: str) -> Iterator[Table]:
-    """Errors by operation and reason, where there are any."""
+    """Errors by operation and reason, if there are any."""
     counts: dict[tuple[str, str], int] = {}
     runs: dict[tuple[str, str], set[str]] = {}
     for row in rows:

@@ -88,7 +88,7 @@ _DATA_PATHS = {"copying": "by reads and writes", "sendfile": "by sendfile(2), wi
 
 
 def _files(works: Sequence[Transfer]) -> list[Sentence]:
-    """Where the files of FTP come from and go, and how the server sends them."""
+    """Source and destination of FTP files, and the server's data path."""
     ftp = [work.ftp for work in works if work.ftp is not None]
     if not ftp:
         return []
@@ -118,7 +118,7 @@ def _pause(works: Sequence[Transfer]) -> Sentence:
 
 
 def _illustration(runs: Sequence[Run]) -> str:
-    """Flows as bars between two lines: those of a client and its server."""
+    """Flows as bars between the lines of a client and its server."""
     work = _work(runs[0])
     flows = min(max(_work(run).flows for run in runs), len(BAR_FILLS))
     drawing = Drawing(480, 150 + flows * 22)
@@ -136,13 +136,13 @@ def _illustration(runs: Sequence[Run]) -> str:
 
 
 def _ends(run: Run) -> tuple[str, str]:
-    """What client and server are called; their roles where both are of one group of hosts."""
+    """The names of client and server; their roles if both are in one group of hosts."""
     client, server = role_name(run, "client"), role_name(run, "server")
     return ("client", "server") if client == server else (client, server)
 
 
 def _draw_flow(drawing: Drawing, y: int, index: int, *, endless: bool) -> None:
-    """One bar that reaches the end, or three of a size."""
+    """One bar up to the end for an endless flow, else three bars of equal size."""
     bars = (
         [(124, 470)] if endless else [(124 + n * 116 + index * 7, 226 + n * 116) for n in (0, 1, 2)]
     )

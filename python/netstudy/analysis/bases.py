@@ -98,8 +98,8 @@ def _by_place(
 def _settling(
     study: Study, case: str, table: Table | None, cells: CellTable
 ) -> Callable[[Sequence[CellRow]], Sequence[CellRow]]:
-    """A function that picks the cells shown from those of one table row: the last level that gains
-    if a growing factor is not in the table's rows, else all."""
+    """A function that picks the cells to show from one table row: the last level that gains if a
+    growing factor is not in the table's rows, else all."""
     growing = next((one.growing for one in study.cases if one.name == case), None)
     if growing is None or growing.growth is None or table is None or growing.name in table.rows:
         return lambda rows: rows

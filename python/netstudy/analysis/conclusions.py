@@ -179,8 +179,8 @@ class Loss:
     """Levels without a value at this setting: levels measured at other settings, and for an
     open-ended growing factor the whole numbers in between."""
     grown: str | None = None
-    """The growing factor, at its last level that gains in each cell; None: no other factor
-    grows."""
+    """The growing factor, which each cell has at its last level that gains; None: there is none, or
+    all cells have the same level."""
 
     @property
     def last(self) -> LossAt:

@@ -115,7 +115,7 @@ def _few_samples(study: Study, plan: Plan, runs: Iterable[Run]) -> Iterator[FewS
 
 
 def _asked(study: Study, plan: Plan) -> Iterator[Metric]:
-    """The metrics that the study names, including those of its figures."""
+    """The metrics that the study names, also in its figures."""
     among = (*metrics_of(plan), *further_of(plan))
     named = (metric_named(name, among) for name in study.named_metrics)
     drawn = (figure_named(one.name, among) for _, one in study.figures if one.name is not None)

@@ -66,7 +66,7 @@ def ranks(q: float, samples: int) -> tuple[int, int] | None:
     """Ranks, from 1, of the two ordered samples that enclose the q-quantile at 95 %; None with too
     few samples.
 
-    Tails are equal as far as ranks allow; near an end of the range, the tail there is smaller.
+    Tails are equal as far as ranks allow; at an end of the range, the nearer tail is larger.
     """
     if not carries(q, samples):
         return None

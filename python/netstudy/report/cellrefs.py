@@ -98,8 +98,8 @@ def column_decimals(cells: Iterable[CellRow | None], metric: Metric) -> int:
 
 
 def _decimals(estimate: Estimate, metric: Metric, decimals: int | None) -> int:
-    """The column's decimals, else the decimals that the value itself needs; at most those of its
-    source."""
+    """The column's decimals, else the decimals that the value itself needs; never more than its
+    source has."""
     wanted = small_decimals([estimate.value], metric.decimals) if decimals is None else decimals
     return wanted if estimate.rounding is None else min(wanted, decimals_of(estimate.rounding))
 

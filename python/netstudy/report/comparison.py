@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 SIGNIFICANT = 3
-"""Least significant digits of the smallest value of a table, so that two values can differ."""
+"""Fewest digits of a table's smallest value after rounding, so that two values can differ."""
 
 
 @dataclass(frozen=True)

@@ -296,7 +296,7 @@ def _when(environment: Mapping[str, Any]) -> Name:
 
 
 def _key_figure(result: StudyResult, cases: Sequence[CaseSection]) -> Figure | None:
-    """The figure in the summary: the first figure of the cases, those with a difference first."""
+    """The figure in the summary: the first figure, preferably of a case with a difference."""
     worth = [case.name for case in worth_a_figure(result)]
     by_case = zip((case.name for case in result.cases), cases, strict=True)
     first = sorted(by_case, key=lambda named: named[0] not in worth)

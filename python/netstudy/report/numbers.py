@@ -44,7 +44,7 @@ def number_text(value: float, decimals: int) -> str:
 
 
 SIGNIFICANT = 5
-"""Most significant digits of a measured quantity."""
+"""Largest number of significant digits of a measured quantity."""
 
 
 def fitting_decimals(
@@ -64,7 +64,7 @@ def fitting_decimals(
 
 
 def _exponent(value: float) -> int:
-    """The power of ten of the first digit, after rounding to the most significant digits."""
+    """The power of ten of the first digit, after rounding to `SIGNIFICANT` digits."""
     return math.floor(math.log10(abs(float(f"{value:.{SIGNIFICANT - 1}e}"))))
 
 

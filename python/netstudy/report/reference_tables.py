@@ -76,7 +76,7 @@ def reference_table(
 
 
 _DIGITS = 3
-"""Least significant digits of a table's smallest value, if it is below one."""
+"""Fewest digits of a table's smallest value, if it is below one."""
 
 
 def _decimals(agreements: Sequence[Agreement], metric: Metric) -> int:

@@ -142,7 +142,7 @@ def _panel_table(result: StudyResult, case: CaseResult, found: PanelResult) -> T
 
 
 def _with_verdicts(table: Table, found: PanelResult | None, metric: Metric) -> Table:
-    """The table with the winners after its row headers, if its rows match those of the panel."""
+    """The table with the winners after its row headers, if its rows match the panel's."""
     if found is None or not _has_rows_of(table, found.panel):
         return table
     tables = [one for one in found.verdicts if one.metric == metric]

@@ -170,8 +170,8 @@ class Asked:
         return ", ".join(names)
 
     def _style(self, number: int, metric: Metric, metrics: Sequence[Metric]) -> Style:
-        """Levels differ in colour and shape, metrics in dash and fill; with a single metric, or
-        without series, the other kind also differs in the rest."""
+        """Levels differ in colour and shape, metrics in dash and fill. With a single metric, levels
+        differ in dash too; without series, metrics differ in colour and shape too."""
         place = len(metrics) if metric not in metrics else list(metrics).index(metric)
         is_beside = self.figure.beside is not None and metric == self._metrics[-1]
         alone = len(metrics) == 1 and self._right is None

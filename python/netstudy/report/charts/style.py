@@ -1,8 +1,8 @@
 """The look of charts: sizes, colours, dashes and shapes, title and configuration.
 
 Charts are Vega-Lite specifications as plain data. Series differ in colour (Okabe & Ito's palette,
-safe for colour-blind readers), in dash and in the shape of their points. The page maps these
-colours to those of dark mode by their values (`report.css`): no chart may use others.
+safe for colour-blind readers), in dash and in the shape of their points. For dark mode, the page
+replaces these colours by their values (`report.css`): no chart may use others.
 """
 
 from __future__ import annotations

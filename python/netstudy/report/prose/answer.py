@@ -1,7 +1,7 @@
 """The answer: who is better, on what, over which range, by how much, how sure, where it turns.
 
-It stands in a box of at most 60 words. Sentences are put in by their weight as long as they fit;
-the first always stands.
+It is in a box of at most 60 words. Sentences are added in the order of their weight as long as they
+fit; the first one is always kept.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def answer(result: StudyResult) -> list[Sentence]:
 
 @dataclass(frozen=True)
 class _CaseAlike:
-    """A test case whose first conclusion is that two levels do not differ, as far as is seen."""
+    """A test case whose first conclusion shows no difference between levels."""
 
     case: CaseResult
     metric: Metric
@@ -85,14 +85,14 @@ class _CaseAlike:
 
 
 def _cases_alike(result: StudyResult) -> list[_CaseAlike]:
-    """The test cases in which nothing differs, if there are two or more: one sentence names them
-    all. A single one keeps the sentence of its own conclusion, and the list is empty."""
+    """The test cases without a difference, if there are two or more: one sentence names them all.
+    For a single one the list is empty, as it keeps the sentence of its own conclusion."""
     found = [one for case in result.cases for one in _case_alike(result, case)]
     return found if len(found) > 1 else []
 
 
 def worth_a_figure(result: StudyResult) -> list[CaseResult]:
-    """The test cases in which something differs, as far as is seen; all, if it is none."""
+    """The test cases that show a difference; all, if none does."""
     return [case for case in result.cases if not [*_case_alike(result, case)]] or [*result.cases]
 
 
@@ -106,7 +106,7 @@ def _case_alike(result: StudyResult, case: CaseResult) -> Iterator[_CaseAlike]:
 
 
 def _alike(found: Sequence[_CaseAlike]) -> Iterator[Sentence]:
-    """In which test cases nothing differs, a sentence for each metric."""
+    """The test cases without a difference, a sentence for each metric."""
     for metric in dict.fromkeys(one.metric for one in found):
         own = [one for one in found if one.metric == metric]
         equal, open_ = (
@@ -123,20 +123,20 @@ def _alike(found: Sequence[_CaseAlike]) -> Iterator[Sentence]:
 
 @dataclass(frozen=True)
 class Weighed:
-    """A sentence that is put in if there is room."""
+    """A sentence that is added if there is room."""
 
     sentence: Sentence
     after: Sentence | None = None
-    """The sentence without which it would lack its subject; None: it stands alone."""
+    """The sentence that it depends on for its subject; None: it is independent."""
 
 
 def alone(sentences: Iterable[Sentence]) -> Iterator[Weighed]:
-    """Sentences that stand alone."""
+    """Independent sentences."""
     return map(Weighed, sentences)
 
 
 def led(sentences: Iterable[Sentence]) -> Iterator[Weighed]:
-    """Sentences that all speak of the subject of the first."""
+    """Sentences that all depend on the first for their subject."""
     first = None
     for sentence in sentences:
         yield Weighed(sentence, first)
@@ -144,7 +144,7 @@ def led(sentences: Iterable[Sentence]) -> Iterator[Weighed]:
 
 
 def in_order(sentences: Iterable[Sentence]) -> Iterator[Weighed]:
-    """Sentences that each go on from the one before."""
+    """Sentences that each depend on the one before."""
     before = None
     for sentence in sentences:
         yield Weighed(sentence, before)
@@ -154,8 +154,8 @@ def in_order(sentences: Iterable[Sentence]) -> Iterator[Weighed]:
 def within(
     weighed: Iterable[Weighed], words_max: int = WORDS_MAX, *, first_always: bool = True
 ) -> list[Sentence]:
-    """The sentences that fit into a number of words, none twice; `first_always`: the first fits in
-    any case."""
+    """The sentences that fit into a number of words, none twice; `first_always`: the first is kept
+    in any case."""
     found: dict[str, Sentence] = {}
     said: list[Sentence] = []
     left = words_max
@@ -173,12 +173,12 @@ def within(
 
 
 def words_in(sentences: Iterable[Sentence]) -> int:
-    """How many words these sentences have."""
+    """The number of words of these sentences."""
     return sum(len(str(sentence).split()) for sentence in sentences)
 
 
 def _case_in_brief(result: StudyResult, case: CaseResult) -> Iterator[Sentence]:
-    """Of a test case among others: its first sentence, and the largest lead of one level."""
+    """The short form of one of several test cases: its first sentence, and its largest lead."""
     yield from (one.sentence for one in islice(_case(result, case), 1))
     tables = _deciding(result, case)
     decided = tables[0].with_outcome("different") if len(tables) == 1 else ()
@@ -230,7 +230,7 @@ def _drawn(result: StudyResult, case: CaseResult) -> list[Concluded]:
 
 
 def _observed(case: CaseResult, *, is_alone: bool) -> Iterator[Sentence]:
-    """What is seen where nothing is compared: the first observation of each panel, then others."""
+    """The observations if nothing is compared: the first one of each panel, then others."""
     if len(case.panels) == 1 or not is_alone:
         yield from key_observations(case.panels[0])
         return
@@ -246,7 +246,7 @@ def _load(case: CaseResult) -> str | None:
 
 
 def _two_levels(found: PanelResult, table: VerdictTable) -> Iterator[Sentence]:
-    """One level against another one along x."""
+    """One level compared with another along x."""
     rows = [row for row in table.rows if row.difference is not None]
     if not rows and any(row.lacking is not None for row in table.rows):
         yield say("{why}.", why=why_no_verdict(table))
@@ -311,7 +311,7 @@ def _equal_or_open(panel: Panel, table: VerdictTable) -> Sentence:
 
 
 def _who(panel: Panel, table: VerdictTable) -> Sentence:
-    """Who wins where."""
+    """The winner, and the levels of x at which it wins."""
     first, second = sorted((table.level, table.base), key=lambda level: -len(table.won_by(level)))
     won, lost = table.won_by(first), table.won_by(second)
     if not won:  # different in a metric of which neither way is better
@@ -416,8 +416,7 @@ def _compared(factor: str, whole: Effects) -> Iterator[Sentence]:
 
 
 def _share(leaders: Sequence[Level], pairs: Sequence[PairEffect], metric: Name) -> Sentence:
-    """The levels that no other one beats: they are equal in every setting, or their order is
-    undecided."""
+    """The levels that no other level beats: equal in every setting, or undecided."""
     names = [named(pairs[0].factor, level) for level in leaders]
     among = [pair for pair in pairs if pair.level in leaders and pair.base in leaders]
     if all(row.outcome == "same" for pair in among for row in pair.rows):
@@ -430,7 +429,7 @@ def _share(leaders: Sequence[Level], pairs: Sequence[PairEffect], metric: Name) 
 
 
 def _leaders(pairs: Sequence[PairEffect]) -> list[Level]:
-    """The levels that no other one beats over all; the one that beats most others comes first."""
+    """The levels that no other level beats over all settings, the one with most wins first."""
     levels = dict.fromkeys(level for pair in pairs for level in (pair.level, pair.base))
     won = Counter(pair.winner for pair in pairs)
     lost = {_other(pair, pair.winner) for pair in pairs if pair.winner is not None}
@@ -453,8 +452,8 @@ def _other(pair: PairEffect, level: Level) -> Level:
 
 
 def _is_ahead(pair: PairEffect, winner: Level) -> Sentence:
-    """Takes 38 % less time than cubic: a level of a pair beside the other one, on average over its
-    contexts."""
+    """The lead of one level of a pair over the other, on average over its contexts: takes 38 % less
+    time than cubic."""
     who, other = named(pair.factor, winner), named(pair.factor, _other(pair, winner))
     source = f"{pair.factor}={level_text(pair.level)} against {level_text(pair.base)}, "
     source += f"{pair.metric.name} over {len(pair.contexts)} settings"
@@ -494,7 +493,7 @@ def _factors(whole: Effects, x: str | None) -> Iterator[Sentence]:
 
 
 def _winner(pair: PairEffect) -> Level:
-    """The better level; of a metric that has none, the one with the higher value."""
+    """The better level; for a metric without a better direction, the one with the higher value."""
     return pair.winner or (pair.level if pair.contrast.value > 0 else pair.base)
 
 
@@ -515,7 +514,7 @@ def _size(pair: PairEffect) -> Sentence:
 
 
 def _surprises(whole: Effects, only: str | None = None) -> Iterator[Sentence]:
-    """Where a factor stops to matter, and where its effect turns round."""
+    """The levels at which a factor has no effect, and at which its effect is reversed."""
     turning = [pair for pairs in whole.pairs.values() for pair in pairs if pair.turns]
     turning = [pair for pair in turning if only in (None, pair.factor)]
     for one in whole.pointless:
@@ -534,7 +533,7 @@ def _no_effect(one: Pointless) -> Sentence:
 
 
 def _turned(pair: PairEffect) -> Sentence:
-    """Where the level wins that is worse elsewhere."""
+    """The settings in which a level wins that is worse in most others."""
     fewer, more = sorted((pair.level, pair.base), key=lambda level: len(pair.won_by(level)))
     places = pair.won_by(fewer)
     largest = max(
@@ -558,7 +557,7 @@ def _turned(pair: PairEffect) -> Sentence:
 
 
 def _places(places: Sequence[Treatment], of: Sequence[Treatment]) -> str:
-    """Treatments as each factor's levels where they make a whole grid, else how many there are."""
+    """Treatments as each factor's levels if they form a complete grid, else their number."""
     levels = {
         factor: list(dict.fromkeys(one[factor] for one in places))
         for factor in places[0]

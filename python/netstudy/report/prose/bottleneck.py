@@ -1,4 +1,4 @@
-"""Whose limit it is, in sentences and as a table of all candidates beside their limits."""
+"""The bottleneck in sentences, and a table of all candidates with their limits."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from netstudy.report.refs import Name, Number, Sentence, join, say
 from netstudy.report.tables import Group, Table, Value, bare_interval, numeric_level
 
 _TOLD = 3
-"""Candidates that a sentence names; the table has all."""
+"""Most candidates that a sentence names; the table has all."""
 _DECIMALS = 1
 
 
 def limit_sentences(found: Sequence[Limits]) -> Iterator[Sentence]:
-    """Whose limit it is in each setting, or that this is not decided and what would decide it.
-    Settings with the same limit are told of at once."""
+    """The bottleneck at each setting; if it is not decided, also a way to decide it. Settings with
+    the same bottleneck share their sentences."""
     for group in alike(found, _end):
         yield _verdict(group, found)
         yield from _beside(group)
@@ -31,8 +31,8 @@ def limit_sentences(found: Sequence[Limits]) -> Iterator[Sentence]:
 
 
 def _end(one: Limits) -> Hashable:
-    """Settings with the same key are told in one sentence: those with the same limit, and those
-    that still grow with the same fullest candidate. Any other setting has a key of its own."""
+    """A key; settings with equal keys share a sentence: they have the same bottleneck, or still
+    grow with the same fullest candidate. Any other setting has a key of its own."""
     limit = one.limit
     if limit is not None:
         return limit.name, limit.where, one.metric.name, one.factor
@@ -112,7 +112,7 @@ def _known(one: Limits) -> list[Candidate]:
 
 
 def _beside(group: Sequence[Limits]) -> Iterator[Sentence]:
-    """What may be full too, beside what is."""
+    """Candidates that may be full in addition to the full ones."""
     seen = [one for one in group if one.in_state("at its limit") and not one.grows]
     uncertain = _by_name(one for limits in seen for one in limits.in_state("may be at its limit"))
     if uncertain:
@@ -156,7 +156,7 @@ def _near(one: Limits) -> Number:
 
 
 def _unlimited(group: Sequence[Limits]) -> Iterator[Sentence]:
-    """Candidates that were measured and whose limits nobody knows."""
+    """Measured candidates without a known limit."""
     first = group[0]
     found = alike(
         ((one, limits) for limits in group for one in limits.in_state("limit not known")),
@@ -230,13 +230,13 @@ def _more_exact(one: Candidate) -> str:
 
 
 def _named(found: Sequence[Candidate]) -> Sentence:
-    """A candidate, and how full it is in some settings."""
+    """A candidate with its shares of the limit in some settings."""
     return say("{name} ({share})", name=Name(found[0].name), share=_most(found))
 
 
 def _most(found: Sequence[Candidate]) -> Number | Name:
-    """How full a candidate is in some settings: from the lowest share to the highest; where not all
-    of them are known, what is known of the first."""
+    """A candidate's share of its limit in some settings, from the lowest to the highest; if not all
+    are known, the bound or note for the first."""
     shares = [_share(one) for one in found]
     known = [share for share in shares if isinstance(share, Number)]
     is_known = all(one.share_pct is not None for one in found)
@@ -248,7 +248,7 @@ def _where(one: Candidate) -> Sentence:
 
 
 def _share(one: Candidate) -> Number | Name:
-    """How full it is, or what is known in place of that."""
+    """The share of the limit, else its upper bound, else the note."""
     if one.share_pct is not None:
         return percent(one.share_pct, f"{_read(one)} ÷ its limit × 100")
     if one.at_most_pct is not None:
@@ -262,7 +262,7 @@ def _read(one: Candidate) -> str:
 
 
 def limits_table(found: Concluded, drawn: Sequence[Limits], table_id: str) -> Table:
-    """Every candidate of every setting beside its limit."""
+    """Every candidate of every setting with its limit."""
     factors = list(dict.fromkeys(name for one in drawn for name in one.held))
     load = next((one.factor for one in drawn if one.factor is not None), None)
     heads = [*factors, *([load] if load is not None and load not in factors else [])]

@@ -1,4 +1,4 @@
-"""Whether data touch the wire: a sentence for placements of which the same holds, and a table."""
+"""Whether data cross the wire: a sentence for all placements with the same verdict, and a table."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ORDER: tuple[Verdict, ...] = ("bypasses", "touches", "faster, not counted", "sl
 
 
 def crossing_sentences(every: Crossings) -> Iterator[Sentence]:
-    """What payload and counters say of each placement, those that agree first."""
+    """The verdict on each placement, first where payload and counters agree."""
     found = every.of
     for verdict in _ORDER:
         alike = [one for one in found if one.verdict == verdict]
@@ -143,7 +143,7 @@ def _decides(name: str, every: Sequence[Crossing]) -> bool:
 
 
 def crossings_table(found: Sequence[Crossing], table_id: str) -> Table:
-    """Payload beside what the line can carry, and what the interfaces carried, by placement."""
+    """Payload, line rate and bytes at the interfaces, by placement."""
     factors = list(found[0].held)
     groups = (
         *(Group(name) for name in factors),

@@ -22,9 +22,9 @@ from netstudy.report.prose.words import NOTHING
 from netstudy.report.refs import Name, Number, Sentence, aside, say
 
 TIMES = ("s", "ms", "µs")
-"""Units of a metric of which more is slower."""
+"""Units of times."""
 TOLD_AS_TIMES = 2.0
-"""A ratio from here on is told as "times", a smaller one in percent."""
+"""Ratios from here on are written as "times", smaller ones in percent."""
 _DIGITS = 3
 
 
@@ -36,8 +36,8 @@ class Change:
     interval: Interval | None
     source: str
     difference: float | None = None
-    """The first value minus the other; None: it is not told. Where the unit is %, it is told in
-    place of the ratio, in percentage points."""
+    """The first value minus the other; None: not known. For a unit of %, it replaces the ratio, in
+    percentage points."""
     difference_interval: Interval | None = None
 
     def inverse(self) -> Change:
@@ -57,20 +57,20 @@ class Change:
 
 
 def change_of(row: Comparison, source: str) -> Change:
-    """The level of a row of verdicts by the base; of something by nothing, the ratio has no end."""
+    """The ratio of level to base in a row of verdicts; infinite if the base is 0."""
     ratio = math.inf if row.ratio is None else row.ratio
     return Change(ratio, row.interval, source, row.difference, row.difference_interval)
 
 
 def size_of(row: Comparison, metric: Metric) -> float:
-    """How large the difference of a row is among others of its metric."""
+    """The size of a row's difference, to compare rows of one metric."""
     if metric.is_share:
         return abs(row.difference or 0.0)
     return abs(math.log(row.ratio)) if row.ratio else math.inf
 
 
 def told_apart(a: Number, b: Number, metric: Metric) -> tuple[Number, Number]:
-    """Two values with as many digits as tell them apart, where they are not the same."""
+    """Two values with enough digits to distinguish them, unless they are equal."""
     for digits in range(2, SIGNIFICANT + 2):  # a bound may be missed by less than five digits show
         if a.text != b.text or a.value == b.value:
             break
@@ -84,8 +84,8 @@ def _with_digits(one: Number, digits: int, metric: Metric) -> Number:
 
 
 def is_time(metric: Metric) -> bool:
-    """Whether less of it is faster, without its name. Said of any other time, such as a percentile,
-    it would be taken for what the workload does."""
+    """Whether a lower value may be called just "faster". For any other time, such as a percentile,
+    a reader would take that for the time of the workload's own operation."""
     return metric.is_of_work
 
 
@@ -146,8 +146,8 @@ def lead(metric: Metric, change: Change) -> Sentence:
 
 
 def ahead_of(metric: Metric, change: Change, who: Name, other: Name) -> Sentence:
-    """The better value, that of `who`, beside the other: takes 32 % less time than X. It stands
-    after the name of `who`, which it leaves out."""
+    """The lead of `who`, which has the better value, over the other: takes 32 % less time than X.
+    It follows the name of `who`, which it leaves out."""
     if in_points(metric, change):
         return say(
             "{who:has} a {what} that is {n} {way} than that of {other}{ci}",
@@ -207,7 +207,7 @@ def article(word: str) -> str:
 
 
 def in_points(metric: Metric, change: Change) -> bool:
-    """Whether the change is told in percentage points: a ratio of percentages would be misread."""
+    """Whether the change is in percentage points: a ratio of percentages would be misread."""
     return metric.is_share and change.difference is not None
 
 

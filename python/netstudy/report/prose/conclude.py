@@ -258,7 +258,7 @@ def _undecided_by_runs(
 
 
 def _noise(table: VerdictTable) -> Iterator[Sentence]:
-    """The study's threshold beside the noise of the replicates."""
+    """The study's threshold compared with the noise of the replicates."""
     measured = [row.noise_pct for row in table.rows if row.noise_pct is not None]
     if not measured:
         return

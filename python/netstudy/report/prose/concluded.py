@@ -84,7 +84,7 @@ def _lead(found: Concluded, many: bool) -> str:
 
 
 def sentences_of(found: Concluded) -> list[Sentence]:
-    """What is concluded, the weightiest first; a conclusion that cannot be drawn says why."""
+    """The findings of a conclusion, the weightiest first; the reason if it cannot be drawn."""
     growths = [one for one in found.drawn if isinstance(one, Growth)]
     limits = [one for one in found.drawn if isinstance(one, Limits)]
     losses = [one for one in found.drawn if isinstance(one, Loss)]
@@ -125,7 +125,7 @@ def _of(drawn: Drawn, at_levels: Treatment) -> Iterator[Sentence]:
 
 
 def _growths(found: Sequence[Growth]) -> Iterator[Sentence]:
-    """Settings that grow alike are told of at once."""
+    """One sentence for all settings with the same growth."""
     for group in alike(found, _end):
         yield _growth(group, found)
         for one in group:
@@ -133,7 +133,7 @@ def _growths(found: Sequence[Growth]) -> Iterator[Sentence]:
 
 
 def _end(one: Growth) -> Hashable:
-    """At which levels it ends, how sure that is, and of which metric and link."""
+    """The key of growth: metric, factor, link rate, levels at its end, and its certainty."""
     levels = tuple(cell.treatment[one.factor] for cell in (one.last_gain, *one.beyond))
     return one.metric.name, one.factor, one.line_bps, levels, one.is_uncertain
 
@@ -241,7 +241,7 @@ def _trade_off(one: TradeOff) -> Sentence:
 
 
 def _stands(pair: PairEffect) -> Sentence:
-    """A metric of one level beside that of the other."""
+    """A metric at one level relative to the other."""
     source = f"{pair.metric.name}, {level_text(pair.level)} and {level_text(pair.base)}"
     if pair.scale == "ratio":
         ratio = plain(pair.change, 2, "", f"geometric mean of ratios, {source}")
@@ -259,7 +259,7 @@ def _stands(pair: PairEffect) -> Sentence:
 
 
 def _losses(found: Sequence[Loss]) -> Iterator[Sentence]:
-    """Settings that were grown between the same levels are told of at once."""
+    """One sentence for all settings with the same ends of growth."""
     for group in alike(found, _span):
         yield _loss(group, found)
         for one in group:
@@ -278,8 +278,8 @@ def _held_in(group: Sequence[Growth | Loss], every: Sequence[Growth | Loss]) -> 
 
 
 def _span(one: Loss) -> Hashable:
-    """Losses with the same key are told in one sentence: the same metric between the same levels,
-    each at the same level of a growing factor, and all of them losses, or gains, or open."""
+    """The key of a loss; losses with equal keys share a sentence: the same metric between the same
+    levels, at the same levels of a growing factor, and all losses, or all gains, or all open."""
     ends = (one.first, one.last.cell)
     levels = tuple(cell.treatment[one.factor] for cell in ends)
     grown = None if one.grown is None else tuple(cell.treatment[one.grown] for cell in ends)
@@ -287,7 +287,7 @@ def _span(one: Loss) -> Hashable:
 
 
 def _loss(group: Sequence[Loss], every: Sequence[Loss]) -> Sentence:
-    """Against growth in proportion. Of several settings the table has the intervals."""
+    """The loss compared with linear scaling; for several settings, only the table has intervals."""
     one = group[0]
     first, last = (cell.treatment[one.factor] for cell in (one.first, one.last.cell))
     source = f"1 - ratio of {one.metric.name} ÷ ratio of {one.factor}"
@@ -378,7 +378,7 @@ def _where(treatment: Treatment) -> Sentence:
 
 
 _TOLD = 3
-"""First repetitions told of by name."""
+"""Most first repetitions that are named."""
 
 
 def _repetitions(one: Repetitions) -> Iterator[Sentence]:

@@ -21,7 +21,7 @@ from netstudy.wire import Level, Run
 
 
 def study_description(result: StudyResult) -> list[Sentence]:
-    """The study's general description, and the variant in which it was carried out."""
+    """The study's general description, and the variant that was run."""
     found = [say("{text}", text=Name(result.description))] if result.description else []
     if result.variant is not None:
         testbed, why = result.variant

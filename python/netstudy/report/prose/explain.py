@@ -266,8 +266,8 @@ def _identity(found: PanelResult) -> Iterator[Sentence]:
 
 
 def cause_summary(found: PanelResult) -> list[Sentence]:
-    """The answer to why, in at most two sentences: where packets are lost if that is at hosts, the
-    delay by timeouts, then causes that are easily missed, then what a timeout costs."""
+    """The main causes, in at most two sentences: losses at hosts if most are there, the delay by
+    timeouts, then causes that are easily missed, then the cost of a timeout."""
     rings = list(signals.ring_drops(found))
     first = rings if signals.mostly_ring_drops(found) else []
     shares = [_share_sentence(found, spans=False)] if _shares(found) else []
@@ -285,7 +285,8 @@ def cause_summary(found: PanelResult) -> list[Sentence]:
 
 
 def limits(samples: str) -> Sentence:
-    """What the scopes of a link's test can show; `samples` is the unit compared inside a cell."""
+    """The evidential value of each scope of a link's test; `samples` is the unit compared inside a
+    cell."""
     return say(
         "What this can show: between the {samples} of one cell only chance differs, so that look "
         "is the strongest; along the other factor that factor itself drives both sides, so that "

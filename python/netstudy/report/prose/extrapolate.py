@@ -78,7 +78,7 @@ def _range(one: Extrapolated) -> Sentence:
 
 
 def _filled(one: Extrapolated, full: Share) -> Sentence:
-    """What was measured of it."""
+    """The measurement with the fewest clients that fill the link."""
     where = treatment_text(full.cell.treatment)
     share = 100 * full.mbps * full.clients / one.capacity.mbps
     return say(
@@ -89,7 +89,7 @@ def _filled(one: Extrapolated, full: Share) -> Sentence:
 
 
 def _ceiling(one: Extrapolated) -> Sentence:
-    """The most that was measured at all bounds it from another side."""
+    """The largest throughput measured, as another bound on the number of clients."""
     most = one.at_most_mbps
     clients = most / one.basis.mbps
     where = treatment_text(one.most.treatment)

@@ -1,4 +1,4 @@
-"""What a plan cannot give, a sentence each, before it runs."""
+"""Limits of a plan before it runs, one sentence each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PHASES = {"warm-up": "warm-up", "measure": "measuring phase"}
 
 
 def foreseen_sentence(found: Foreseen) -> Sentence:
-    """What there will not be, why, and what to change."""
+    """The missing result, the reason, and the change that would give it."""
     match found:
         case FewSamples():
             return _few_samples(found)

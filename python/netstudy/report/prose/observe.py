@@ -223,7 +223,7 @@ def _tail(found: PanelResult) -> Iterator[Sentence]:
 
 
 def _probe(found: PanelResult) -> Iterator[Sentence]:
-    """Latency of other traffic, without the workload and beside it, at the last x."""
+    """Latency of the probe, idle and under load, at the last x."""
     panel = found.panel
     for level in panel.series_levels:
         x = panel.x_levels[-1]

@@ -1,4 +1,4 @@
-"""Two levels of a factor beside each other, in sentences."""
+"""Comparisons of two levels of a factor, in sentences."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from netstudy.report.refs import Name, Sentence, aside, join, say
 from netstudy.wire import Level, Treatment
 
 _SEVERAL = 2
-"""Settings that a mean over them needs."""
+"""Fewest settings for a mean over them."""
 _LOSSES_TOLD = 6
 """Most settings that a sentence on losses lists."""
 
 
 def pair_sentence(pair: PairEffect, held: Treatment | None = None) -> Sentence:
-    """Two levels: which one is ahead, by how much and where; or that they are equal. `held`: levels
-    of other factors that were looked at alone."""
+    """The leading one of two levels, its lead and where; or their equality. `held`: levels of other
+    factors to which the comparison is restricted."""
     where = held_levels(held or {})
     measured = _measured(pair)
     if not measured:
@@ -50,7 +50,8 @@ def pair_sentence(pair: PairEffect, held: Treatment | None = None) -> Sentence:
 
 
 def pooled_sentence(pair: PairEffect) -> Iterator[Sentence]:
-    """The ratio over all settings where neither way is better, or no effect is shown."""
+    """The ratio over all settings, for a metric without a better direction or without a shown
+    effect."""
     if pair.scale != "ratio" or pair.winner is not None or len(pair.contexts) < _SEVERAL:
         return
     source = f"geometric mean over {len(pair.contexts)} settings, {pair.metric.name}"
@@ -129,8 +130,8 @@ def _overall(
 
 
 def _counts(pair: PairEffect, rows: Sequence[Comparison]) -> Sentence:
-    """Without an effect over all: in how many settings which one is ahead, or has more of what is
-    neither good nor bad."""
+    """Without an effect over all settings: the number of settings in which each level is ahead; for
+    a metric without a better direction, in which it has more."""
     unlike = [row for row in rows if row.outcome == "different" and row.winner is None]
     more = sum((row.difference or 0.0) > 0 for row in unlike)
     a, b = _both(pair).values()
@@ -154,7 +155,7 @@ def _counts(pair: PairEffect, rows: Sequence[Comparison]) -> Sentence:
 
 
 def replaced_sentences(one: Replaced) -> Iterator[Sentence]:
-    """Whether what was replaced is the limit of throughput, and what became of losses."""
+    """Whether the replaced part is the bottleneck of throughput, and the changes of losses."""
     yield _verdict(one)
     for pair in one.losses:
         yield _loss_change(one, pair)
@@ -166,7 +167,7 @@ def replaced_sentences(one: Replaced) -> Iterator[Sentence]:
 
 
 def _of_metric(pair: PairEffect) -> Sentence:
-    """What is faster needs a name among several times."""
+    """The sentence on a metric; with its name if it only says "faster", as there are several."""
     sentence = pair_sentence(pair)
     if not is_time(pair.metric) or pair.winner is None:
         return sentence
@@ -174,7 +175,7 @@ def _of_metric(pair: PairEffect) -> Sentence:
 
 
 def _verdict(one: Replaced) -> Sentence:
-    """By substitution: what limits throughput raises it where it is replaced by more of it."""
+    """The verdict by substitution: a part is the bottleneck if a larger one raises throughput."""
     names = {
         "level": named(one.factor, one.level),
         "base": named(one.factor, one.base),
@@ -216,7 +217,7 @@ def _verdict(one: Replaced) -> Sentence:
 
 
 def _in_some(n: int, rows: Sequence[Comparison], which: str) -> Sentence:
-    """In how many settings; nothing where that is in all of them."""
+    """The number of settings; empty if it is all of them."""
     if n == len(rows):
         return NOTHING
     return say(
@@ -233,7 +234,7 @@ def _is_of_one(one: Replaced) -> bool:
 
 
 def _gain(one: Replaced, pair: PairEffect) -> Sentence:
-    """What the replacement gains: how much, where there is one setting."""
+    """The gain of the replacement, with its size if there is only one setting."""
     if not _is_of_one(one):
         return say("raises it")
     source = f"{pair.metric.name}, {level_text(pair.level)} ÷ {level_text(pair.base)}"
@@ -245,14 +246,14 @@ def _measured(pair: PairEffect) -> list[Comparison]:
 
 
 def _with_factor(one: Replaced) -> Name:
-    """The replaced level as a thing: disk F20; of a number the factor is said already."""
+    """The replaced level with its factor: disk F20; a number already names its factor."""
     level = str(named(one.factor, one.base))
     return Name(level if one.factor in level else f"{one.factor} {level}")
 
 
 def _loss_change(one: Replaced, pair: PairEffect) -> Sentence:
-    """A loss before and after the replacement, at each setting where it differs; of many settings,
-    those with the largest changes."""
+    """A loss before and after the replacement, at each setting where it differs; if there are many,
+    only at the settings with the largest changes."""
     known = every = one.changes(pair)
     if len(every) > _LOSSES_TOLD:
         largest = sorted(every, key=lambda at: -abs(at[1][1] - at[1][0]))[:_LOSSES_TOLD]

@@ -146,7 +146,7 @@ def _rows(panels: Sequence[PanelResult]) -> list[_Row]:
 
 
 def _fitted(panels: Sequence[PanelResult]) -> Iterator[Sentence]:
-    """Rows that a profile was fitted on apart from those that it predicts, each at its worst."""
+    """The worst fitted and the worst predicted value, if a profile was fitted to published ones."""
     every = _rows(panels)
     for is_fitted, word in ((True, "fitted"), (False, "predicted")):
         own = [one for one in every if one.row.fitted == is_fitted]
@@ -164,7 +164,7 @@ def _fitted(panels: Sequence[PanelResult]) -> Iterator[Sentence]:
 
 
 def _off_zero(found: PanelResult) -> Iterator[Sentence]:
-    """The study's own values where 0 was published, of which no error in percent tells."""
+    """The study's own values where 0 was published, so that no error in percent exists."""
     assert found.reference is not None, "without published values there is nothing to say"
     panel, here = found.panel, found.reference.here
     parts = [

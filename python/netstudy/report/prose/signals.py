@@ -1,4 +1,4 @@
-"""Causes besides drops and timeouts, in sentences: each with the figures that carry it."""
+"""Causes other than drops at switches and timeouts, in sentences with their numbers."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from netstudy.wire import Level
 
 MOST_PCT = 50.0
 HARDLY = 0.01
-"""Drops by marks: fewer hardly matter beside the marks."""
+"""Ratio of drops to marks below which drops hardly matter."""
 
 
 def ring_drops(found: PanelResult) -> Iterator[Sentence]:
-    """Frames that hosts dropped, beside those of the switches."""
+    """Frames dropped at hosts, with their share of all drops."""
     parts = [
         say(
             "{n} a run{on}{share}",
@@ -37,15 +37,15 @@ def ring_drops(found: PanelResult) -> Iterator[Sentence]:
 
 
 def mostly_ring_drops(found: PanelResult) -> bool:
-    """Whether most of what is lost is lost there, at every level that loses any."""
+    """Whether most drops are at hosts, at every level with drops."""
     shares = [one.ring_share_pct for one in found.causes.signals]
     known = [share for share in shares if share is not None]
     return bool(known) and min(known) > MOST_PCT
 
 
 def moved_losses(found: PanelResult, base: PanelResult) -> Iterator[Sentence]:
-    """What share of all that is lost is lost at hosts, where that is most of it here and not in the
-    base, or the other way round."""
+    """The share of drops at hosts, if it is the majority here but not in the base, or the other way
+    round."""
     before = {one.level: one.ring_share_pct for one in base.causes.signals}
     parts = [
         say(
@@ -65,7 +65,7 @@ def moved_losses(found: PanelResult, base: PanelResult) -> Iterator[Sentence]:
 
 
 def _held_apart(panel: Panel, other: Panel) -> Name:
-    """The levels that one panel holds and another does not."""
+    """The levels that one panel holds and another one lacks."""
     apart = panel.fixed.items() - other.fixed.items()
     return Name(listed([full_level(*held) for held in panel.fixed.items() if held in apart]))
 
@@ -82,7 +82,7 @@ def _ring_share(share_pct: float) -> Number:
 
 
 def pauses(found: PanelResult) -> Iterator[Sentence]:
-    """PAUSE beside what is dropped, at all levels if it occurs at one."""
+    """PAUSE frames and drops, at all levels if PAUSE occurs at one."""
     if any(one.pauses for one in found.causes.signals):
         parts = _by_level(
             found,
@@ -101,7 +101,7 @@ def pauses(found: PanelResult) -> Iterator[Sentence]:
 
 
 def marks(found: PanelResult) -> Iterator[Sentence]:
-    """Marks beside drops, at all levels if there are marks at one."""
+    """Marked and dropped frames, at all levels if there are marks at one."""
     marked = [one for one in found.causes.signals if one.marks]
     if not marked:
         return
@@ -162,7 +162,7 @@ def _of_probes(one: Signals) -> Sentence:
 
 
 def explained_waits(found: PanelResult) -> Iterator[Sentence]:
-    """Waits of about one minimum RTO that are no timeouts, and what waits so long."""
+    """Waits of about one minimum RTO that are no timeouts, with their cause."""
     waits = [one for one in found.causes.long_waits if one.is_explained]
     for setup, same in _grouped(waits):
         cause = say(
@@ -179,7 +179,7 @@ def explained_waits(found: PanelResult) -> Iterator[Sentence]:
 
 
 def unexplained_waits(found: PanelResult) -> Iterator[Sentence]:
-    """The same where nothing that was counted waits so long: a reason to doubt."""
+    """Such waits that no counter explains: a reason for doubt."""
     for _, same in _grouped(list(unexplained(found.causes.long_waits))):
         yield say(
             "{waits}{held}, and {known}: look for the cause before you trust the tail.",
@@ -239,7 +239,7 @@ def _waits(found: PanelResult, same: Sequence[LongWaits]) -> Sentence:
 def _by_level(
     found: PanelResult, has: Callable[[Signals], bool], told: Callable[[Signals], Sentence]
 ) -> list[Sentence]:
-    """What is told of each level that has it."""
+    """The text for each level that has the signal."""
     return [
         say("{text}{on}", text=told(one), on=_on(found.panel, one.level))
         for one in found.causes.signals
@@ -248,13 +248,13 @@ def _by_level(
 
 
 def _on(panel: Panel, level: Level | None) -> Sentence:
-    """The level that something was counted at: of the series, or a name along x."""
+    """The level of a count: of the series, or a named level along x."""
     if panel.series is None and level is not None:
         return say(" with {level}", level=named(panel.x or "", level))
     return on_level(panel, level)
 
 
 def _a_run(total: int | None, one: Signals, what: str) -> Number:
-    """A count by runs."""
+    """A count per run."""
     mean = (total or 0) / one.runs
     return plain(mean, 0 if mean >= 10 or not mean else 1, "", f"{what}, mean over the runs")

@@ -1,4 +1,4 @@
-"""The summary: the answer in a box, then what is required, why, and what was published.
+"""The summary: the answer in a box, then expectations, requirements, causes, published values.
 
 The answer has at most 60 words and all of it at most 150, however many factors and test cases a
 study has; each test case tells the rest under its own heading.
@@ -22,7 +22,7 @@ from netstudy.report.requirement_table import condition_text, worst_number
 
 WORDS_MAX = 150
 _WHY = 2
-"""Sentences that tell why."""
+"""Most sentences on causes from one panel."""
 
 
 def summary(result: StudyResult) -> list[Point]:
@@ -43,8 +43,8 @@ def summary(result: StudyResult) -> list[Point]:
 
 
 def _why(result: StudyResult) -> Iterator[Sentence]:
-    """The causes of the first panel that has any, and where other panels lose packets elsewhere; of
-    several panels, each sentence says which."""
+    """The causes in the first panel that has any, and other panels whose losses are elsewhere; with
+    several panels, each sentence names its own."""
     panels = list(_panels(result))
     base = next((found for found in panels if cause_summary(found)), None)
     if base is None:
@@ -62,7 +62,7 @@ def _panels(result: StudyResult) -> Iterator[PanelResult]:
 
 
 def _expected(result: StudyResult) -> Iterator[Sentence]:
-    """Each expectation: what is refuted first."""
+    """Each expectation, refuted ones first."""
     order = ("refuted", "confirmed", "undecided")
     asked = [one for one in result.expectations if one.outcome in order]
     for one in sorted(asked, key=lambda one: order.index(one.outcome)):
@@ -71,7 +71,7 @@ def _expected(result: StudyResult) -> Iterator[Sentence]:
 
 
 def _required(result: StudyResult) -> Iterator[Sentence]:
-    """The requirements that are missed, else how many are met."""
+    """The missed requirements, and the number of requirements that are met."""
     asked = [one for one in result.requirements if one.outcome != "not in this run"]
     yield from map(_missed, result.missed)
     met = len(asked) - len(result.missed)
@@ -84,7 +84,7 @@ def _required(result: StudyResult) -> Iterator[Sentence]:
 
 
 def _missed(one: CheckedRequirement) -> Sentence:
-    """What was required and what was found instead."""
+    """A missed requirement, with the worst value."""
     worst, value = one.worst, worst_number(one)
     if worst is None or value is None or one.outcome == "not measured":
         return say("Not measured: {required}.", required=Name(condition_text(one)))

@@ -1,4 +1,4 @@
-"""What a study asks and cannot test, a sentence each: for `validate` and for the report."""
+"""Questions that a study cannot test, one sentence each: for `validate` and for the report."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from netstudy.units import format_size
 
 
 def untested_sentence(found: Untested) -> Sentence:
-    """What cannot be seen, why, and what to do about it."""
+    """The untested question, the reason, and a remedy."""
     factor, nodes = Name(found.factor or ""), Name(listed(list(found.nodes)))
     levels = Name(listed([full_level(found.factor or "", level) for level in found.levels]))
     match found.kind:

@@ -49,7 +49,7 @@ KINDS: dict[ProblemKind, tuple[str, str]] = {
     ),
     "missing": ("was planned and has no record", "were planned and have no record"),
 }
-"""What happened to one run, and to several."""
+"""The problem in words, for one run and for several."""
 
 
 def warnings(result: StudyResult) -> list[Sentence]:
@@ -111,7 +111,7 @@ def _off_demand(found: OffDemand) -> Sentence:
 
 
 def _off_law(found: OffLaw) -> Sentence:
-    """A size, and the size that its times are of by the others."""
+    """A size whose times are off the law of the others, and its implied size."""
     several = found.settings > 1
     basis = f"{found.metric.name} at {found.factor}={level_text(found.level)}"
     return say(
@@ -153,7 +153,7 @@ def _left_out(parts: Sequence[str], how: str) -> Iterator[Sentence]:
 
 
 def _truncated(found: Truncated, cells: CellTable) -> Sentence:
-    """Percentiles of the requests that were answered, beside those that were not."""
+    """The cells with many unanswered requests, whose percentiles may be too low."""
     shares = [cell_number(row, found.metric, unit=True) for row in found.rows]
     return say(
         "{what} in {cells}: {share}. They have no latency, so that percentiles and means may be "
@@ -175,7 +175,7 @@ def _of_all(some: int, total: int) -> Sentence:
 
 
 def _not_measured(found: Mapping[str, Metric]) -> Iterator[Sentence]:
-    """What the study asks for and no run gives, each metric once."""
+    """Metrics that the study names but no run measured, each once."""
     for metric in dict.fromkeys(found.values()):
         places = [path for path, one in found.items() if one == metric]
         yield say(
@@ -336,8 +336,8 @@ def _warm_up(result: StudyResult) -> Iterator[Sentence]:
 
 
 def _named(cells: Sequence[CellRow], table: CellTable, word: str = "in") -> Sentence:
-    """Cells by their levels; those that differ only in the factor along x as one span. `word` is
-    the preposition before them, which the last of several has too.
+    """Cells by their levels; cells that differ only in the factor along x as one span. `word` is
+    the preposition before them, repeated before the last of several.
 
     A factor with the same level in all cells does not distinguish them, and is left out.
     """

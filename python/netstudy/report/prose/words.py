@@ -43,7 +43,7 @@ def margin_sentence(result: StudyResult) -> list[Sentence]:
 
 
 def named(factor: str, level: Level | None) -> Name:
-    """A level that stands alone in a sentence: a number says of which factor it is."""
+    """A level in a sentence; a number comes with its factor."""
     return Name(full_level(factor, level), several=are_several(factor, level))
 
 
@@ -110,8 +110,8 @@ _BOTH = 2
 
 
 def held_in_each(settings: Sequence[Treatment], every: Sequence[Treatment]) -> Sentence:
-    """The settings that a sentence is about, of all that there are: " in all 4 settings of sink and
-    daemon", " (sink null)" where these are all with it, " (sink null; sink disk)"."""
+    """The settings of a sentence, out of all: " in all 4 settings of sink and daemon"; " (sink
+    null)" if they are all the settings with it; " (sink null; sink disk)"."""
     if len(settings) == 1:
         return held_levels(settings[0])
     if len(settings) < len(every):
@@ -128,7 +128,7 @@ def held_in_each(settings: Sequence[Treatment], every: Sequence[Treatment]) -> S
 
 
 def _common(settings: Sequence[Treatment], every: Sequence[Treatment]) -> Treatment:
-    """The levels that these settings have in common, and no other setting has; else none."""
+    """The levels that exactly these settings share; empty without any."""
     first = settings[0]
     common = {
         factor: level
@@ -191,8 +191,8 @@ def number_range(values: Sequence[int], source: str) -> Number:
 
 
 def alike(found: Iterable[_T], end: Callable[[_T], Hashable]) -> list[list[_T]]:
-    """Groups of things whose `end` is equal; a sentence tells of a group. The group whose first
-    member comes first comes first."""
+    """Groups of things with equal `end`, one for each sentence, in the order of their first
+    members."""
     groups: dict[Hashable, list[_T]] = {}
     for one in found:
         groups.setdefault(end(one), []).append(one)
@@ -214,7 +214,8 @@ def point(lead: str, sentences: Iterable[Sentence]) -> list[Point]:
 
 
 def not_compared(found: VerdictTable | PairEffect) -> Sentence:
-    """Why two levels have no values to compare: they met nowhere, or no run gave any."""
+    """The reason why two levels have no values to compare: no common setting, or no run with a
+    value."""
     levels = {
         "a": named(found.factor, found.level),
         "b": named(found.factor, found.base),
@@ -226,7 +227,7 @@ def not_compared(found: VerdictTable | PairEffect) -> Sentence:
 
 
 def why_no_verdict(table: VerdictTable) -> Sentence:
-    """Why nothing is decided where the variation between runs is unknown."""
+    """The reason for a missing verdict: too few samples, or unknown run-to-run variation."""
     lacking = [row.lacking for row in table.rows if row.lacking is not None]
     if lacking:
         fewest = min(lacking, key=lambda one: one.samples)

@@ -1,4 +1,4 @@
-"""The JSON Schema of a file's models, made short: each kind of value is defined once and referred to.
+"""The JSON Schema of a file's models, made short: each kind of value is defined once.
 
 Pydantic writes a kind of value out at each key that has it, gives each key its own name as a title,
 and lets null stand for a key that is left out, which `validate` refuses.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 DEFINITION: Final = "$definition"
-"""Key in the schema of a kind of value that holds the name to define it by, until it is compacted."""
+"""Key in the schema of a kind of value with the name of its definition, until it is compacted."""
 _AT_THE_KEY: Final = ("description", "default")
 """What belongs to the key that has a value, not to the kind of value."""
 

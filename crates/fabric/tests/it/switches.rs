@@ -290,7 +290,8 @@ fn a_frame_of_unknown_length_needs_the_room_of_the_largest() {
 fn a_port_that_cuts_through_keeps_room_for_some_full_frames() {
     // Behind the frame on the wire: 10 of 1518 B fill 15,180 B, less the room to keep free.
     let held = |reserve_frames| {
-        let config = IngressQueuedConfig { ingress_reserve_frames: reserve_frames, ..in_turn(10 * 1518) };
+        let config =
+            IngressQueuedConfig { ingress_reserve_frames: reserve_frames, ..in_turn(10 * 1518) };
         let mut switch = IngressQueued::new(&links(), &config).reserving(|_| 1518);
         let frame = Arrival {
             now: Time::ZERO,

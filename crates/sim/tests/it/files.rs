@@ -1,8 +1,8 @@
 //! Files by FTP, whose times can be worked out by hand.
 
 use netstudy_records::{
-    DataPath, Direction, FileSink, FileSource, Ftp, Phase, PhaseKind, Roles, Run,
-    RunRecord, TransferSamples, Until, Workload,
+    DataPath, Direction, FileSink, FileSource, Ftp, Phase, PhaseKind, Roles, Run, RunRecord,
+    TransferSamples, Until, Workload,
 };
 
 use crate::lab::{self, DEEP, make_ok};

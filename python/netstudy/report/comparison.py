@@ -171,9 +171,11 @@ def _shown(metric: Metric, pairs: Sequence[tuple[CellPair, Difference]]) -> Metr
 def _values(pair: CellPair, one: Difference, metric: Metric) -> tuple[Value, ...]:
     where = treatment_text(pair.treatment)
     return (
-        bare(one.a.value if one.a else None, metric, f"A, {where}"),
-        bare(one.b.value if one.b else None, metric, f"B, {where}"),
-        bare(one.value, metric, f"B − A, {where}"),
+        *(
+            bare(side.value, metric, f"{name}, {where}", interval=side.interval) if side else None
+            for name, side in (("A", one.a), ("B", one.b))
+        ),
+        bare(one.value, metric, f"B − A, {where}", interval=one.interval),
         bare_interval(one.interval, metric.decimals, f"95 % interval of B − A, {where}"),
         None if one.pct is None else bare_percent(one.pct, f"(B − A) ÷ A, {where}"),
     )

@@ -22,6 +22,7 @@ from netstudy.report import cellrefs
 from netstudy.report.cellrefs import (
     RATIO_DECIMALS,
     cell_number,
+    half_width,
     interval_quantity,
     level_name,
     p_number,
@@ -340,14 +341,19 @@ def bare(
     what: str,
     decimals: int | None = None,
     *,
+    interval: Interval | None = None,
     is_published: bool = False,
 ) -> Number | None:
     """A value under a heading with the unit; None for a missing value. `decimals` of its column, by
-    default the metric's own. A published value keeps its digits."""
+    default the metric's own; `interval` limits its digits. A published value keeps its digits."""
     if value is None:
         return None
     digits = metric.decimals if decimals is None else decimals
-    shown = Quantity((value,), digits) if is_published else measured(value, digits)
+    shown = (
+        Quantity((value,), digits)
+        if is_published
+        else measured(value, digits, half_width(interval))
+    )
     return Number.of(value, shown, f"{metric.name}, {what}")
 
 

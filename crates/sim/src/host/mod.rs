@@ -7,15 +7,14 @@
 pub(crate) mod files;
 pub(crate) mod stations;
 
-use netstudy_fabric::{Chance, Schedule};
-use netstudy_random::Stream;
+use netstudy_fabric::Schedule;
 use netstudy_tcp::{Counters, Endpoint, Segment, State};
 use netstudy_units::Time;
 use netstudy_workload::{Action, Traffic};
 
 use crate::measure::{Measure, Rare};
 use crate::network::Network;
-use crate::wiring::{Member, Wiring};
+use crate::wiring::Wiring;
 
 /// Index of one end of a connection: twice the connection's number, plus 1 for the end that does not
 /// open it.
@@ -133,7 +132,7 @@ pub(crate) struct Hosts<'a, T, N = ()> {
 const APPLICATION: usize = 0;
 
 impl<T: Traffic, N> Host<T, N> {
-    fn new(app: T, line: N, member: &Member, seed: &str, ends: Vec<EndIndex>) -> Self {
+    fn new(app: T, line: N, ends: Vec<EndIndex>) -> Self {
         let mut timers = Schedule::new(ends.len() + 1);
         let due = app.next_action();
         timers.set(APPLICATION, due);
@@ -183,9 +182,8 @@ impl<T: Traffic, N> Population<T, N> {
         let hosts: Box<[_]> = applications
             .into_iter()
             .zip(lines)
-            .zip(&wiring.members)
             .zip(ends_of)
-            .map(|(((app, line), member), ends)| Host::new(app, line, member, seed, ends))
+            .map(|((app, line), ends)| Host::new(app, line, ends))
             .collect();
         for (index, host) in hosts.iter().enumerate() {
             timers.set(index, host.due);

@@ -114,9 +114,9 @@ def test_each_record_is_read_once(
     seen: Counter[str] = Counter()
     read = Folder._record
 
-    def counted(folder: Folder, run: Run, *, old: bool) -> object:
+    def counted(folder: Folder, run: Run) -> object:
         seen[run.id] += 1
-        return read(folder, run, old=old)
+        return read(folder, run)
 
     table = incast.samples("iteration")
     monkeypatch.setattr(Folder, "_record", counted)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from netstudy import testbed, wire
-from netstudy.buffers import OutputQueued
+from netstudy.buffers import IngressQueued, OutputQueued, SharedMemory
 from netstudy.errors import StudyError
 from netstudy.hardware import HardwareLibrary
 from netstudy.plan import Estimate, PlannedStudy, make_plan, run_id, run_seed, stated, unsupported
@@ -190,7 +190,7 @@ def test_the_two_published_switches_on_the_wire() -> None:
     study = load(ROOT / "studies/incast")
     runs = make_plan(study, only={"servers": [2]}).plan.runs
     buffers = {the_switch(run).profile: the_switch(run).buffer for run in runs}
-    assert buffers["arista-7124s"] == buffers.SharedMemory(
+    assert buffers["arista-7124s"] == SharedMemory(
         pool_bytes=1_240_000,
         port_reserve_bytes=20_000,
         cell_bytes=512,
@@ -203,7 +203,7 @@ def test_the_two_published_switches_on_the_wire() -> None:
     assert figures.ingress_reserve
     assert figures.egress_buffer
     assert figures.random_arbitration
-    assert buffers["nexus-5010"] == buffers.IngressQueued(
+    assert buffers["nexus-5010"] == IngressQueued(
         ingress_buffer_bytes=figures.ingress_buffer.value,
         ingress_cell_bytes=int(figures.ingress_cell.value),
         ingress_reserve_frames=int(figures.ingress_reserve.value),

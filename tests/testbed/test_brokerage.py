@@ -33,7 +33,8 @@ from netstudy.testbed.real.brokerage_wire import (
     SqliteDatabase,
 )
 from netstudy.testbed.real.wire import Endpoint, ErrorRecord, SnapshotCommand, StopCommand
-from netstudy.wire import Wire, to_json
+from netstudy.wire import to_json
+from netstudy.wire_model import Wire
 from tests.skips import or_skip
 
 EXAMPLES = Path(__file__).parents[2] / "schema/examples"

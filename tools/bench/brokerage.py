@@ -37,7 +37,8 @@ from netstudy.testbed.netns.sandbox import enter, sandbox_command
 from netstudy.testbed.netns.users import NOBODY, as_ordinary_user, is_all_users
 from netstudy.testbed.real import brokerage_wire as wire
 from netstudy.testbed.real.wire import Endpoint
-from netstudy.wire import Wire, to_json
+from netstudy.wire import to_json
+from netstudy.wire_model import Wire
 from tools.bench.http import nginx_folders, nginx_user
 from tools.bench.iperf3 import ends, staying_on
 

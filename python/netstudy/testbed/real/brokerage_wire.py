@@ -19,7 +19,7 @@ from netstudy.testbed.real.wire import (
     SnapshotCommand,
     StopCommand,
 )
-from netstudy.wire import Wire
+from netstudy.wire_model import Wire
 
 BROKERAGE_PLAN_SCHEMA: Final = "netstudy/brokerage/1"
 BROKERAGE_RECORD_SCHEMA: Final = "netstudy/brokerage-record/1"

@@ -19,7 +19,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from netstudy.testbed.engine import dies_with_parent
 from netstudy.testbed.real.wire import EndRecord, PhaseRecord, ProgressRecord, StopCommand
-from netstudy.wire import Wire, to_json
+from netstudy.wire import to_json
+from netstudy.wire_model import Wire
 
 _LINE_BYTES_MAX = 64 * 1024 * 1024
 """A thousand iterations of a server take about 100 kB, the raw text of a large host some MB."""

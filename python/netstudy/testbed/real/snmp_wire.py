@@ -14,7 +14,8 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 
 from netstudy.testbed.real.wire import EndRecord, ErrorRecord
-from netstudy.wire import SnmpAuthentication, SnmpCipher, Wire
+from netstudy.wire import SnmpAuthentication, SnmpCipher
+from netstudy.wire_model import Wire
 
 SNMP_PLAN_SCHEMA: Final = "netstudy/snmp/1"
 SNMP_RECORD_SCHEMA: Final = "netstudy/snmp-record/1"

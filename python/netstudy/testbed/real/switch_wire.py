@@ -13,8 +13,9 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
+from netstudy.buffers import Buffer
 from netstudy.testbed.real.wire import EndRecord, ErrorRecord
-from netstudy.wire import Buffer, Wire
+from netstudy.wire_model import Wire
 
 SWITCH_PLAN_SCHEMA: Final = "netstudy/switch/2"
 SWITCH_RECORD_SCHEMA: Final = "netstudy/switch-record/2"

@@ -12,7 +12,8 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field, TypeAdapter
 
-from netstudy.wire import Jitter, Load, NoJitter, Operation, Until, Wire
+from netstudy.wire import Jitter, Load, NoJitter, Operation, Until
+from netstudy.wire_model import Wire
 
 AGENT_SCHEMA: Final = "netstudy/agent/2"
 AGENT_RECORD_SCHEMA: Final = "netstudy/agent-record/2"

@@ -102,7 +102,7 @@ def _some_slow(page: Path) -> ParameterSet:
     return pytest.param(page, marks=marks, id=str(page.relative_to(ROOT)))
 
 
-@pytest.mark.parametrize("page", map(_some_slow, with_commands()))
+@pytest.mark.parametrize("page", [_some_slow(page) for page in with_commands()])
 def test_a_pages_commands_do_what_it_shows(page: Path, folder: Path) -> None:
     for command in session(page):
         if command.program not in EXECUTED:

@@ -134,7 +134,7 @@ def test_a_record_is_never_overwritten(folder: Folder) -> None:
 def test_a_damaged_record_is_named(folder: Folder) -> None:
     run = folder.missing()[0]
     folder.write_run(run.id, run_line(run)[:40])
-    with pytest.raises(StudyError, match=rf"{run.id}\.json is damaged.* carried out again"):
+    with pytest.raises(StudyError, match=rf"{run.id}\.json is damaged; repeat the run with: "):
         folder.records()
 
 

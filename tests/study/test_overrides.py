@@ -80,8 +80,7 @@ def test_items_of_lists_are_counted_from_0(small: Small) -> None:
          "the study's workload is incast, not transfer; set its values by workload.incast.KEY"),
         ("workload", "{incast: {}, transfer: {}}",
          "workload: needs exactly one of incast, transfer, request and transactions; it has incast "
-         "and transfer; latency beside a load is measured by a probe: write probe: 10 ms "
-         "beside it"),
+         "and transfer; to measure latency under a load, add a probe to it: probe: 10 ms"),
         ("topology.link.rate", "10 Gbps",
          'topology.link.rate: "10 Gbps": unknown unit "Gbps"; did you mean "10 Gbit/s"?'),
         ("topology.switch", "generic-dep",

@@ -273,8 +273,7 @@ INCAST = "incast: {block: 1 MB, iterations: 10}"
          "ms, s, min or h"),
         (f"{INCAST}\ntransfer: {{size: 1 MB}}", "",
          "10:3: workload: needs exactly one of incast, transfer, request and transactions; it has "
-         "incast and transfer; latency beside a load is measured by a probe: write probe: 10 ms "
-         "beside it"),
+         "incast and transfer; to measure latency under a load, add a probe to it: probe: 10 ms"),
         ("probe: 10 ms", "",
          "10:3: workload: needs exactly one of incast, transfer, request and transactions; it has "
          "none"),

@@ -68,6 +68,8 @@ lint-python: dev-packages
 	@.venv/bin/lint-imports --no-logo >.cache/lint-imports.log 2>&1 || { cat .cache/lint-imports.log; exit 1; }
 	$(call say,one file a workload)
 	@.venv/bin/python -m tools.one_file_a_workload
+	$(call say,words)
+	@.venv/bin/python -m tools.words --at-most 130
 
 check: ## linters, types, layers, generated pages, the docs' examples
 	$(call set_up,dev)

@@ -1,16 +1,17 @@
 """Finds phrases that make a reader go back: in pages, docstrings, comments, messages and help.
 
-usage: python -m tools.words [--count] [PATH]...
+usage: python -m tools.words [--count | --at-most N] [PATH]...
 
-Prints each hit below the paths, or in the whole repository; the exit code is 1 if there is one.
-`--count` prints the number of hits of each phrase instead. A sentence is hard to read whose subject
-is a clause without a noun ("what stands there"), or that uses a phrase of this project for a common
-thing ("is told of").
+Prints each hit below the paths, or in the whole repository; the exit code is 1 if there is one, or
+with `--at-most` more than so many. `--count` prints the number of hits of each phrase instead. A
+sentence is hard to read whose subject is a clause without a noun ("what stands there"), or that uses
+a phrase of this project for a common thing ("is told of").
 Sentences of the report are left out: `report/prose` and its templates.
 """
 
 from __future__ import annotations
 
+import argparse
 import ast
 import io
 import re
@@ -128,15 +129,20 @@ def _hits(name: str, line: int, text: str) -> Iterator[Hit]:
 
 
 def main(arguments: list[str]) -> int:
-    """Print the hits or their number; 1 if there are some."""
-    found = list(hits([path for path in arguments if path != "--count"]))
-    if "--count" in arguments:
+    """Print the hits or their numbers; 1 if there are more than are allowed."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--count", action="store_true")
+    parser.add_argument("--at-most", type=int, default=0, metavar="N")
+    parser.add_argument("paths", nargs="*")
+    asked = parser.parse_args(arguments)
+    found = list(hits(asked.paths))
+    is_fault = len(found) > asked.at_most
+    if asked.count:
         for phrase, count in Counter(hit.phrase for hit in found).most_common():
             print(f"{count:5} {phrase}")
-    else:
-        for hit in found:
-            print(hit)
-    return 1 if found else 0
+    elif is_fault:
+        print(*found, sep="\n")
+    return 1 if is_fault else 0
 
 
 if __name__ == "__main__":

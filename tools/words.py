@@ -5,8 +5,8 @@ usage: python -m tools.words [--count | --at-most N] [PATH]...
 Prints each hit below the paths, or in the whole repository; the exit code is 1 if there is one, or
 with `--at-most` more than so many. `--count` prints the number of hits of each phrase instead. A
 sentence is hard to read if its subject is a clause without a noun ("what stands there"), or if it
-has a phrase of this project for a common thing ("is told of"). Sentences of the report are left out:
-`report/prose` and its templates.
+has a phrase of this project for a common thing ("is told of"). The report's sentences in
+`report/prose` and its templates are left out.
 """
 
 from __future__ import annotations

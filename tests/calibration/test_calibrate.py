@@ -357,7 +357,7 @@ def test_figures_that_the_data_do_not_tell_apart_are_named_and_not_written(
     out, err = capsys.readouterr()
     assert "the data do not tell delay and database_hold apart: fit fewer of them\n" in out
     assert out.count("(no interval)") == 2
-    assert "holds only with the values above of delay and database_hold" in err
+    assert "hold only with the values above of delay and database_hold" in err
     assert not new.exists()
     assert invoke([*command, "--json"]) == 2
     found = json.loads(capsys.readouterr().out)

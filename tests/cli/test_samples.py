@@ -10,12 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.report.results import small_incast
+from tests.report.results import NOW, small_incast
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return small_incast(tmp_path_factory.mktemp("incast")).path
+    made = small_incast(tmp_path_factory.mktemp("incast"))
+    made.write_records()
+    made.seal(NOW)
+    return made.path
 
 
 def export(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:

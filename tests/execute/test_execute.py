@@ -54,7 +54,7 @@ def test_every_run_is_carried_out_once_and_its_line_is_kept(
         ("garbage:3", "not a record"),
         ("broken:3", "exit code 1"),
         ("silent:3", "break off before their end"),
-        ("repeat:3", "not asked for"),
+        ("repeat:3", "unexpected record of run"),
     ],
 )
 def test_what_was_finished_before_a_fault_is_kept_and_not_run_again(

@@ -307,7 +307,7 @@ def test_they_are_rendered_as_any_other(render, tmp_path: Path) -> None:  # type
     [
         ("{rows: servers, columns: [switch, goodput_mbps], cell: completion_ms_mean}",
          "columns.1: is next to factors that make the columns; put metrics into cell"),
-        ("{rows: servers, columns: switch}", "cell must say what stands in them"),
+        ("{rows: servers, columns: switch}", "cell must name the metric to show in them"),
         ("{rows: servers, columns: [servers, goodput_mbps]}", "makes the rows too"),
         ("{rows: servers, columns: goodput_mbps, normalise: {completion_ms: first row}}",
          "normalise.completion_ms: is no metric of this table"),

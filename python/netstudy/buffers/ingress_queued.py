@@ -38,5 +38,6 @@ class IngressQueued(SwitchBuffer):
         return self.ingress_buffer_bytes + self.egress_buffer_bytes
 
     def longest_queue_bytes(self, ports: int) -> int:
-        """The buffers of all ingress ports can hold frames for the same egress port."""
-        return ports * self.ingress_buffer_bytes + self.egress_buffer_bytes
+        """The buffers of all ingress ports can hold frames for the same egress port. Its own stage
+        is no part of the queue that is compared with an ECN threshold."""
+        return ports * self.ingress_buffer_bytes

@@ -60,7 +60,7 @@ def command(
 
     folders = [finished_folder(results, name, or_part=True) for name in (run_a, run_b)]
     if folders[0].path.samefile(folders[1].path):
-        say(f"both names mean {folders[0].path}: it is compared with itself")
+        say(f"both names mean {folders[0].path}: no difference can show")
     tables = [cell_table(folder) for folder in folders]
     for folder, table in zip(folders, tables, strict=True):
         if not any(row.runs for row in table.rows):

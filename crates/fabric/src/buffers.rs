@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::stepped::{Admission, Architecture, Pulled, Room};
 use crate::switch::{
     Arrival, Grant, IngressBuffers, IngressQueued, IngressQueuedConfig, OutputQueued,
-    OutputQueuedConfig, PacketMemory, PortBuffers, SharedMemory, SharedMemoryConfig, SwitchBuffer,
-    Verdict,
+    OutputQueuedConfig, PacketMemory, Parameters, PortBuffers, SharedMemory, SharedMemoryConfig,
+    SwitchBuffer, Verdict,
 };
 use crate::{Chance, Link};
 

@@ -7,7 +7,7 @@ use netstudy_units::{Duration, Time};
 use serde::{Deserialize, Serialize};
 
 use super::cells::Cells;
-use super::{Arrival, Chance, Grant, NEVER_MARKED, SwitchBuffer, Verdict};
+use super::{Arrival, Chance, Grant, NEVER_MARKED, Parameters, SwitchBuffer, Verdict};
 use crate::stepped::{Admission, Architecture, Pulled, Room};
 use crate::{FromConfig, Link, SwitchSetup, Transmitter};
 
@@ -29,12 +29,12 @@ pub struct IngressQueuedConfig {
     pub random_arbitration_pct: u32,
 }
 
-impl IngressQueuedConfig {
-    pub(crate) fn room_bytes(&self) -> u64 {
+impl Parameters for IngressQueuedConfig {
+    fn room_bytes(&self) -> u64 {
         self.ingress_buffer_bytes + u64::from(self.egress_buffer_bytes)
     }
 
-    pub(crate) fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), String> {
         match self.random_arbitration_pct {
             0..=100 => Ok(()),
             percent => Err(format!("random_arbitration_pct: {percent} is above 100")),

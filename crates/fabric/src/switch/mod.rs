@@ -9,6 +9,8 @@ pub use ingress_queued::{IngressBuffers, IngressQueued, IngressQueuedConfig};
 pub use output_queued::{OutputQueued, OutputQueuedConfig, PortBuffers};
 pub use shared_memory::{PacketMemory, SharedMemory, SharedMemoryConfig};
 
+use alloc::string::String;
+
 use netstudy_units::Time;
 
 /// A frame as a switch sees it.
@@ -89,6 +91,17 @@ impl PortCounters {
         self.frames_dropped += other.frames_dropped;
         self.bytes_dropped += other.bytes_dropped;
         self.frames_marked += other.frames_marked;
+    }
+}
+
+/// The parameters of a buffer architecture.
+pub(crate) trait Parameters {
+    /// The most bytes that can wait for one egress port.
+    fn room_bytes(&self) -> u64;
+
+    /// Checks the limits that a plan's schema cannot express: the parameter with its value and its limit.
+    fn check(&self) -> Result<(), String> {
+        Ok(())
     }
 }
 

@@ -1,11 +1,10 @@
-use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
 use netstudy_units::Time;
 use serde::{Deserialize, Serialize};
 
-use super::{Arrival, NEVER_MARKED, SwitchBuffer, Verdict};
+use super::{Arrival, NEVER_MARKED, Parameters, SwitchBuffer, Verdict};
 use crate::stepped::{Admission, Architecture, Room};
 use crate::{FromConfig, Link, SwitchSetup, Transmitter};
 
@@ -17,14 +16,9 @@ pub struct OutputQueuedConfig {
     pub port_buffer_bytes: u64,
 }
 
-impl OutputQueuedConfig {
-    pub(crate) const fn room_bytes(&self) -> u64 {
+impl Parameters for OutputQueuedConfig {
+    fn room_bytes(&self) -> u64 {
         self.port_buffer_bytes
-    }
-
-    #[expect(clippy::unnecessary_wraps, reason = "each architecture has this method")]
-    pub(crate) const fn check(&self) -> Result<(), String> {
-        Ok(())
     }
 }
 

@@ -7,7 +7,7 @@ use netstudy_units::Time;
 use serde::{Deserialize, Serialize};
 
 use super::cells::Cells;
-use super::{Arrival, NEVER_MARKED, SwitchBuffer, Verdict};
+use super::{Arrival, NEVER_MARKED, Parameters, SwitchBuffer, Verdict};
 use crate::stepped::{Admission, Architecture, Room};
 use crate::{FromConfig, Link, SwitchSetup, Transmitter};
 
@@ -31,12 +31,12 @@ pub struct SharedMemoryConfig {
     pub ingress_guarantee_frames: u32,
 }
 
-impl SharedMemoryConfig {
-    pub(crate) const fn room_bytes(&self) -> u64 {
+impl Parameters for SharedMemoryConfig {
+    fn room_bytes(&self) -> u64 {
         self.pool_bytes + self.port_reserve_bytes
     }
 
-    pub(crate) fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), String> {
         let Self { alpha, .. } = self;
         if alpha.is_finite() && *alpha > 0.0 {
             Ok(())

@@ -17,7 +17,7 @@ fn the_incast_table_does_not_move() {
     let mut table = String::from("buffer servers completion_us drops retransmissions timeouts\n");
     for (name, buffer) in [("drop-tail", DROP_TAIL), ("shared", GUARANTEED), ("ingress", INGRESS)] {
         for servers in [1, 2, 8, 23] {
-            writeln!(table, "{name} {servers} {}", row(run(servers, buffer.clone())))
+            writeln!(table, "{name} {servers} {}", row(run(servers, buffer)))
                 .expect("a string grows");
         }
     }
@@ -31,7 +31,7 @@ fn the_incast_table_of_each_whole_tcp_does_not_move() {
     for profile in PROFILES {
         for (name, buffer) in [("drop-tail", DROP_TAIL), ("ingress", INGRESS)] {
             for servers in [1, 4, 16] {
-                let row = row(run_with(profile, servers, buffer.clone()));
+                let row = row(run_with(profile, servers, buffer));
                 writeln!(table, "{profile} {name} {servers} {row}").expect("a string grows");
             }
         }
@@ -44,7 +44,7 @@ fn small_queues_change_no_time_of_a_server_that_has_the_port_to_itself() {
     // Frames that wait in the server's interface or behind it leave at the same times.
     for buffer in [DROP_TAIL, INGRESS] {
         let with_limit = |limit_output_bytes| {
-            let mut run = run_with("linux-6", 1, buffer.clone());
+            let mut run = run_with("linux-6", 1, buffer);
             run.network.groups[1].tcp.limit_output_bytes = limit_output_bytes;
             row(run)
         };

@@ -95,7 +95,7 @@ fn the_queue_of_the_moment_fills_and_empties_and_is_never_longer_than_the_longes
 #[test]
 fn samplers_of_hosts_change_nothing() {
     for buffer in [DROP_TAIL, GUARANTEED, INGRESS] {
-        let mut run = with_all(lossy(buffer.clone()));
+        let mut run = with_all(lossy(buffer));
         run.instruments.retain(|one| one.kind != InstrumentKind::Ports);
         let (mut with, without) = (make_ok(&run), make_ok(&lossy(buffer)));
         assert!(lab::iterations(&without).retransmissions.iter().sum::<u64>() > 0, "it is lossy");
@@ -108,7 +108,7 @@ fn samplers_of_hosts_change_nothing() {
 #[test]
 fn samplers_of_ports_change_nothing_that_is_sampled() {
     for buffer in [DROP_TAIL, GUARANTEED, INGRESS] {
-        let (with, without) = (make_ok(&with_all(lossy(buffer.clone()))), make_ok(&lossy(buffer)));
+        let (with, without) = (make_ok(&with_all(lossy(buffer))), make_ok(&lossy(buffer)));
         assert_eq!(with.samples, without.samples);
         assert_eq!((&with.phases, &with.edges), (&without.phases, &without.edges));
         assert_eq!(with.counters["client"], without.counters["client"]);

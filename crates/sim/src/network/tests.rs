@@ -244,7 +244,7 @@ fn cpu_ns(run: &Run, trace: &Trace, number: usize) -> Option<u64> {
 fn what_happens_at_the_same_time_happens_in_the_same_order_in_all_ways() {
     for buffer in [lab::GUARANTEED, lab::INGRESS, lab::DROP_TAIL] {
         for servers in [1, 4] {
-            let run = in_step(servers, buffer.clone());
+            let run = in_step(servers, buffer);
             let frames = agreed(&run, &[Way::Star, Way::General, Way::Steps]);
             assert!(frames.0.contains_key(&TracePoint::RingDropped(0)), "the ring is never full");
         }

@@ -314,7 +314,7 @@ pub struct TestbedLimit {
     pub unit: String,
     /// Whether the run measured the testbed instead of the system under study.
     pub exceeded: bool,
-    /// Whether this is enough to make the run invalid.
+    /// True if this makes the run invalid.
     #[serde(default)]
     pub invalidates: bool,
     /// Source of the value, and its text.

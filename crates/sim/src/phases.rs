@@ -22,7 +22,7 @@ pub(crate) struct PhasePlan {
     pub(crate) measure: Until,
     /// The time after the end of the workload.
     pub(crate) cooldown: Option<Duration>,
-    /// Whether a probe runs with the workload.
+    /// True if a probe runs with the workload.
     pub(crate) is_probed: bool,
 }
 

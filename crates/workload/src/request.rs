@@ -53,7 +53,7 @@ pub struct RequestConfig {
 }
 
 impl RequestConfig {
-    /// Whether the configuration is possible.
+    /// Checks the limits of the configuration.
     ///
     /// # Errors
     /// Says why not.

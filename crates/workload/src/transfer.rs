@@ -145,7 +145,7 @@ pub struct TransferConfig {
 }
 
 impl TransferConfig {
-    /// Whether the configuration is possible.
+    /// Checks the limits of the configuration.
     ///
     /// # Errors
     /// Says why not.

@@ -22,7 +22,7 @@ pub struct FtpConfig {
 }
 
 impl FtpConfig {
-    /// Whether the configuration is possible.
+    /// Checks the limits of the configuration.
     ///
     /// # Errors
     /// Says why not.

@@ -47,7 +47,7 @@ pub struct GeneratorConfig {
 }
 
 impl GeneratorConfig {
-    /// Whether the configuration is possible.
+    /// Checks the limits of the configuration.
     ///
     /// # Errors
     /// Says why not.

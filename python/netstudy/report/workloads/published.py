@@ -35,7 +35,7 @@ def _description(runs: Sequence[Run]) -> list[Sentence]:
             given=things(given, "value"),
             sources=_listed(sources),
         ),
-        say("Nothing was carried out here: how the runs were made is told by the source alone."),
+        say("The runs were not made here: only their source describes them."),
     ]
 
 

@@ -269,7 +269,7 @@ impl Tiers<'_> {
     }
 }
 
-/// Whether the costs are possible.
+/// Checks the limits of the costs.
 fn check(costs: &Costs) -> Result<(), String> {
     let Costs { request_bytes, response_bytes, .. } = costs;
     let sizes = [request_bytes, response_bytes];

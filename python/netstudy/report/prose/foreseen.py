@@ -46,25 +46,19 @@ def foreseen_sentence(found: Foreseen) -> Sentence:
 
 
 def _few_samples(found: FewSamples) -> Sentence:
-    needed = count(found.needed, f"fewest {found.noun}s that carry it")
-    expected = count(found.expected, f"{found.noun}s without losses, as estimated")
-    if found.of_one_run:
-        return say(
-            "{metric} of one run takes {needed} {noun}s, and a run gives about {expected}{at}: "
-            "there will be no verdict on it. Measure more in each run.",
-            metric=Name(found.metric.name, code=True),
-            needed=needed,
-            noun=Name(found.noun),
-            expected=expected,
-            at=_at(found),
-        )
+    template = (
+        "{metric} of one run takes {needed} {noun}s, and a run gives about {expected}{at}: there "
+        "will be no verdict on it. Measure more in each run."
+        if found.of_one_run
+        else "{metric} takes {needed} {noun}s, and all runs of a setting give about {expected}{at}: "
+        "it will have no value there. Measure more, or ask for a nearer percentile."
+    )
     return say(
-        "{metric} takes {needed} {noun}s, and all runs of a setting give about {expected}{at}: it "
-        "will have no value there. Measure more, or ask for a nearer percentile.",
+        template,
         metric=Name(found.metric.name, code=True),
-        needed=needed,
+        needed=count(found.needed, f"fewest {found.noun}s that carry it"),
         noun=Name(found.noun),
-        expected=expected,
+        expected=count(found.expected, f"{found.noun}s without losses, as estimated"),
         at=_at(found),
     )
 

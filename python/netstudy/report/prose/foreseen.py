@@ -50,8 +50,8 @@ def _few_samples(found: FewSamples) -> Sentence:
         "{metric} of one run takes {needed} {noun}s, and a run gives about {expected}{at}: there "
         "will be no verdict on it. Measure more in each run."
         if found.of_one_run
-        else "{metric} takes {needed} {noun}s, and all runs of a setting give about {expected}{at}: "
-        "it will have no value there. Measure more, or ask for a nearer percentile."
+        else "{metric} takes {needed} {noun}s, and all runs of a setting give about "
+        "{expected}{at}: it will have no value there. Measure more, or ask for a nearer percentile."
     )
     return say(
         template,

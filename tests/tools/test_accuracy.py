@@ -167,7 +167,7 @@ class TestThePageThatIsThere:
         rho = spearmanr(times, range(len(times))).statistic
         prose = " ".join(self.page.split())
         assert f"they fall at {', '.join(falls[:-1])} and {falls[-1]} servers" in prose
-        assert f"only rises has a rank correlation of {rho:.3f} with them" in prose
+        assert f"monotonic curve has a rank correlation of {rho:.3f} with them" in prose
 
     def test_every_error_is_that_of_its_row_and_the_median_that_of_its_rows(self) -> None:
         summaries = named(self.page, "Error (%), median, absolute")

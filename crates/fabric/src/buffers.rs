@@ -176,8 +176,13 @@ macro_rules! architectures {
                 }
             }
 
-            fn pull(&mut self, egress: u32, chance: &mut impl Chance) -> Option<Pulled<F>> {
-                match self { $(Self::$name(buffers) => buffers.pull(egress, chance),)* }
+            fn pull(
+                &mut self,
+                now: Time,
+                egress: u32,
+                chance: &mut impl Chance,
+            ) -> Option<Pulled<F>> {
+                match self { $(Self::$name(buffers) => buffers.pull(now, egress, chance),)* }
             }
 
             fn release(&mut self, room: &Room) {

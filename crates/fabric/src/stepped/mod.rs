@@ -33,8 +33,9 @@ pub trait Architecture<F> {
         Time::NEVER
     }
 
-    /// The egress takes a held frame, if it has one.
-    fn pull(&mut self, _egress: u32, _chance: &mut impl Chance) -> Option<Pulled<F>> {
+    /// The egress takes a held frame at `now`, if it has one. A rule that depends on how long a frame has
+    /// waited decides here.
+    fn pull(&mut self, _now: Time, _egress: u32, _chance: &mut impl Chance) -> Option<Pulled<F>> {
         None
     }
 
@@ -267,7 +268,7 @@ impl<F: Copy + Mark, A: Architecture<F>> Stepped<F, A> {
     }
 
     fn pull(&mut self, now: Time, egress: u32, chance: &mut impl Chance) {
-        let Some(pulled) = self.architecture.pull(egress, chance) else { return };
+        let Some(pulled) = self.architecture.pull(now, egress, chance) else { return };
         self.ports[egress as usize].queue(pulled);
         self.note_level(now, pulled.room.ingress);
     }

@@ -331,7 +331,7 @@ impl<F: Copy + Default> Architecture<F> for IngressBuffers<F> {
         if egress.queues.nonempty.is_empty() { Time::NEVER } else { egress.pull_at(drained_at()) }
     }
 
-    fn pull(&mut self, egress: u32, chance: &mut impl Chance) -> Option<Pulled<F>> {
+    fn pull(&mut self, _now: Time, egress: u32, chance: &mut impl Chance) -> Option<Pulled<F>> {
         if self.holds_nothing_for(egress) {
             return None;
         }

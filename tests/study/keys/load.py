@@ -135,7 +135,6 @@ LOAD = {
                 "outstanding": 2,
                 "think": "1 ms",
                 "every": "1 ms",
-                "new connections": True,
                 "requests": 101,
                 "warmup": 11,
             },

@@ -30,8 +30,9 @@ class Described(BaseModel):
         properties = handler.resolve_ref_schema(schema)["properties"]
         described = descriptions(cls)
         for name, field in cls.model_fields.items():
-            if name in described:
-                properties[field.alias or name].setdefault("description", described[name])
+            key = field.alias or name
+            if name in described and key in properties:  # a flag may be left out of the schema
+                properties[key].setdefault("description", described[name])
         return schema
 
 

@@ -618,8 +618,6 @@ class Request(Wire):
     """Time between a response and the next request."""
     every_ns: int | None = Field(default=None, gt=0)
     """Interval of requests, answered or not; None: the next one follows an answer."""
-    new_connections: bool = False
-    """Whether each request has a connection of its own."""
 
     @property
     def connected(self) -> Iterator[tuple[str, str]]:

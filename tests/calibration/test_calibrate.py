@@ -51,7 +51,7 @@ reference:
     columns: {rate: {metric: etr_per_s}, cpu: {metric: app.cpu_pct}}
   - file: kept.csv
     source: made for this test
-    predict: true
+    fitted: []
     factors: {users: users}
     columns: {rate: {metric: etr_per_s}}
 """
@@ -127,12 +127,12 @@ def test_values_that_are_kept_for_a_blind_check_are_nothing_to_fit_to(
 ) -> None:
     text = STUDY.replace(
         "    source: made for this test\n    factors",
-        "    source: made for this test\n    predict: true\n    factors",
+        "    source: made for this test\n    fitted: []\n    factors",
         1,
     )
     (tmp_path / "study.yaml").write_text(text, encoding="utf-8")
     study = load(tmp_path)
-    with pytest.raises(StudyError, match="all of it is marked predict: true"):
+    with pytest.raises(StudyError, match="its list fitted names no value"):
         published_targets(study, make_plan(study))
     assert {one.predicted for one in published_targets(shop, make_plan(shop))} == {False, True}
 

@@ -22,6 +22,10 @@ KNOBS = {
 """Heading of a section -> the factor or field that varies, and the key that it sets."""
 
 
+TRIED = re.findall(r"^\|[^|]+\| `(studies/[^`]+)` \| `([^`]+)` \|$", PAGE.read_text(), re.M)
+"""A study and the `--set` that the page tries on it."""
+
+
 def sections() -> dict[str, str]:
     """Heading -> text, of every section of the page."""
     _, *parts = re.split(r"^## ", PAGE.read_text(), flags=re.M)
@@ -61,3 +65,14 @@ def test_a_study_of_the_page_is_valid_and_can_be_planned(
     assert capsys.readouterr().out == f"{tmp_path}: ok\n"
     assert invoke(["plan", str(tmp_path)]) == 0
     assert "5 replicates of each" in capsys.readouterr().out
+
+
+def test_the_page_has_rarer_keys_to_try() -> None:
+    assert len(TRIED) == 17
+
+
+@pytest.mark.parametrize(("study", "change"), TRIED)
+def test_a_rarer_key_can_be_tried_as_the_page_says(
+    study: str, change: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert invoke(["plan", str(ROOT / study), "--set", change]) == 0, capsys.readouterr().err

@@ -52,14 +52,14 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> Folder:
 
 @pytest.fixture(scope="module")
 def requests(tmp_path_factory: pytest.TempPathFactory) -> Folder:
-    """Kept connections and new ones, which no testbed carries out yet and records can tell."""
+    """One connection of each pair, and two."""
     folder = tmp_path_factory.mktemp("requests")
     text = (CONFORMANCE / "request-star.yaml").read_text()
     clients = "  clients: [1, 4, 8]\n"
-    connection = "  connection: [{name: kept, new: false}, {name: new, new: true}]\n"
+    connection = "  connection: [{name: one, many: 1}, {name: two, many: 2}]\n"
     for old, new in (
         (clients, clients + connection),
-        ("response: 16 kB}", 'response: 16 kB, new connections: "${new}"}'),
+        ("response: 16 kB}", 'response: 16 kB, connections: "${many}"}'),
     ):
         assert old in text
         text = text.replace(old, new)
@@ -119,7 +119,7 @@ def test_a_closed_loop_is_called_one(requests: Folder) -> None:
     text = description(shown(requests))
     assert "(closed loop)" in text
     assert "200 B to 1 server" in text
-    assert "Each request has a connection of its own" in text
+    assert "over 1 to 2 connections for each pair" in text
 
 
 def test_a_probe_is_told_idle_and_loaded(loaded: Folder) -> None:
@@ -198,7 +198,7 @@ def test_requests_without_an_answer_are_in_no_percentile_and_that_is_said(tmp_pa
 
 def test_a_distribution_falls_from_all_requests_to_the_slowest(requests: Folder) -> None:
     points = curves(shown(requests))["latency"].points
-    for label in ("kept", "new"):
+    for label in ("one", "two"):
         line = [(p["x"], p["y"]) for p in points if p["series"] == label]
         assert line == sorted(line, key=lambda point: (point[0], -point[1]))
         assert line[0][1] == 100

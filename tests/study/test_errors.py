@@ -65,6 +65,9 @@ SWITCHES = (
         ("iterations: 10", "iterations: 10, jitter: 75 us",
          '14:55: workload.incast.jitter: "75 us" is not known here; write none, or '
          "a map such as {exponential: 75 us}"),
+        ("iterations: 10", "iterations: 10, jitter: {none: true}",
+         "14:62: workload.incast.jitter.none: is written as the word alone, or a map such as "
+         "{exponential: 75 us}"),
         ("iterations: 10", "iterations: 10, jitter: {exponential: 1 us, uniform: 1 us}",
          "14:55: workload.incast.jitter: is one of {exponential: 75 us}, {uniform: 20 us} and "
          "none"),

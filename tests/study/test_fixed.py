@@ -26,8 +26,6 @@ def held(text: str) -> tuple[str, str]:
     [
         ("p: ftp", 'transfer: {size: 1 MB, protocol: "${p}"}\n  probe: 10 ms',
          "A probe cannot run during FTP transfers; leave out the probe."),
-        ("n: true", 'request: {requests: 9, new connections: "${n}"}',
-         "A request's new connections are not supported yet; leave them out."),
     ],
 )  # fmt: skip
 def test_a_fixed_value_that_is_not_carried_out_is_named(

@@ -92,21 +92,12 @@ def test_requests_on_the_wire(small: Small) -> None:
     assert phases_of(run) == ["warm-up 50", "measure 500"]
 
 
-def test_an_open_loop_of_new_connections_on_the_wire(small: Small) -> None:
-    workload = "request: {every: 10 ms, new connections: true}"
+def test_an_open_loop_on_the_wire(small: Small) -> None:
+    workload = "request: {every: 10 ms}"
     run = run_of(small(text=study_of(workload, "procedure: {measure: 5 s}")))
     assert isinstance(run.workload, wire.Request)
-    assert (run.workload.every_ns, run.workload.new_connections) == (10_000_000, True)
+    assert run.workload.every_ns == 10_000_000
     assert phases_of(run) == ["measure 5000000000"]
-
-
-def test_new_connections_are_refused_by_name_before_anything_runs(small: Small) -> None:
-    study = small(text=study_of("request: {requests: 5, new connections: true}", ""))
-    assert (
-        unsupported(study, "sim")
-        == unsupported(study, "netns")
-        == ["A request's new connections are not supported yet; leave them out."]
-    )
 
 
 def test_an_incast_counts_its_iterations(small: Small) -> None:
@@ -261,9 +252,6 @@ INCAST = "incast: {block: 1 MB, iterations: 10}"
         ("request: {requests: 5, every: 1 ms, think: 1 ms}", "",
          "10:46: workload.request.think: belongs to a closed loop; with every, requests wait for "
          "no response"),
-        ("request: {requests: 5, new connections: true, outstanding: 2}", "",
-         "10:62: workload.request.outstanding: belongs to connections that stay; a new connection "
-         "has one request"),
         ("request: {requests: 5, every: 0 ms}", "",
          '10:33: workload.request.every: must be at least 1 ns, not 0 ms'),
         (f"{INCAST}\nprobe: 10", "",

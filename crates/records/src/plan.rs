@@ -576,9 +576,6 @@ pub struct Request {
     /// A request each so often, answered or not; none: the next one follows an answer.
     #[serde(default, deserialize_with = "spans::some_ns")]
     pub every_ns: Option<u64>,
-    /// Whether each request has a connection of its own.
-    #[serde(default)]
-    pub new_connections: bool,
 }
 
 /// Small requests at a fixed interval, on a connection of their own for each pair of the workload: they

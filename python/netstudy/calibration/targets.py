@@ -50,7 +50,8 @@ class Target:
 def published_targets(study: Study, planned: PlannedStudy) -> tuple[Target, ...]:
     """The values of all reference files for which the study has a run.
 
-    If a file names the cells that profiles were fitted on, its other cells are not fitted.
+    If a reference lists the cells that profiles were fitted on, its file's other cells are not
+    fitted.
     Raises StudyError if there is none to fit.
     """
     if not study.reference:
@@ -60,14 +61,14 @@ def published_targets(study: Study, planned: PlannedStudy) -> tuple[Target, ...]
         )
     found = tuple(_published(study, planned))
     if not any(not one.predicted for one in found):
-        marked = "all of it is marked predict: true" if found else "no run shows a value of it"
-        raise StudyError(f"the reference has nothing to fit to: {marked}")
+        reason = "its list fitted names no value" if found else "no run shows a value of it"
+        raise StudyError(f"the reference has nothing to fit to: {reason}")
     return found
 
 
 def _published(study: Study, planned: PlannedStudy) -> Iterator[Target]:
     runs = _first_replicates(planned)
-    names_fitted = {one.file for one in study.reference if one.fitted}
+    names_fitted = {one.file for one in study.reference if one.fitted is not None}
     for value in published_values(study):
         run = next((run for run in runs if _shows(run, value)), None)
         if run is not None:
@@ -78,7 +79,7 @@ def _published(study: Study, planned: PlannedStudy) -> Iterator[Target]:
                 file=value.file,
                 metric=value.metric,
                 value=value.value,
-                predicted=value.predict or (value.file in names_fitted and not value.fitted),
+                predicted=value.file in names_fitted and not value.fitted,
                 rounding=value.rounding,
             )
 

@@ -96,8 +96,8 @@ def command(
 ) -> None:
     """Fit figures of profiles to a study's reference data or to measured runs, by the simulator.
 
-    Rows of a reference with `predict: true`, or that its `fitted` does not name, are never fitted:
-    their values are predicted. The leave-one-out column has the model's value for a row when fitted
+    Rows that the list `fitted` of their reference does not name are never fitted: their values are
+    predicted. The leave-one-out column has the model's value for a row when fitted
     to the rows of all other runs. All candidates use the same random numbers; the result is shown
     with different ones. --rounds 1 only judges the figures as they are.
     """

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from typing import Annotated, Any, get_args
 
-from pydantic import BaseModel, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic import BaseModel, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import CoreSchema, core_schema
 
 from netstudy.documents.nearest import did_you_mean
@@ -42,7 +43,8 @@ class Short:
 
 
 class Word(Short):
-    """Lets one word stand for a map in which only that key is true: `none` for `{none: true}`."""
+    """Lets one word be written in place of a map. The model has a flag of that name, which is set
+    by the word and is no key of the map."""
 
     def __init__(self, word: str, otherwise: str) -> None:
         """`otherwise` says what else can be written, for the message about another word."""
@@ -52,6 +54,8 @@ class Word(Short):
     def _expanded(self, value: object) -> object:
         if isinstance(value, str) and value != self.key:
             raise fault(f'"{value}" is not known here; write {self.key}, or {self.otherwise}')
+        if isinstance(value, dict) and self.key in value:
+            raise fault(f"is written as the word alone, or {self.otherwise}", self.key)
         return {self.key: True} if value == self.key else value
 
     def __get_pydantic_json_schema__(
@@ -59,6 +63,10 @@ class Word(Short):
     ) -> dict[str, Any]:
         """The word, or the map."""
         return {"anyOf": [{"const": self.key}, handler(schema)]}
+
+
+WordFlag = SkipJsonSchema[Annotated[bool, Field(exclude=True)]]
+"""Whether the map of a `Word` was written as that word."""
 
 
 class OneOrMore:

@@ -24,9 +24,8 @@ from netstudy.units import format_rate
 
 MTU_DEFAULT = 1500
 """Bytes; the MTU of Ethernet, used if a study gives none."""
-INSIDE_MTU = {"hipersocket": 8_192, "loopback": 65_535}
-"""The default MTU of links inside one machine: the IP packet of a HiperSockets frame of 16 kB, and
-Linux' loopback."""
+INSIDE_MTU = 8_192
+"""The default MTU of links inside one machine: the IP packet of a HiperSockets frame of 16 kB."""
 INSIDE_RATE_BPS = 10_000_000_000
 """Rate of a link inside one machine, if a study gives none: assumed, since memory carries it."""
 NODES_MAX = 10_000
@@ -80,7 +79,7 @@ class _Joined:
 
 
 def _mtu_default(link: Link) -> int:
-    return INSIDE_MTU.get(concrete(link.kind), MTU_DEFAULT)
+    return INSIDE_MTU if concrete(link.kind) == "hipersocket" else MTU_DEFAULT
 
 
 def node_names(group: str, count: int) -> tuple[str, ...]:
@@ -233,7 +232,7 @@ class Graph:
     def _rates(self, path: Path, link: Link) -> tuple[int, int]:
         """The link's rates in both directions, by default the highest that both its ends carry."""
         limits: dict[str, int] = {}
-        is_inside = concrete(link.kind) != "ethernet"
+        is_inside = concrete(link.kind) == "hipersocket"
         for end in link.between if not is_inside else ():
             limits |= self._line_rates(end.group, link)
         at = (*path, "rate")

@@ -316,15 +316,13 @@ class Reference(Model):
         default_factory=dict
     )
     """Factor -> the column that holds its levels."""
-    fitted: tuple[dict[NameValue, LevelValue], ...] = ()
+    fitted: tuple[dict[NameValue, LevelValue], ...] | None = None
     """Cells whose values a profile was fitted to, each by its levels: agreement there is no
-    evidence, and the report marks these cells."""
+    evidence, and the report marks these cells. `netstudy calibrate` does not fit to the others, but
+    shows the model's predictions for them; `[]` keeps all of the file for such a blind check."""
     explained: tuple[Explained, ...] = ()
     """Why own values differ from the published ones; the first that fits a value counts. Without
     one the report calls a large difference unexplained."""
-    predict: SwitchedValue = False
-    """Whether its values are kept for a blind check: `netstudy calibrate` does not fit to them, and
-    shows the model's predictions for them."""
     repetition: WordsValue | None = None
     """The column that numbers repetitions: rows of one cell are then its replicates."""
     columns: dict[WordsValue, ReferenceColumn]

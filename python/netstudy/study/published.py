@@ -48,8 +48,6 @@ class PublishedValue:
     """File and line."""
     fitted: bool = False
     """Whether a profile was fitted to it."""
-    predict: bool = False
-    """Whether it is kept for a blind check, and nothing is fitted to it."""
     printed: Mapping[str, str] = field(default_factory=dict)
     """Factor -> text in its column of the file, before it is matched with a level."""
     because: str | None = None
@@ -127,7 +125,7 @@ class _File:
         self.matched: dict[tuple[str, str], Level] = {}
         self.seen: dict[tuple[object, ...], tuple[int, str]] = {}
         self._fitted = [
-            found for one in self.reference.fitted if (found := self._held(one)) is not None
+            found for one in self.reference.fitted or () if (found := self._held(one)) is not None
         ]
         self._explained = [
             (one, held)
@@ -153,7 +151,7 @@ class _File:
             (("at", name), name, level) for name, level in reference.at.items()
         ]
         inside: Path
-        for number, one in enumerate(reference.fitted):
+        for number, one in enumerate(reference.fitted or ()):
             inside = ("fitted", number)
             held += [((*inside, name), name, level) for name, level in one.items()]
         for number, reason in enumerate(reference.explained):
@@ -282,7 +280,6 @@ class _File:
                 file=self.reference.file,
                 place=self._place(row.line),
                 fitted=any(has_levels({**levels, **held}, one) for one in self._fitted),
-                predict=self.reference.predict,
                 printed={
                     name: row.texts[holds.column] for name, holds in self.reference.factors.items()
                 },

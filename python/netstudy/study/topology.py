@@ -39,9 +39,7 @@ PortRate = Annotated[int | Ref, Typed(knobs(wire.Port)["rate"].scalar)]
 Delay = Annotated[int | Ref, Typed(knobs(wire.Link)["delay"].scalar)]
 """nanoseconds."""
 
-LinkKind = Annotated[
-    str | Ref, Typed(Choice(("ethernet", "hipersocket", "loopback"), "a kind of link"))
-]
+LinkKind = Annotated[str | Ref, Typed(Choice(("ethernet", "hipersocket"), "a kind of link"))]
 Stack = Annotated[wire.Stack | Ref, Typed(Choice(get_args(wire.Stack), "a kind of network stack"))]
 Medium = Annotated[str | Ref, Typed(Choice(("ram", "disk"), "a place that data lie in"))]
 
@@ -194,8 +192,8 @@ class LinkProperties(Model):
     mtu: MtuSize | None = None
     """Largest IP packet in bytes; without it 1500."""
     kind: LinkKind = "ethernet"
-    """ethernet, or a link inside one machine: `hipersocket` or `loopback`. There packets are
-    larger, and no interface limits the rate: 10 Gbit/s unless the link says otherwise."""
+    """ethernet, or `hipersocket`, between two hosts of one machine: packets are larger, and no
+    interface limits the rate: 10 Gbit/s unless the link says otherwise."""
     nic: NicOrName | None = None
     """The interface of the hosts at this link, as far as it differs from their own."""
     buffers: Count | None = None

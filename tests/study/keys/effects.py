@@ -28,7 +28,6 @@ from netstudy.report.comparison import sentences
 from netstudy.report.document import document
 from netstudy.report.pages import render_markdown
 from netstudy.study.agreement import Bands
-from netstudy.study.published import published_values
 from tests.report.results import from_text, results
 
 Tree = dict[str, Any]
@@ -160,16 +159,6 @@ def in_report(example: Example) -> None:
 def in_report_of_form(example: Example) -> None:
     """The report of what the testbed netns carried out is another."""
     assert report_of(example.before, "netns") != report_of(example.after, "netns")
-
-
-def in_calibration(example: Example) -> None:
-    """Other values are kept from a fit."""
-    kept = [_kept(text) for text in (example.before, example.after)]
-    assert kept[0] != kept[1]
-
-
-def _kept(text: str) -> list[bool]:
-    return [value.predict for value in published_values(prepared(text).study)]
 
 
 def in_comparison(example: Example) -> None:

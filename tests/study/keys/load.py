@@ -93,7 +93,6 @@ LOAD = {
             "workload.incast.jitter",
             {"exponential": "75 us", "uniform": "75 us"},
         ),
-        **examples(refused, INCAST, "workload.incast.jitter", {"none": False}),
     },
     "Transfer": {
         **examples(
@@ -135,7 +134,6 @@ LOAD = {
                 "outstanding": 2,
                 "think": "1 ms",
                 "every": "1 ms",
-                "new connections": True,
                 "requests": 101,
                 "warmup": 11,
             },
@@ -177,7 +175,7 @@ LOAD = {
         **examples(refused, _EXISTING, "workload.transactions.password", {"pgpass": "pgpass"}),
     },
     "Application": {
-        **examples(refused, PROGRAM, _PROGRAM, {"brokerage": True, "url": "https://app:8080/"}),
+        **examples(refused, PROGRAM, _PROGRAM, {"url": "https://app:8080/"}),
         **examples(
             in_plan,
             PROGRAM,
@@ -244,7 +242,6 @@ LOAD = {
         {"users": 700, "quotes": 700},
     ),
     "Mix": {
-        **examples(refused, _OWN_MIX, "workload.transactions.mix", {"standard": "usual"}),
         **examples(refused, _OWN_MIX, "workload.transactions.mix", dict.fromkeys(_SHARES, "1 B")),
     },
     "Probe": examples(

@@ -138,7 +138,7 @@ NETWORK = {
         **examples(
             in_plan, AT_LENGTH, "topology.links.2", _LINK_KEYS | {"between": ["b@two", "s"]}
         ),
-        **examples(in_plan, AT_LENGTH, "topology.links.2", {"kind": "loopback", "buffers": 16}),
+        **examples(in_plan, AT_LENGTH, "topology.links.2", {"kind": "hipersocket", "buffers": 16}),
     },
     "EachWay": examples(
         in_plan, _BOTH_WAYS, f"{_LINK}.rate", {"up": "2 Gbit/s", "down": "100 Mbit/s"}

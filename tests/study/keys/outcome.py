@@ -8,7 +8,6 @@ from tests.study.keys.effects import (
     Tree,
     changed,
     examples,
-    in_calibration,
     in_published_plan,
     in_report,
     refused,
@@ -260,7 +259,6 @@ OUTCOME = {
         **examples(
             in_report, _PUBLISHED, "reference", {"explained": [{"because": "Other cables."}]}
         ),
-        **examples(in_calibration, _PUBLISHED, "reference", {"predict": True}),
         **examples(in_published_plan, _OF_CASES, "reference", {"case": "few"}),
     },
     "Explained": {

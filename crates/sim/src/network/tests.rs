@@ -328,7 +328,6 @@ fn any_to_any() -> impl Strategy<Value = Run> {
                     outstanding,
                     think_ns,
                     every_ns: None,
-                    new_connections: false,
                 })
             };
             if is_slower {

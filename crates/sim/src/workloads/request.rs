@@ -33,9 +33,6 @@ impl Applications for Request {
         _wiring: &Wiring,
         stage: S,
     ) -> Result<S::Done, String> {
-        if self.new_connections {
-            return Err("the simulator has no connection of its own for each request".to_owned());
-        }
         let shape =
             RequestShape { request_bytes: self.request_bytes, response_bytes: self.response_bytes };
         let think = Duration::from_ns(self.think_ns);

@@ -259,7 +259,6 @@ fn requests(think_ns: u64, every_ns: Option<u64>) -> Workload {
         outstanding: 1,
         think_ns,
         every_ns,
-        new_connections: false,
     })
 }
 

@@ -8,7 +8,6 @@ from netstudy import wire
 from netstudy.documents.problems import Path
 from netstudy.plan.paths import Routes
 from netstudy.plan.workloads.base import Context, Counts, Load, Lowering, Roles, pair_count
-from netstudy.study import Study
 from netstudy.study.references import concrete
 from netstudy.study.topology import Topology
 from netstudy.study.workloads.request import Request
@@ -25,12 +24,6 @@ class RequestLowering(Lowering[Request, wire.Request]):
     spec = Request
     wired = wire.Request
     unit = "requests"
-
-    def not_run(self, spec: Request, study: Study, path: Path) -> Iterator[str]:
-        """A connection for each request."""
-        levels = study.levels_at((*path, "new connections"), spec.new_connections)
-        if any(level is True for _, level in levels):
-            yield "A request's new connections are not supported yet; leave them out."
 
     def roles(self, spec: Request, topology: Topology, path: Path) -> Roles:  # noqa: ARG002
         """Clients and servers."""
@@ -51,7 +44,6 @@ class RequestLowering(Lowering[Request, wire.Request]):
             outstanding=concrete(spec.outstanding),
             think_ns=concrete(spec.think),
             every_ns=concrete(spec.every),
-            new_connections=concrete(spec.new_connections),
         )
 
     def counts(self, spec: Request) -> Counts:
@@ -76,7 +68,6 @@ class RequestLowering(Lowering[Request, wire.Request]):
         trips = [
             routes.time_ns(client, server, work.request_bytes)
             + routes.time_ns(server, client, work.response_bytes)
-            + (_handshake_ns(routes, client, server) if work.new_connections else 0.0)
             for client, server in work.roles.pairs
         ]
         return (max(trips) + work.think_ns) / work.outstanding
@@ -88,7 +79,3 @@ class RequestLowering(Lowering[Request, wire.Request]):
     def sample_bytes(self, work: wire.Request, count: float, seconds: float) -> float:  # noqa: ARG002
         """A histogram for each pair."""
         return pair_count(work) * min(_BUCKETS_MAX, count * work.connections) * _BUCKET_BYTES
-
-
-def _handshake_ns(routes: Routes, client: str, server: str) -> float:
-    return routes.time_ns(client, server, 0) + routes.time_ns(server, client, 0)

@@ -31,7 +31,7 @@ def _description(runs: Sequence[Run]) -> list[Sentence]:
     works = [_work(run) for run in runs]
     clients = members(runs, "client", "client")
     connections = number_range([work.connections for work in works], "connections of the plan")
-    sentences = [
+    return [
         say(
             "{measured}: {clients} {send} requests of {request} to {servers}, over {connections} "
             "for each pair, and {get} answers of {response}; {when}.",
@@ -46,9 +46,6 @@ def _description(runs: Sequence[Run]) -> list[Sentence]:
             when=_when(works),
         )
     ]
-    if any(work.new_connections for work in works):
-        sentences.append(say("Each request has a connection of its own, opened for it."))
-    return sentences
 
 
 def _when(works: Sequence[Request]) -> Sentence:

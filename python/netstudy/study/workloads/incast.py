@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from netstudy import wire
 from netstudy.documents.fields import (
@@ -16,7 +16,7 @@ from netstudy.documents.fields import (
     Switched,
     Typed,
 )
-from netstudy.documents.shapes import Word
+from netstudy.documents.shapes import Word, WordFlag
 from netstudy.documents.validation import Model, fault
 from netstudy.knobs import knobs
 from netstudy.study.places import Place, PlaceValue
@@ -34,7 +34,7 @@ class Jitter(Model):
     """Mean of an exponential distribution."""
     uniform: Delay | None = None
     """The largest delay of a uniform distribution from 0."""
-    none: Annotated[bool, Field(exclude=True)] = False
+    none: WordFlag = False
     """No delay."""
 
     @model_validator(mode="after")

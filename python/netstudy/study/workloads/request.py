@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
-from pydantic import Field
-
 from netstudy.documents.fields import (
     Count,
     Count0,
     Interval,
     Pause,
     PositiveSize,
-    Switched,
 )
 from netstudy.documents.problems import Path, Problem
 from netstudy.study.places import Place, PlaceValue
@@ -76,9 +73,6 @@ class Request(Spec):
     every: Interval | None = None
     """An open loop: the interval of each connection's requests, answered or not. Without it a
     closed loop, in which the next request waits for a response, so that slowness is hidden."""
-    new_connections: Switched = Field(default=False, alias="new connections")
-    """Whether each request has a connection of its own, opened for it and closed after it. This
-    version supports only `false`."""
     requests: Count | None = None
     """Requests of each connection that are measured; else `procedure.measure` says how long."""
     warmup: Count0 | None = None
@@ -105,6 +99,3 @@ class Request(Spec):
             for key in sorted({"think", "outstanding"} & self.model_fields_set):
                 message = "belongs to a closed loop; with every, requests wait for no response"
                 yield problem((*path, key), message)
-        if self.new_connections is True and "outstanding" in self.model_fields_set:
-            message = "belongs to connections that stay; a new connection has one request"
-            yield problem((*path, "outstanding"), message)

@@ -23,7 +23,7 @@ from netstudy.documents.fields import (
     WordsValue,
 )
 from netstudy.documents.problems import Path, Problem
-from netstudy.documents.shapes import Word
+from netstudy.documents.shapes import Word, WordFlag
 from netstudy.documents.validation import Model, fault
 from netstudy.knobs import model_with, settings
 from netstudy.study.dsn import postgresql_dsn
@@ -67,7 +67,7 @@ def http_url(text: str) -> SplitResult:
 class Application(Model):
     """The application that users access: the brokerage, or any program that answers HTTP."""
 
-    brokerage: Annotated[bool, Field(exclude=True)] = False
+    brokerage: WordFlag = False
     """The brokerage of netstudy."""
     start: tuple[WordsValue, ...] = ()
     """A program and its arguments: it is started and stopped on the application's host."""
@@ -80,8 +80,6 @@ class Application(Model):
     @model_validator(mode="after")
     def _is_one(self) -> Application:
         if self.brokerage:
-            if self.start or self.url or self.ready:
-                raise fault("is the one of netstudy; keep it, or the program", "brokerage")
             return self
         if not self.start or self.url is None:
             raise fault("needs start (the program and its arguments) and url")
@@ -185,7 +183,7 @@ class Population(Model):
 class Mix(Model):
     """Shares of the operations; together 100 %."""
 
-    standard: Annotated[bool, Field(exclude=True)] = False
+    standard: WordFlag = False
     """The application's own mix."""
     home: PercentValue | None = None
     """Read the start page."""
@@ -215,7 +213,7 @@ class Mix(Model):
     @model_validator(mode="after")
     def _whole(self) -> Mix:
         total = sum(self.shares.values())
-        if self.standard == bool(self.shares):
+        if not self.standard and not self.shares:
             raise fault("is standard, or the shares of all operations")
         if self.shares and abs(total - 100) > 1e-9:
             raise fault(f"the shares add up to {total:g} %, not 100 %")

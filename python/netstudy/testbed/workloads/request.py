@@ -46,11 +46,6 @@ class RequestTraffic(Traffic[wire.Request]):
             request_bytes=work.request_bytes, response_bytes=work.response_bytes
         )
 
-    def unsupported(self, run: wire.Run) -> Iterator[str]:
-        """See Traffic.unsupported."""
-        if _work(run).new_connections:
-            yield "Agents keep their connections open: turn new_connections off."
-
     def counted(self, work: wire.Request) -> int:
         """See Traffic.counted: a request of each connection."""
         return sum(1 for _ in work.connected)

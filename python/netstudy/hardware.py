@@ -16,7 +16,7 @@ from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 from pydantic import Field, TypeAdapter, model_validator
 
 from netstudy import wire
-from netstudy.buffers import ARCHITECTURES
+from netstudy.buffers import ARCHITECTURES, Architecture
 from netstudy.documents.compact import compacted
 from netstudy.documents.fields import (
     CountValue,
@@ -37,7 +37,6 @@ T = TypeVar("T")
 FiguresT = TypeVar("FiguresT", bound=Model)
 
 Kind = Literal["switch", "host", "nic", "tcp", "application"]
-Architecture = Literal["output-queued", "shared-memory", "ingress-queued"]
 SourceKind = Literal["documented", "fitted", "measured", "assumed"]
 
 BUFFER_FIGURES: Mapping[str, tuple[str, ...]] = {

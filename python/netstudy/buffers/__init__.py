@@ -7,7 +7,7 @@ there; and a profile in hardware/.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal, get_args
 
 from pydantic import Field
 
@@ -18,6 +18,7 @@ from netstudy.buffers.shared_memory import SharedMemory
 
 __all__ = [
     "ARCHITECTURES",
+    "Architecture",
     "Buffer",
     "IngressQueued",
     "OutputQueued",
@@ -25,11 +26,12 @@ __all__ = [
     "SwitchBuffer",
 ]
 
-Buffer = Annotated[OutputQueued | SharedMemory | IngressQueued, Field(discriminator="kind")]
-
-ARCHITECTURES: Final[Mapping[str, type[OutputQueued | SharedMemory | IngressQueued]]] = {
-    "output-queued": OutputQueued,
-    "shared-memory": SharedMemory,
-    "ingress-queued": IngressQueued,
-}
+Architecture = Literal["output-queued", "shared-memory", "ingress-queued"]
 """The architectures by the names that profiles give them."""
+_AnyBuffer = OutputQueued | SharedMemory | IngressQueued
+Buffer = Annotated[_AnyBuffer, Field(discriminator="kind")]
+
+ARCHITECTURES: Final[Mapping[str, type[_AnyBuffer]]] = {
+    buffer.model_fields["kind"].default: buffer for buffer in get_args(_AnyBuffer)
+}
+"""Name -> architecture."""

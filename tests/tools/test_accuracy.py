@@ -18,7 +18,8 @@ from netstudy.report.markdown import text
 from netstudy.store import Folder
 from tests.report.results import INCAST, NOW, from_text, small_incast, study_text
 from tools import ablation, accuracy
-from tools.accuracy import BEGIN, END, GOALS, PAGE
+from tools.accuracy import BEGIN, END, GOALS
+from tools.trial import PAGE
 
 SWITCHES = ("arista-7124s", "nexus-5010")
 Rows = list[dict[str, str]]

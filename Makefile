@@ -110,7 +110,7 @@ wheel: engine-static ## wheels that install without Rust: dist/netstudy-*.whl
 		NETSTUDY_WHEEL_ARCH=$$arch .venv/bin/python -m hatchling build --target wheel --directory dist; \
 	done
 
-accuracy: build ## the incast study in full: its README, docs/concepts/accuracy.md with the ablation
+accuracy: build ## the incast study in full: its README and studies/incast/accuracy.md
 	@.venv/bin/netstudy run studies/incast $(ARGS)
 	@.venv/bin/python -m netstudy.report.readme studies/incast results/incast/latest
 	@.venv/bin/python -m tools.accuracy results/incast/latest

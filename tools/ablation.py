@@ -3,7 +3,7 @@
 usage: python -m tools.ablation [--iterations 100] [--seed 1]
 
 Runs the incast study as its profiles have it, then with one mechanism at a time taken away, always
-with the same random numbers, and writes the median errors into docs/concepts/accuracy.md, a table
+with the same random numbers, and writes the median errors into studies/incast/accuracy.md, a table
 a configuration, over some numbers of servers from the range. Nothing is fitted anew: a row shows
 how the other mechanisms do without that one. A mechanism that the profiles do not have is left out.
 """

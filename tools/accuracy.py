@@ -1,4 +1,4 @@
-"""How close the simulated incast study comes to the published tables: docs/concepts/accuracy.md.
+"""How close the simulated incast study comes to the published tables: studies/incast/accuracy.md.
 
 usage: python -m tools.accuracy RESULTS
 

@@ -8,7 +8,7 @@ then predicts the third with fresh random numbers. For comparison the profiles, 
 all three, are run with the same random numbers. This distinguishes a model that only fits from one
 that predicts.
 
-Written into docs/concepts/accuracy.md.
+Written into studies/incast/accuracy.md.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from netstudy.wire import Level
 
 ROOT = Path(__file__).parents[1]
 STUDY = ROOT / "studies/incast"
-PAGE = ROOT / "docs/concepts/accuracy.md"
+PAGE = STUDY / "accuracy.md"
 CONFIGURATIONS = JUMBO, LARGE, STRIPED = "4 MB", "8 MB", "10 MB striped"
 """Each has a published table."""
 SWITCHES = ARISTA, NEXUS = "arista-7124s", "nexus-5010"

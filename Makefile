@@ -120,7 +120,7 @@ accuracy: build ## the incast study in full: its README and studies/incast/accur
 calibration: build ## how close calibrated models come to published tables: docs/concepts/calibration.md
 	@.venv/bin/python -m tools.calibration
 
-conformance: build ## the simulator beside this kernel's TCP in namespaces: docs/concepts/conformance.md
+conformance: build ## the simulator beside this kernel's TCP in namespaces: studies/conformance/results.md
 	@.venv/bin/python -m tools.conformance --run
 	@.venv/bin/python -m tools.host_effects
 

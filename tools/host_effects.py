@@ -1,4 +1,4 @@
-"""Effects of host properties on losses, compared with the kernel: docs/concepts/conformance.md.
+"""Effects of host properties on losses, compared with the kernel: studies/conformance/results.md.
 
 usage: python -m tools.host_effects [--iterations 200] [--seed 1] [RESULTS]
 

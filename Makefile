@@ -117,7 +117,7 @@ accuracy: build ## the incast study in full: its README and studies/incast/accur
 	@.venv/bin/python -m tools.cross_validation
 	@.venv/bin/python -m tools.ablation
 
-calibration: build ## how close calibrated models come to published tables: docs/concepts/calibration.md
+calibration: build ## how close calibrated models come to published tables: studies/*/calibration.md
 	@.venv/bin/python -m tools.calibration
 
 conformance: build ## the simulator beside this kernel's TCP in namespaces: studies/conformance/results.md

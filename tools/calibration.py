@@ -11,6 +11,7 @@ reference and the profiles.
 from __future__ import annotations
 
 import json
+import math
 import shlex
 import subprocess
 import sys
@@ -241,7 +242,9 @@ def strain(aim: Aim, row: Row) -> float:
     published, error = row.published, row.simulated - row.published
     other = published * aim.factor if error > 0 else published / aim.factor
     permitted = max(aim.share_of(row) * published, aim.least, abs(other - published))
-    return abs(error) / permitted if error else 0.0
+    if not error:
+        return 0.0
+    return abs(error) / permitted if permitted else math.inf
 
 
 def _aim_text(aim: Aim, row: Row) -> str:

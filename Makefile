@@ -110,17 +110,17 @@ wheel: engine-static ## wheels that install without Rust: dist/netstudy-*.whl
 		NETSTUDY_WHEEL_ARCH=$$arch .venv/bin/python -m hatchling build --target wheel --directory dist; \
 	done
 
-accuracy: build ## the incast study in full: its README, docs/concepts/accuracy.md with the ablation
+accuracy: build ## the incast study in full: its README and studies/incast/accuracy.md
 	@.venv/bin/netstudy run studies/incast $(ARGS)
 	@.venv/bin/python -m netstudy.report.readme studies/incast results/incast/latest
 	@.venv/bin/python -m tools.accuracy results/incast/latest
 	@.venv/bin/python -m tools.cross_validation
 	@.venv/bin/python -m tools.ablation
 
-calibration: build ## how close calibrated models come to published tables: docs/concepts/calibration.md
+calibration: build ## how close calibrated models come to published tables: studies/*/calibration.md
 	@.venv/bin/python -m tools.calibration
 
-conformance: build ## the simulator beside this kernel's TCP in namespaces: docs/concepts/conformance.md
+conformance: build ## the simulator beside this kernel's TCP in namespaces: studies/conformance/results.md
 	@.venv/bin/python -m tools.conformance --run
 	@.venv/bin/python -m tools.host_effects
 

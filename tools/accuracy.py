@@ -1,4 +1,4 @@
-"""How close the simulated incast study comes to the published tables: docs/concepts/accuracy.md.
+"""How close the simulated incast study comes to the published tables: studies/incast/accuracy.md.
 
 usage: python -m tools.accuracy RESULTS
 
@@ -32,9 +32,8 @@ from netstudy.report.tables import Group, Table, Value, bare_interval
 from netstudy.store import Results
 from netstudy.study.levels import has_levels
 from netstudy.wire import Level, RunRecord
-from tools import trial
+from tools.trial import ARISTA, JUMBO, LARGE, NEXUS, PAGE, ROOT, STRIPED
 
-PAGE = trial.ROOT / "docs/concepts/accuracy.md"
 BEGIN = "<!-- accuracy: written by python -m tools.accuracy -->"
 END = "<!-- end of accuracy -->"
 
@@ -55,9 +54,6 @@ class Goal:
     """Of each row, or `packets_max` where that is more."""
     packets_max: float = 0.0
 
-
-ARISTA, NEXUS = "arista-7124s", "nexus-5010"
-JUMBO, LARGE, STRIPED = "4 MB", "8 MB", "10 MB striped"
 
 GOALS = (
     Goal(JUMBO, COMPLETION, ARISTA, median_abs_pct_max=5),
@@ -284,7 +280,7 @@ def _row(what: str, bound: str, found: str | None, interval: Value, met: bool) -
 
 def _make(results: Path) -> None:
     write(results)
-    print(PAGE.relative_to(trial.ROOT))
+    print(PAGE.relative_to(ROOT))
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -1,9 +1,9 @@
-"""How close calibrated models come to published values: docs/concepts/calibration.md.
+"""How close calibrated models come to published values: calibration.md beside their studies.
 
 usage: python -m tools.calibration [PROFILE...]
 
 Runs the command that found a profile's figures once more, with one round, which keeps the figures,
-and with longer runs. The result is written into the profile's marked part of the page. No number
+and with longer runs. The result is written into the marked part of the study's page. No number
 between the markers is typed: aims are data below, the rest is the command's answer, the study's
 reference and the profiles.
 """
@@ -29,23 +29,25 @@ from netstudy.calibration import figure_named
 from netstudy.errors import StudyError, TestbedError, exit_code
 from netstudy.hardware import FigureRow, HardwareLibrary, Kind
 from netstudy.report.cellrefs import count, plain
-from netstudy.report.markdown import pipe_table, replace_between, text
+from netstudy.report.markdown import captioned_table, replace_between, text
 from netstudy.report.numbers import level_text, with_unit
-from netstudy.report.refs import Name, Number, Sentence, say
+from netstudy.report.refs import Name, Number, say
 from netstudy.report.tables import Group, Table, Value
 from netstudy.study import Study, load
 from netstudy.testbed.engine import engine_version, find_engine
 from netstudy.wire import Treatment
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs/concepts/calibration.md"
-PROFILES: Final = ("trade-z9", "ethernet-z9")
+PAGES: Final = {
+    "trade-z9": ROOT / "studies/trade/calibration.md",
+    "ethernet-z9": ROOT / "studies/ethernet/calibration.md",
+}
+"""By profile."""
 MEASURE: Final = "120 s"
 """Simulated time of each run: long enough that chance is small compared with the aims."""
 
-_BASE: Final = 100.0
+BASE: Final = 100.0
 """Published value of the base row; other rows are in percent of it."""
-_DECIMALS: Final = 2
 
 
 @dataclass(frozen=True)
@@ -61,15 +63,10 @@ class Aim:
     """In the metric's unit."""
     factor: float = 1.0
 
-    def reach(self, published: float, is_extrapolated: bool) -> tuple[float, float]:
-        """The lowest and the highest value that are close enough."""
-        wider = self.share_extrapolated if is_extrapolated else None
-        share = self.share if wider is None else wider
-        far = max(share * published, self.least)
-        return (
-            min(published - far, published / self.factor),
-            max(published + far, published * self.factor),
-        )
+    def share_of(self, row: Row) -> float:
+        """The share for a row."""
+        extrapolated = self.share_extrapolated if row.kind == "extrapolated" else None
+        return self.share if extrapolated is None else extrapolated
 
 
 AIMS: Final = (
@@ -97,14 +94,8 @@ class Row:
     of its file are in percent of it."""
 
 
-def begin(profile: str) -> str:
-    """The marker before a profile's part of the page."""
-    return f"<!-- {profile}: written by python -m tools.calibration -->"
-
-
-def end(profile: str) -> str:
-    """The marker behind it."""
-    return f"<!-- end of {profile} -->"
+BEGIN = "<!-- calibration: written by python -m tools.calibration -->"
+END = "<!-- end of calibration -->"
 
 
 def command_of(profile: str, library: HardwareLibrary) -> str:
@@ -174,36 +165,20 @@ def _cpus(row: Row) -> float:
 def _in_percent_of_base(row: Row, rows: Sequence[Row]) -> Row:
     if row.metric not in RELATIVE:
         return row
-    like = (one for one in rows if (one.file, one.metric) == (row.file, row.metric))
-    base = next((one for one in like if one.published == _BASE), None)
-    if base is None:
-        return row
-    kind = "base" if row.treatment == base.treatment else row.kind
-    return replace(row, kind=kind, simulated=row.simulated * _BASE / base.simulated)
+    for one in rows:
+        if (one.file, one.metric, one.published) == (row.file, row.metric, BASE):
+            kind = "base" if row.treatment == one.treatment else row.kind
+            return replace(row, kind=kind, simulated=row.simulated * BASE / one.simulated)
+    return row
 
 
 def block(profile: str, words: Sequence[str], found: Mapping[str, Any]) -> str:
-    """The text between a profile's markers, from the answer to a command."""
+    """The text between the markers of a profile's page, from the answer to a command."""
     study = load(ROOT / words[2])
-    library = HardwareLibrary.default(study.folder)
     rows = rows_of(found)
-    return "\n\n".join(
-        (
-            text(_provenance(words, found, rows)),
-            f"```sh\n{shlex.join(words)}\n```",
-            f"**Against the aims**\n\n{pipe_table(aims_table(rows, _told(study)))}",
-            *(
-                f"**{text(table.caption)}**\n\n{pipe_table(table)}"
-                for table in row_tables(rows, study)
-            ),
-            *_unresolved(found["unresolved"]),
-            f"**Fitted figures**\n\n{pipe_table(figures_table(profile, found, library))}",
-        )
-    )
-
-
-def _provenance(words: Sequence[str], found: Mapping[str, Any], rows: Sequence[Row]) -> Sentence:
-    return say(
+    told = {one.file: tuple(one.factors) for one in study.reference}
+    library = HardwareLibrary.default(study.folder)
+    said = say(
         "netstudy {own}, {engine}; runs of {measure}, with different random numbers from the"
         " fit's. Sum of squares of {n} fitted values in units of their tolerance, with the random"
         " numbers of the fit: {cost}.",
@@ -213,55 +188,49 @@ def _provenance(words: Sequence[str], found: Mapping[str, Any], rows: Sequence[R
         n=count(sum(row.kind in ("fitted", "base") for row in rows), "fitted values"),
         cost=plain(found["sum_of_squares"], 1, "", "sum of squares"),
     )
-
-
-def _told(study: Study) -> dict[str, tuple[str, ...]]:
-    """File of the reference -> its factors."""
-    return {one.file: tuple(one.factors) for one in study.reference}
+    unresolved = "\n".join(f"- {text(one)}" for one in found["unresolved"])
+    return "\n\n".join(
+        (
+            text(said),
+            f"```sh\n{shlex.join(words)}\n```",
+            captioned_table(aims_table(rows, told)),
+            *map(captioned_table, row_tables(rows, study)),
+            *(("**Below the model's resolution**", unresolved) if unresolved else ()),
+            captioned_table(figures_table(profile, found, library)),
+        )
+    )
 
 
 def aims_table(rows: Sequence[Row], told: Mapping[str, Sequence[str]]) -> Table:
     """For each aim, the row that is farthest from the published value: of fitted rows, of the same
     rows as predicted by a fit to the others, and of rows that were not fitted. `told`: the factors
     of each file."""
-    said = [*rows, *_left_out(rows)]
+    left_out = (
+        replace(row, simulated=row.left_out, kind="left out")
+        for row in rows
+        if row.left_out is not None
+    )
+    said = [*rows, *left_out]
     kinds = ("fitted", "left out", "predicted", "extrapolated")
     found = (
         (aim, kind, [row for row in said if (row.metric, row.kind) == (aim.metric, kind)])
         for aim in AIMS
         for kind in kinds
     )
-    groups = (
-        Group("Metric"),
-        Group("Rows"),
-        Group("Aim"),
-        Group("Farthest"),
-        Group("published"),
-        Group("simulated"),
-        Group("error"),
-        Group("error", "%"),
-        Group("Met"),
-    )
+    heads = ("Metric", "Rows", "Aim", "Farthest", "published", "simulated", "error")
+    groups = (*map(Group, heads), Group("error", "%"), Group("Met"))
     table_rows = tuple(_aim_row(aim, kind, own, told) for aim, kind, own in found if own)
     return Table("aims", say("Against the aims"), groups, table_rows, stub=3)
-
-
-def _left_out(rows: Sequence[Row]) -> Iterator[Row]:
-    """Fitted rows as a fit to the others has them."""
-    for row in rows:
-        if row.left_out is not None:
-            yield replace(row, simulated=row.left_out, kind="left out")
 
 
 def _aim_row(
     aim: Aim, kind: str, rows: Sequence[Row], told: Mapping[str, Sequence[str]]
 ) -> tuple[Value, ...]:
     worst = max(rows, key=lambda row: strain(aim, row))
-    metric = _metric(aim.metric)
     return (
         _title(aim.metric),
         Name(f"{len(rows)} {kind}"),
-        Name(_aim_text(aim, metric, kind)),
+        Name(_aim_text(aim, worst)),
         Name(_place(worst.treatment, told[worst.file])),
         *_values(worst),
         Name("yes" if strain(aim, worst) <= 1 else "no"),
@@ -269,26 +238,23 @@ def _aim_row(
 
 
 def strain(aim: Aim, row: Row) -> float:
-    """How far a row is from what was published, as a share of what is close enough."""
-    low, high = aim.reach(row.published, row.kind == "extrapolated")
-    far = row.simulated - row.published
-    permitted = high - row.published if far > 0 else low - row.published
-    if far == 0:
+    """The error of a row as a share of what is close enough."""
+    published, error = row.published, row.simulated - row.published
+    other = published * aim.factor if error > 0 else published / aim.factor
+    permitted = max(aim.share_of(row) * published, aim.least, abs(other - published))
+    if not error:
         return 0.0
-    return far / permitted if permitted else math.inf
+    return abs(error) / permitted if permitted else math.inf
 
 
-def _aim_text(aim: Aim, metric: Metric, kind: str) -> str:
-    extrapolated = aim.share_extrapolated if kind == "extrapolated" else None
-    share = aim.share if extrapolated is None else extrapolated
+def _aim_text(aim: Aim, row: Row) -> str:
+    metric = _metric(aim.metric)
     unit = "points" if metric.is_share else metric.unit
-    least = f"{aim.least:g}"
+    least, share = f"{aim.least:g}", aim.share_of(row)
     parts = (
         f"a factor of {aim.factor:g}" if aim.factor > 1 else "",
         f"{100 * share:g} %" if share else "",
-        (least + unit[1:] if unit.startswith("1/") else with_unit(least, unit))
-        if aim.least
-        else "",
+        (least + unit[1:] if unit.startswith("1/") else with_unit(least, unit)) * bool(aim.least),
     )
     return " or ".join(part for part in parts if part)
 
@@ -298,10 +264,11 @@ def row_tables(rows: Sequence[Row], study: Study) -> Iterator[Table]:
     for file, found in groupby(rows, lambda row: row.file):
         own = list(found)
         (reference,) = (one for one in study.reference if one.file == file)
-        shown = _varying(own, reference.factors) or tuple(reference.factors)
-        held = [name for name in reference.factors if name not in shown]
-        heads = ("metric", "published", "simulated", "error", "error %", "left out", "is")
-        groups = (*map(Group, shown), *map(Group, heads))
+        every = tuple(reference.factors)
+        varying = [name for name in every if len({str(row.treatment.get(name)) for row in own}) > 1]
+        shown = varying or every
+        held = _place(own[0].treatment, [name for name in every if name not in shown])
+        heads = (*shown, "metric", "published", "simulated", "error", "error %", "left out", "is")
         lines = tuple(
             (
                 *(Name(level_text(row.treatment[name])) for name in shown),
@@ -315,16 +282,9 @@ def row_tables(rows: Sequence[Row], study: Study) -> Iterator[Table]:
         caption = say(
             "{source}{held}",
             source=Name(reference.source),
-            held=Name(f" ({_place(own[0].treatment, held)})" if held else ""),
+            held=Name(f" ({held})" if held else ""),
         )
-        yield Table(f"rows-{file}", caption, groups, lines, stub=len(shown))
-
-
-def _varying(rows: Sequence[Row], factors: Mapping[str, Any]) -> tuple[str, ...]:
-    """The factors in which rows differ."""
-    return tuple(
-        name for name in factors if len({str(row.treatment.get(name)) for row in rows}) > 1
-    )
+        yield Table(f"rows-{file}", caption, tuple(map(Group, heads)), lines, stub=len(shown))
 
 
 def _title(metric: str) -> Name:
@@ -349,20 +309,13 @@ def _values(row: Row) -> tuple[Number | None, ...]:
 
 
 def _number(value: float | None, metric: str) -> Number | None:
-    return None if value is None else plain(value, _DECIMALS, "", metric)
+    return None if value is None else plain(value, 2, "", metric)
 
 
 def _metric(name: str) -> Metric:
     found = metric_named(name, NAMED)
     assert found is not None, "the command has a value of it"
     return found
-
-
-def _unresolved(sentences: Sequence[str]) -> Iterator[str]:
-    if sentences:
-        yield "\n".join(
-            ("**Below the model's resolution**\n", *(f"- {text(one)}" for one in sentences))
-        )
 
 
 def figures_table(profile: str, found: Mapping[str, Any], library: HardwareLibrary) -> Table:
@@ -384,23 +337,23 @@ def fitted_rows(profile: str, library: HardwareLibrary) -> list[FigureRow]:
     return [row for row in library.rows(kind, profile) if row.source == "fitted"]
 
 
-def write(profile: str, page: Path = PAGE, measure: str = MEASURE) -> None:
-    """Judge a profile and write the result into the page."""
+def write(profile: str, page: Path, measure: str = MEASURE) -> None:
+    """Judge a profile and write the result into a page."""
     words = judging(command_of(profile, HardwareLibrary.default()), measure)
-    replace_between(page, begin(profile), end(profile), block(profile, words, answer(words)))
+    replace_between(page, BEGIN, END, block(profile, words, answer(words)))
 
 
 def _make(profiles: Sequence[str]) -> None:
     for profile in profiles:
-        if profile not in PROFILES:
-            raise StudyError(f"{profile} is none of {', '.join(PROFILES)}")
-        write(profile)
-        print(f"{PAGE.relative_to(ROOT)}, {profile}")
+        if profile not in PAGES:
+            raise StudyError(f"{profile} is none of {', '.join(PAGES)}")
+        write(profile, PAGES[profile])
+        print(PAGES[profile].relative_to(ROOT))
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run from the command line; returns the exit code."""
-    return exit_code(lambda: _make(arguments or PROFILES))
+    return exit_code(lambda: _make(arguments or [*PAGES]))
 
 
 if __name__ == "__main__":

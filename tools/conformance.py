@@ -1,4 +1,4 @@
-"""How the simulator and this kernel's TCP agree: docs/concepts/conformance.md.
+"""How the simulator and this kernel's TCP agree: studies/conformance/results.md.
 
 usage: python -m tools.conformance [--run] [RESULTS]
 
@@ -31,7 +31,7 @@ from netstudy.study.agreement import Bands
 
 ROOT = Path(__file__).parents[1]
 STUDIES = ROOT / "studies/conformance"
-PAGE = ROOT / "docs/concepts/conformance.md"
+PAGE = STUDIES / "results.md"
 BEGIN = "<!-- conformance: written by python -m tools.conformance -->"
 END = "<!-- end of conformance -->"
 ORDER = (

@@ -8,31 +8,24 @@ then predicts the third with fresh random numbers. For comparison the profiles, 
 all three, are run with the same random numbers. This distinguishes a model that only fits from one
 that predicts.
 
-Written into docs/concepts/accuracy.md.
+Written into studies/incast/accuracy.md.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from netstudy.analysis.reference import PanelReference
-from netstudy.analysis.workloads.incast import COMPLETION, DROPS, RETRANSMISSIONS
-from netstudy.report.cellrefs import count
-from netstudy.report.markdown import pipe_table, replace_between, text
+from netstudy.calibration import Trial
+from netstudy.report.markdown import pipe_table
 from netstudy.report.refs import Name, say
 from netstudy.report.tables import Group, Table, Value, bare_percent
 from tools import fit, trial
-from tools.fit import Chosen, Simulator
+from tools.fit import Chosen
+from tools.trial import Accuracy
 
-PAGE = trial.ROOT / "docs/concepts/accuracy.md"
-BEGIN = "<!-- cross-validation: written by python -m tools.cross_validation -->"
-END = "<!-- end of cross-validation -->"
 ROUNDS = 2
 """How often a fit takes each figure through its list."""
-SHOWN = (COMPLETION, DROPS, RETRANSMISSIONS)
 
 
 @dataclass(frozen=True)
@@ -42,44 +35,31 @@ class Fold:
     left_out: str
     chosen: Chosen
     """By the fit on the others."""
-    predicted: PanelReference
-    fitted: PanelReference
+    predicted: Accuracy
+    fitted: Accuracy
     """By the profiles as they are."""
-
-
-def first(base: trial.Plan) -> Chosen:
-    """The figures that every fit begins with."""
-    return {figure: fit.LISTS[figure][0] for figure in fit.in_profiles(base)}
 
 
 def fold(left_out: str, iterations: int, seed: int) -> Fold:
     """Fit on all configurations but one, and predict that."""
-    others = [name for name in trial.configurations() if name != left_out]
     print(f"without {left_out}:", flush=True)
-    base = plan(iterations, seed, others)
-    chosen = fit.fit(base, Simulator(), first(base), ROUNDS)
-    fresh = plan(iterations, seed + 1, [left_out])
-    return Fold(left_out, chosen, _agreement(fit.with_chosen(fresh, chosen)), _agreement(fresh))
-
-
-def plan(iterations: int, seed: int, configurations: Sequence[str]) -> trial.Plan:
-    """One run of each row that a fit takes."""
-    return trial.only_published(
-        trial.plan(iterations, seed, fit.SERVERS, configurations=configurations)
+    others = [name for name in trial.CONFIGURATIONS if name != left_out]
+    known = trial.model(iterations, fit.SERVERS, others)
+    first = {figure: values[0] for figure, values in fit.LISTS.items()}
+    chosen = fit.fit(known, trial.targets(known), first, seed, ROUNDS)
+    model = trial.model(iterations, fit.SERVERS, [left_out])
+    aims = trial.targets(model)
+    predicted, fitted = (
+        Accuracy.of(aims, model.predict(Trial(figures), trial.shown(aims), seed + 1))
+        for figures in (chosen, {})
     )
-
-
-def _agreement(asked: trial.Plan) -> PanelReference:
-    (found,) = trial.agreements(asked, trial.simulate(asked)).values()
-    return found
+    return Fold(left_out, chosen, predicted, fitted)
 
 
 def errors_table(folds: Sequence[Fold]) -> Table:
     """Median errors of each configuration, predicted and fitted."""
     groups = (
-        Group("Configuration"),
-        Group("Quantity"),
-        Group("Switch"),
+        *map(Group, ("Configuration", "Quantity", "Switch")),
         Group("Predicted from the other two", "%"),
         Group("Fitted on all three", "%"),
     )
@@ -88,29 +68,16 @@ def errors_table(folds: Sequence[Fold]) -> Table:
 
 
 def _rows(one: Fold) -> Iterator[tuple[Value, ...]]:
-    pairs = zip(one.predicted.agreements, one.fitted.agreements, strict=True)
-    for predicted, fitted in pairs:
-        if predicted.metric in SHOWN:
-            about = f"{predicted.metric.label}, {one.left_out}, {predicted.level}"
-            yield (
-                Name(one.left_out),
-                Name(predicted.metric.label),
-                Name(str(predicted.level)),
-                *(
-                    None if error is None else bare_percent(error, f"median of |error|, {about}")
-                    for error in (predicted.median_abs_pct, fitted.median_abs_pct)
-                ),
-            )
+    for (metric, switch), fitted in one.fitted.median_abs_pct.items():
+        about = f"median of |error|, {metric.label}, {one.left_out}, {switch}"
+        errors = (one.predicted.median_abs_pct[metric, switch], fitted)
+        names = (one.left_out, metric.label, switch)
+        yield (*map(Name, names), *(bare_percent(error, about) for error in errors))
 
 
 def figures_table(folds: Sequence[Fold], profiles: Chosen) -> Table:
     """The figures that each fit chose."""
-    groups = (
-        Group("Profile"),
-        Group("Figure"),
-        *(Group(f"without {one.left_out}") for one in folds),
-        Group("profile"),
-    )
+    heads = ("Profile", "Figure", *(f"without {one.left_out}" for one in folds), "profile")
     every = [*(one.chosen for one in folds), profiles]
     rows = tuple(
         (
@@ -120,29 +87,15 @@ def figures_table(folds: Sequence[Fold], profiles: Chosen) -> Table:
         )
         for figure in profiles
     )
-    return Table("figures", say("Figures"), groups, rows, stub=2)
+    return Table("figures", say("Figures"), tuple(map(Group, heads)), rows, stub=2)
 
 
-def main() -> int:
-    """Fit three times, write."""
-    parser = argparse.ArgumentParser(prog="python -m tools.cross_validation")
-    parser.add_argument("--iterations", type=int, default=60)
-    parser.add_argument("--seed", type=int, default=1)
-    asked = parser.parse_args()
-    names = trial.configurations()
-    folds = [fold(name, asked.iterations, asked.seed) for name in names]
-    said = say(
-        "{n} iterations a cell after the warm-up, one run each; servers {servers}, where a table"
-        " has them.",
-        n=count(asked.iterations, "iterations"),
-        servers=Name(", ".join(map(str, fit.SERVERS))),
-    )
-    profiles = fit.in_profiles(plan(asked.iterations, asked.seed, names))
-    tables = (errors_table(folds), figures_table(folds, profiles))
-    replace_between(PAGE, BEGIN, END, "\n\n".join([text(said), *map(pipe_table, tables)]))
-    print(PAGE.relative_to(trial.ROOT))
-    return 0
+def parts(iterations: int, seed: int) -> Iterator[str]:
+    """Fit as often as there are configurations; the errors and the figures."""
+    folds = [fold(name, iterations, seed) for name in trial.CONFIGURATIONS]
+    yield pipe_table(errors_table(folds))
+    yield pipe_table(figures_table(folds, fit.in_profiles(trial.model(iterations, fit.SERVERS))))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    trial.main("cross_validation", 60, fit.SERVERS, parts)

@@ -1,4 +1,4 @@
-"""Effects of host properties on losses, compared with the kernel: docs/concepts/conformance.md.
+"""Effects of host properties on losses, compared with the kernel: studies/conformance/results.md.
 
 usage: python -m tools.host_effects [--iterations 200] [--seed 1] [RESULTS]
 
@@ -10,14 +10,13 @@ markers is typed.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from netstudy import wire
+from netstudy.calibration import simulated as simulate
 from netstudy.errors import exit_code
 from netstudy.plan import make_plan
 from netstudy.report.cellrefs import plain
@@ -123,9 +122,10 @@ def simulated(scenario: Scenario, iterations: int, seed: int) -> Iterator[tuple[
     """Each variant by its name, and what comes of it."""
     study = apply_overrides(scenario.load(), {"workload.incast.iterations": str(iterations)})
     only = {factor: [str(level)] for factor, level in scenario.cell.items()}
-    base = json.loads(wire.to_json(make_plan(study, seed=seed, only=only).plan))
+    base = make_plan(study, seed=seed, only=only).plan
     for name, change in scenario.variants.items():
-        yield name, losses(trial.simulate(trial.changed(base, change)))
+        records = simulate(trial.changed(base, trial.always(change)))
+        yield name, losses([*records.values()])
 
 
 def measured(scenario: Scenario, results: Path) -> Losses:

@@ -1,88 +1,107 @@
-"""The incast study with changed figures, run by the engine and compared with the published tables.
+"""The incast study and its published values, simulated by the code of `netstudy calibrate`.
 
-The fit of profiles and the ablation of mechanisms ask the same question: how close does a plan
-come to the published values? Plans are JSON here, so that a figure can be changed directly in the
-plan, without a profile of its own.
+Shared by the fit of its profiles, by their cross-validation and by the ablation of mechanisms,
+which also changes settings that no profile has, directly in a plan.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
-import subprocess
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+import statistics
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from netstudy import wire
-from netstudy.analysis.cells import pool
-from netstudy.analysis.layout import layout
-from netstudy.analysis.reference import PanelReference, Published, beside, read_reference
-from netstudy.analysis.workloads.incast import INCAST
-from netstudy.plan import make_plan
-from netstudy.study import Study, apply_overrides, load
-from netstudy.testbed.engine import find_engine
+from netstudy.analysis.metrics import Metric
+from netstudy.analysis.workloads.incast import COMPLETION, DROPS, RETRANSMISSIONS
+from netstudy.calibration import Length, Model, Shown, Target, library_of, published_targets
+from netstudy.report.cellrefs import count
+from netstudy.report.markdown import replace_between, text
+from netstudy.report.refs import Name, say
+from netstudy.study import apply_overrides, load
+from netstudy.wire import Level
 
 ROOT = Path(__file__).parents[1]
 STUDY = ROOT / "studies/incast"
+PAGE = STUDY / "accuracy.md"
+CONFIGURATIONS = JUMBO, LARGE, STRIPED = "4 MB", "8 MB", "10 MB striped"
+"""Each has a published table."""
+SWITCHES = ARISTA, NEXUS = "arista-7124s", "nexus-5010"
+SHOWN = (COMPLETION, DROPS, RETRANSMISSIONS)
 
 Run = dict[str, Any]
-Plan = dict[str, Any]
+Change = Callable[[Run], Mapping[str, Any]]
+"""Values at paths in a run; empty: nothing changes."""
+Said = Mapping[Shown, float]
+"""Simulated values."""
 
 
-@cache
-def study() -> Study:
-    """The incast study."""
-    return load(STUDY)
-
-
-@cache
-def published() -> tuple[Published, ...]:
-    """The values of its reference tables."""
-    return read_reference(study(), INCAST.metrics)
-
-
-def configurations() -> tuple[str, ...]:
-    """The configurations of the study, each with a published table."""
-    return tuple(map(str, study().factors["configuration"].names))
-
-
-def plan(
+def model(
     iterations: int,
-    seed: int,
-    servers: Sequence[int] | None = None,
+    servers: Sequence[int],
+    configurations: Iterable[str] = CONFIGURATIONS,
     replicates: int = 1,
-    configurations: Sequence[str] | None = None,
-) -> Plan:
-    """The study's plan with as many iterations and replicates; all levels unless given."""
-    changes = {"replicates": str(replicates), "workload.incast.iterations": str(iterations)}
-    only: dict[str, Sequence[wire.Level]] = {}
-    if servers is not None:
-        only["servers"] = servers
-    if configurations is not None:
-        only["configuration"] = configurations
-    planned = make_plan(apply_overrides(study(), changes), seed=seed, only=only)
-    made: Plan = json.loads(wire.to_json(planned.plan))
-    return made
+) -> Model:
+    """The study with as many iterations and replicates, and only these levels."""
+    study = apply_overrides(load(STUDY), {"workload.incast.iterations": str(iterations)})
+    only: Mapping[str, Sequence[Level]] = {
+        "servers": servers,
+        "configuration": tuple(configurations),
+    }
+    return Model(study, library_of(study), Length(replicates=replicates), only=only)
 
 
-def only_published(asked: Plan) -> Plan:
-    """The runs of a plan that have a row in a published table."""
-    rows = published()
-    runs = [run for run in asked["runs"] if any(row.is_of(run["treatment"]) for row in rows)]
-    return {**asked, "runs": runs}
+def targets(of: Model) -> list[Target]:
+    """The published values of the shown metrics that correspond to the model's runs."""
+    names = {metric.name for metric in SHOWN}
+    return [one for one in published_targets(of.study, of.planned()) if one.metric in names]
 
 
-def switch(run: Run) -> dict[str, Any]:
-    """The one switch of a run."""
-    (found,) = (node for node in run["network"]["nodes"] if node["kind"] == "switch")
-    return dict(found)
+def shown(aims: Iterable[Target]) -> list[Shown]:
+    """The simulated values that correspond to the published ones."""
+    return [(one.run, one.metric) for one in aims]
 
 
-def iterations(run: Run) -> int:
-    """Iterations that a run is measured for."""
-    (measure,) = (phase for phase in run["phases"] if phase["kind"] == "measure")
-    return int(measure["until"]["count"])
+def by_configuration(aims: Iterable[Target]) -> dict[str, list[Target]]:
+    """The published values of each table."""
+    found: dict[str, list[Target]] = {}
+    for one in aims:
+        found.setdefault(str(one.treatment["configuration"]), []).append(one)
+    return found
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """The distance of simulated values from the published table of one configuration."""
+
+    median_abs_pct: Mapping[tuple[Metric, str], float]
+    ratio: float
+    """Of the two switches' completion times at the most servers."""
+
+    @classmethod
+    def of(cls, aims: Sequence[Target], said: Said) -> Accuracy:
+        """The medians of all rows with a published value other than 0."""
+        errors = {
+            (metric, switch): [
+                abs(100 * (said[one.run, one.metric] - one.value) / one.value)
+                for one in aims
+                if (one.metric, one.treatment["switch"]) == (metric.name, switch) and one.value
+            ]
+            for metric in SHOWN
+            for switch in SWITCHES
+        }
+        medians = {key: statistics.median(found) for key, found in errors.items() if found}
+        times = [one for one in aims if one.metric == COMPLETION.name]
+        last = max(int(one.treatment["servers"]) for one in times)
+        at_end = {
+            one.treatment["switch"]: said[one.run, one.metric]
+            for one in times
+            if one.treatment["servers"] == last
+        }
+        return cls(medians, at_end[ARISTA] / at_end[NEXUS])
 
 
 def places(run: Run, path: str) -> Iterator[tuple[dict[str, Any], str]]:
@@ -95,55 +114,49 @@ def places(run: Run, path: str) -> Iterator[tuple[dict[str, Any], str]]:
     yield from ((one, last) for one in found if isinstance(one, dict) and last in one)
 
 
-def changed(base: Plan, changes: Mapping[str, Any]) -> Plan:
-    """A copy of a plan with other values at some paths, wherever a run has them."""
-    copy: Plan = json.loads(json.dumps(base))
+def always(values: Mapping[str, Any]) -> Change:
+    """The same values in every run."""
+    return lambda _run: values
+
+
+def changed(base: wire.Plan, changes: Change) -> wire.Plan:
+    """A plan with other values at some paths of each run, wherever the run has them."""
+    copy = json.loads(wire.to_json(base))
     for run in copy["runs"]:
-        put(run, changes)
-    return copy
+        for path, value in changes(run).items():
+            for place, key in places(run, path):
+                place[key] = value
+    return wire.Plan.model_validate(copy)
 
 
-def put(run: Run, changes: Mapping[str, Any]) -> None:
-    """Set values at paths, wherever the run has them."""
-    for path, value in changes.items():
-        for place, key in places(run, path):
-            place[key] = value
-
-
-def simulate(asked: Plan) -> list[wire.RunRecord]:
-    """Run a plan; the records in its order.
-
-    Raises RuntimeError where the engine refuses the plan, or a run fails or breaks a law.
-    """
-    command = [str(find_engine()), "sim"]
-    done = subprocess.run(
-        command, input=json.dumps(asked), capture_output=True, text=True, check=False
+def write(
+    tool: str, servers: Sequence[int], iterations: int, seed: int, found: Iterable[str], page: Path
+) -> None:
+    """Put what a tool found between its markers in the page."""
+    said = say(
+        "{n} iterations a cell after the warm-up, one run each, seed {seed}; servers {servers},"
+        " where a table has them.",
+        n=count(iterations, "iterations"),
+        seed=Name(str(seed)),
+        servers=Name(", ".join(map(str, servers))),
     )
-    if done.returncode:
-        raise RuntimeError(f"the engine ended with {done.returncode}: {done.stderr.strip()}")
-    lines = [json.loads(line) for line in done.stdout.splitlines()]
-    records = [wire.RunRecord.model_validate(line) for line in lines if line["kind"] == "run"]
-    for record in records:
-        if record.status != "ok":
-            raise RuntimeError(f"run {record.run} is {record.status}: {record.error}")
-    return records
+    replace_between(page, *markers(tool), "\n\n".join((text(said), *found)))
 
 
-def agreements(asked: Plan, records: Sequence[wire.RunRecord]) -> dict[str, PanelReference]:
-    """The report's analysis of the records and the published values, by configuration."""
-    cells = pool(wire.Plan.model_validate(asked), records)
-    compare = study().compare
-    assert compare is not None, "the incast study compares its switches"
-    laid_out = (layout(cells, case, compare.factor) for case in cells.cases)
-    panels = [panel for case in laid_out for panel in case.panels]
-    return {
-        str(panel.fixed["configuration"]): beside(
-            panel,
-            published(),
-            compare.base,
-            compare.margin_pct,
-            metrics=INCAST.metrics,
-            law=INCAST.identity,
-        )
-        for panel in panels
-    }
+def markers(tool: str) -> tuple[str, str]:
+    """The first and the last line of a tool's part of the page."""
+    name = tool.replace("_", "-")
+    return f"<!-- {name}: written by python -m tools.{tool} -->", f"<!-- end of {name} -->"
+
+
+def main(
+    tool: str, iterations: int, servers: Sequence[int], find: Callable[[int, int], Iterable[str]]
+) -> None:
+    """Run a tool from the command line: simulate, print, write."""
+    parser = argparse.ArgumentParser(prog=f"python -m tools.{tool}")
+    parser.add_argument("--iterations", type=int, default=iterations)
+    parser.add_argument("--seed", type=int, default=1)
+    asked = parser.parse_args()
+    found = find(asked.iterations, asked.seed)
+    write(tool, servers, asked.iterations, asked.seed, found, PAGE)
+    print(PAGE.relative_to(ROOT))

@@ -18,7 +18,8 @@ from netstudy.report.markdown import text
 from netstudy.store import Folder
 from tests.report.results import INCAST, NOW, from_text, small_incast, study_text
 from tools import ablation, accuracy
-from tools.accuracy import BEGIN, END, GOALS, PAGE
+from tools.accuracy import BEGIN, END, GOALS
+from tools.trial import CONFIGURATIONS, PAGE, ROOT
 
 SWITCHES = ("arista-7124s", "nexus-5010")
 Rows = list[dict[str, str]]
@@ -139,7 +140,7 @@ def test_a_wrong_call_says_how_to_call(capsys: pytest.CaptureFixture[str]) -> No
 
 
 class TestThePageThatIsThere:
-    """docs/concepts/accuracy.md cannot be made again here, but whether it is whole can be seen."""
+    """studies/incast/accuracy.md cannot be made again here, but whether it is whole can be seen."""
 
     page = PAGE.read_text(encoding="utf-8")
 
@@ -181,6 +182,27 @@ class TestThePageThatIsThere:
                 median = statistics.median(map(abs, errors))
                 found = number(medians[metric, switch]["Error (%), median, absolute"])
                 assert found == pytest.approx(median, abs=0.1)
+
+    def test_the_summary_for_readers_has_its_medians(self) -> None:
+        (summary,) = named((ROOT / "docs/concepts/accuracy.md").read_text("utf-8"), "quantity")
+        found = [
+            {**row, "configuration": configuration}
+            for configuration, table in zip(
+                CONFIGURATIONS, named(self.page, "Error (%), median, absolute"), strict=True
+            )
+            for row in table
+        ]
+        medians = {
+            (row["configuration"], row["Metric"], row["switch"]): row["Error (%), median, absolute"]
+            for row in found
+        }
+        told = {
+            (row["configuration"], row["quantity"], switch): row[switch]
+            for row in summary
+            for switch in SWITCHES
+        }
+        assert len(told) == 18
+        assert told.items() <= medians.items()
 
     def error(self, row: dict[str, str], switch: str) -> float | None:
         """The printed error of a row, held against the printed values."""

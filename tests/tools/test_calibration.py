@@ -14,7 +14,7 @@ from netstudy.hardware import HardwareLibrary
 from netstudy.report.markdown import text
 from tests.tools.test_accuracy import named, number, tables
 from tools import calibration
-from tools.calibration import AIMS, MEASURE, PAGE, PROFILES, ROOT, Row, begin, end
+from tools.calibration import AIMS, BEGIN, END, MEASURE, PAGES, ROOT, Row
 
 FOUND = (
     "netstudy calibrate studies/shop --profile shop --fit a,b --choose c=1,2 "
@@ -119,12 +119,11 @@ def test_the_row_that_is_farthest_stands_for_its_metric() -> None:
 
 
 @pytest.mark.engine
-def test_writing_replaces_one_profiles_part_alone(
+def test_writing_replaces_only_the_marked_part(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = tmp_path / "page.md"
-    parts = "\n".join(f"{begin(one)}\nold {one}\n{end(one)}" for one in PROFILES)
-    page.write_text(f"# Mine\n\n{parts}\n\nThe end.\n")
+    page.write_text(f"# Mine\n\n{BEGIN}\nold\n{END}\n\nThe end.\n")
     asked: list[str] = []
     answer = {
         "rows": [
@@ -144,8 +143,9 @@ def test_writing_replaces_one_profiles_part_alone(
     calibration.write("trade-z9", page, "9 s")
     written = page.read_text()
     assert asked[-2:] == ["--measure", "9 s"]
-    assert "old trade-z9" not in written
-    assert "old ethernet-z9" in written
+    assert written.startswith(f"# Mine\n\n{BEGIN}\n\nnetstudy ")
+    assert written.endswith(f"{END}\n\nThe end.\n")
+    assert "old" not in written
     (rows,) = named(written, "is")
     assert [row["buffers"] for row in rows] == ["128", "16"]
     assert [row["left out"] for row in rows] == ["94.00", ""]
@@ -159,13 +159,13 @@ def test_another_profile_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert "brokerage is none of trade-z9, ethernet-z9" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("profile", PAGES)
 class TestThePageThatIsThere:
     """It takes minutes to make again; whether it is whole, and of the profiles of now, is seen."""
 
     def part(self, profile: str) -> str:
-        page = PAGE.read_text(encoding="utf-8")
-        return page.partition(begin(profile))[2].partition(end(profile))[0]
+        page = PAGES[profile].read_text(encoding="utf-8")
+        return page.partition(BEGIN)[2].partition(END)[0]
 
     def test_it_has_the_command_that_the_profile_says_it_was_found_by(self, profile: str) -> None:
         command = calibration.command_of(profile, HardwareLibrary.default())
@@ -232,7 +232,7 @@ class TestThePageThatIsThere:
         self, profile: str, tmp_path: Path
     ) -> None:
         page = tmp_path / "page.md"
-        page.write_text(f"{begin(profile)}\n{end(profile)}\n")
+        page.write_text(f"{BEGIN}\n{END}\n")
         calibration.write(profile, page)
         (now,), (then,) = (
             named(written, "Aim") for written in (page.read_text(), self.part(profile))

@@ -1,6 +1,8 @@
-"""The conformance page: how far apart single seeds lie, beside the bands."""
+"""The results of the conformance studies: how far apart single seeds lie, beside the bands."""
 
 from __future__ import annotations
+
+import re
 
 import pytest
 
@@ -11,7 +13,7 @@ from netstudy.store import Results
 from netstudy.study.agreement import Bands
 from netstudy.testbed.engine import find_engine
 from tests.skips import or_skip
-from tools.conformance import STUDIES, seeds_table, studies
+from tools.conformance import PAGE, ROOT, STUDIES, seeds_table, studies
 
 UNBOUND = "retransmissions"
 """Its band is left out."""
@@ -60,3 +62,13 @@ def test_a_metric_without_a_band_says_none(found: FolderComparison) -> None:
 
 def test_every_study_of_the_folder_is_on_the_page() -> None:
     assert {study.path for study in studies()} == set(STUDIES.glob("*.yaml"))
+
+
+def test_the_summary_for_readers_has_the_sum_of_all_studies() -> None:
+    found = re.findall(
+        r"^- (\d+) of (\d+) values with a band lie inside it", PAGE.read_text(), re.M
+    )
+    inside, every = (sum(map(int, counts)) for counts in zip(*found, strict=True))
+    summary = " ".join((ROOT / "docs/concepts/conformance.md").read_text().split())
+    assert len(found) == len(studies())
+    assert f"{inside} of {every} values with a band lie inside it" in summary

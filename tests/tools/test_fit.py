@@ -5,45 +5,50 @@ from __future__ import annotations
 import math
 import shutil
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from netstudy.analysis.reference import Published
-from netstudy.analysis.workloads.incast import COMPLETION, DROPS, RETRANSMISSIONS
-from netstudy.calibration import Figure, Fitted, Interval
+from netstudy.analysis.workloads.incast import DROPS, RETRANSMISSIONS
+from netstudy.calibration import Figure, Fitted, Interval, Model, Target, Trial
 from netstudy.hardware import HardwareLibrary
-from netstudy.wire import IterationSamples, RunRecord, Samples, Treatment
+from netstudy.wire import Plan
 from tools import fit, trial
-from tools.fit import LISTS, PACKETS, WORST, Means, Simulator, errors, means, pooled
+from tools.fit import LISTS, PACKETS, WORST, error, errors
+from tools.trial import ARISTA, JUMBO, NEXUS, STRIPED, Said
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
-AT: Treatment = {"switch": "nexus-5010", "configuration": "4 MB", "servers": 23}
+Aims = Sequence[Target]
 
 
 def figure(name: str) -> Figure:
     return next(one for one in LISTS if one.knob.name == name)
 
 
-def run(
-    replicate: int, times: float, drops: float, switch: str = "nexus-5010", servers: int = 23
-) -> Means:
-    """A run whose means are so many times the published ones; of packets with two more."""
-    at = {**AT, "switch": switch, "servers": servers}
-    table = {value.metric: value.value for value in trial.published() if value.is_of(at)}
-    packets = drops * (table[DROPS] + PACKETS) - PACKETS
-    return Means(at, replicate, {COMPLETION: times * table[COMPLETION], DROPS: packets})
+@pytest.fixture(scope="module")
+def published() -> Aims:
+    """All published values of the figures that are fitted."""
+    return trial.targets(trial.model(1, range(1, 24)))
 
 
-def striped(again: float) -> Means:
-    """A run of the striped configuration as published, but for its retransmissions."""
-    at: Treatment = {"switch": "nexus-5010", "configuration": "10 MB striped", "servers": 8}
-    table = {value.metric: value.value for value in trial.published() if value.is_of(at)}
-    packets = again * (table[RETRANSMISSIONS] + PACKETS) - PACKETS
-    of = {metric: table[metric] for metric in (COMPLETION, DROPS)}
-    return Means(at, 1, {**of, RETRANSMISSIONS: packets})
+def at(published: Aims, switch: str = NEXUS, servers: int = 23, configuration: str = JUMBO) -> Aims:
+    """The published values of a run."""
+    run = {"switch": switch, "servers": servers, "configuration": configuration}
+    return [one for one in published if run.items() <= one.treatment.items()]
+
+
+def times(aims: Aims, **factors: float) -> Said:
+    """So many times the published values, 1 unless given; of packets with two more."""
+    known = {one.name: factors.get(one.figure, 1.0) for one in trial.SHOWN}
+    more = {one.name: PACKETS for one in (DROPS, RETRANSMISSIONS)}
+    return {
+        (one.run, one.metric): known[one.metric] * (one.value + more.get(one.metric, 0.0))
+        - more.get(one.metric, 0.0)
+        for one in aims
+    }
 
 
 @pytest.fixture
@@ -53,90 +58,75 @@ def hardware(tmp_path: Path) -> Path:
     return copy
 
 
-def test_an_error_counts_alike_up_and_down_and_never_more_than_the_bound() -> None:
-    found = errors([run(1, 1.1, 1.0), run(2, 1 / 1.1, 1.0), run(3, 9.0, 1.0)])
+def test_an_error_counts_alike_up_and_down_and_never_more_than_the_bound(published: Aims) -> None:
+    aims = at(published)
+    found = [error(aims, times(aims, completion=factor)) for factor in (1.1, 1 / 1.1, 9.0)]
     assert found == pytest.approx([math.log(1.1) / 2, math.log(1.1) / 2, WORST / 2])
 
 
 @pytest.mark.parametrize(("other", "between"), [(1.1, 0.0), (1.0, 1.0), (1 / 1.1, 2.0)])
 def test_the_ratio_of_the_switches_counts_as_much_as_their_times(
-    other: float, between: float
+    published: Aims, other: float, between: float
 ) -> None:
-    (found,) = errors([run(1, 1.1, 1.0), run(1, other, 1.0, "arista-7124s")])
-    times = statistics.mean((1.0, abs(math.log(other)) / math.log(1.1)))
-    assert found == pytest.approx(math.log(1.1) * (times + 0.0 + between) / 3)
+    nexus, arista = at(published), at(published, ARISTA)
+    said = {**times(nexus, completion=1.1), **times(arista, completion=other)}
+    own = statistics.mean((1.0, abs(math.log(other)) / math.log(1.1)))
+    found = error([*nexus, *arista], said)
+    assert found == pytest.approx(math.log(1.1) * (own + 0.0 + between) / 3)
 
 
 @pytest.mark.parametrize(("servers", "series"), [(17, 2), (18, 3)])
 def test_the_ratio_of_the_switches_counts_in_the_last_quarter_of_the_range(
-    servers: int, series: int
+    published: Aims, servers: int, series: int
 ) -> None:
-    both = [run(1, 1.1, 1.1, switch, servers) for switch in ("nexus-5010", "arista-7124s")]
-    assert errors(both) == pytest.approx([2 * math.log(1.1) / series])
+    both = [*at(published, NEXUS, servers), *at(published, ARISTA, servers)]
+    found = error(both, times(both, completion=1.1, drops=1.1))
+    assert found == pytest.approx(2 * math.log(1.1) / series)
 
 
-def test_nothing_dropped_is_an_error_like_any_other() -> None:
-    none = PACKETS / (155.1 + PACKETS)
-    assert errors([run(1, 1.0, none)]) == pytest.approx([WORST / 2])
+def test_nothing_dropped_is_an_error_like_any_other(published: Aims) -> None:
+    aims = at(published)
+    none = {one: 0.0 if one[1] == DROPS.name else value for one, value in times(aims).items()}
+    assert error(aims, none) == pytest.approx(WORST / 2)
 
 
-def test_where_the_host_loses_frames_retransmissions_are_a_series_of_their_own() -> None:
-    assert errors([striped(1.1)]) == pytest.approx([math.log(1.1) / 3])
-
-
-def test_every_configuration_counts_alike_however_many_rows_it_has() -> None:
-    found = errors([striped(1.1), run(1, 1.2, 1.0), run(1, 1.2, 1.0, servers=17)])
-    assert found == pytest.approx([(math.log(1.1) / 3 + math.log(1.2) / 2) / 2])
-
-
-def test_the_means_of_a_run_are_in_the_units_of_the_table() -> None:
-    samples = IterationSamples(
-        completion_ns=(1_000_000, 3_000_000),
-        dropped_packets=(3, 4),
-        retransmissions=(4, 5),
-        timeouts=(0, 0),
-    )
-    record = RunRecord(
-        run="0" * 12,
-        treatment=AT,
-        replicate=7,
-        seed="0",
-        status="ok",
-        samples=Samples(iteration=samples),
-    )
-    assert means(record) == Means(AT, 7, {COMPLETION: 2.0, DROPS: 3.5, RETRANSMISSIONS: 4.5})
-
-
-def test_pooled_replicates_are_one_run_in_which_opposite_errors_cancel() -> None:
-    other = run(1, 1.0, 1.0, "arista-7124s")
-    found = pooled([run(1, 1.2, 0.9), other, run(2, 0.8, 1.1), other])
-    assert [one.treatment["switch"] for one in found] == [AT["switch"], "arista-7124s"]
-    assert errors(found) == pytest.approx([0.0])
-
-
-def test_a_run_that_was_carried_out_is_not_carried_out_again(
-    monkeypatch: pytest.MonkeyPatch,
+def test_where_the_host_loses_frames_retransmissions_are_a_series_of_their_own(
+    published: Aims,
 ) -> None:
-    base = trial.plan(2, 1, (2,), configurations=("4 MB",))
-    asked: list[int] = []
-    simulate = trial.simulate
+    aims = at(published, servers=8, configuration=STRIPED)
+    assert error(aims, times(aims, retransmissions=1.1)) == pytest.approx(math.log(1.1) / 3)
 
-    def counting(plan: trial.Plan) -> list[RunRecord]:
-        asked.append(len(plan["runs"]))
-        return simulate(plan)
 
-    monkeypatch.setattr(trial, "simulate", counting)
-    known = Simulator()
-    first = known(base)
-    other = known(fit.with_chosen(base, {figure("ingress_guarantee"): 1}))
-    assert known(base) == first
-    assert asked == [2, 1]
-    assert [one.treatment for one in other] == [one.treatment for one in first]
-    assert other[1] == first[1]
+def test_every_configuration_counts_alike_however_many_rows_it_has(published: Aims) -> None:
+    striped = at(published, servers=8, configuration=STRIPED)
+    jumbo = [*at(published), *at(published, servers=17)]
+    said = {**times(striped, retransmissions=1.1), **times(jumbo, completion=1.2)}
+    found = error([*striped, *jumbo], said)
+    assert found == pytest.approx((math.log(1.1) / 3 + math.log(1.2) / 2) / 2)
+
+
+def test_pooled_replicates_are_one_run_in_which_opposite_errors_cancel(
+    published: Aims, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    aims = [*at(published), *at(published, ARISTA)]
+    model = trial.model(1, (23,), (JUMBO,), replicates=2)
+    both = [times(aims, completion=1.2, drops=0.9), times(aims, completion=0.8, drops=1.1)]
+
+    def replicates(
+        _self: Model, _plan: Plan, wanted: Sequence[tuple[str, str]]
+    ) -> Mapping[tuple[str, str], list[float]]:
+        return {one: [said[one] for said in both] for one in wanted}
+
+    monkeypatch.setattr(Model, "replicates", replicates)
+    pooled = model.predict(Trial({}), trial.shown(aims), 1)
+    assert error(aims, pooled) == pytest.approx(0.0, abs=1e-12)
+    apart = [error(aims, said) for said in both]
+    assert errors(model, aims, {}, 1) == pytest.approx(apart)
+    assert min(apart) > 0.05
 
 
 def test_every_list_is_of_a_fitted_figure_and_every_fitted_figure_has_one() -> None:
-    chosen = fit.in_profiles(trial.plan(1, 1, (2,)))
+    chosen = fit.in_profiles(trial.model(1, (2,)))
     library = HardwareLibrary.default(trial.STUDY)
     fitted = {
         (name, row.name): row.value
@@ -153,37 +143,33 @@ def test_every_list_is_of_a_fitted_figure_and_every_fitted_figure_has_one() -> N
 
 
 @pytest.fixture
-def truth(monkeypatch: pytest.MonkeyPatch) -> trial.Plan:
-    """A plan whose published values are what it gives with a guarantee of one frame."""
-    base = trial.plan(20, 1, (12, 23), 5, ("4 MB",))
+def truth(monkeypatch: pytest.MonkeyPatch) -> tuple[Model, Aims]:
+    """Published values that are what the model gives with a guarantee of one frame."""
+    model = trial.model(20, (12, 23), (JUMBO,), 5)
     guarantee = figure("ingress_guarantee")
-    made = trial.simulate(fit.with_chosen(base, {guarantee: 1}))
-    monkeypatch.setattr(trial, "published", lambda: tuple(values(pooled(map(means, made)))))
+    aims = trial.targets(model)
+    made = model.predict(Trial({guarantee: 1}), trial.shown(aims), 1)
     fitted = (guarantee, figure("receive_ring"))
     monkeypatch.setattr(fit, "LISTS", {one: LISTS[one] for one in fitted})
-    return base
+    return model, [replace(one, value=made[one.run, one.metric]) for one in aims]
 
 
-def values(made: Sequence[Means]) -> Iterator[Published]:
-    """Means of completion time and drops, as a table would have them."""
-    for one in made:
-        at = {factor: str(level) for factor, level in one.treatment.items()}
-        yield from (Published(metric, at, value, 0.1) for metric, value in one.of.items())
-
-
-def test_a_fit_finds_the_figure_that_a_table_was_made_with(truth: trial.Plan) -> None:
-    simulate = Simulator()
-    before = fit.in_profiles(truth)
-    found = fit.fit(truth, simulate)
+def test_a_fit_finds_the_figure_that_a_table_was_made_with(truth: tuple[Model, Aims]) -> None:
+    model, aims = truth
+    before = fit.in_profiles(model)
+    found = fit.fit(model, aims, before, 1)
     assert before[figure("ingress_guarantee")] == 2
     assert found == {**before, figure("ingress_guarantee"): 1}
-    assert errors(pooled(simulate(fit.with_chosen(truth, found)))) == pytest.approx([0.0])
+    assert error(aims, model.predict(Trial(found), trial.shown(aims), 1)) == pytest.approx(0.0)
 
 
-def test_the_interval_of_a_figure_holds_it_and_not_what_fits_worse(truth: trial.Plan) -> None:
+def test_the_interval_of_a_figure_holds_it_and_not_what_fits_worse(
+    truth: tuple[Model, Aims],
+) -> None:
+    model, aims = truth
     guarantee = figure("ingress_guarantee")
-    chosen = {**fit.in_profiles(truth), guarantee: 1}
-    assert fit.interval(guarantee, chosen, truth, Simulator()) == Interval(1, 1)
+    chosen = {**fit.in_profiles(model), guarantee: 1.0}
+    assert fit.interval(guarantee, chosen, model, aims, 1, 20) == Interval(1, 1)
 
 
 def test_only_the_value_and_the_interval_of_a_profile_are_written(hardware: Path) -> None:
@@ -215,14 +201,17 @@ def test_what_is_written_can_be_read(hardware: Path) -> None:
     assert host.nic.receive_per_frame.value == 925
 
 
-def rings(plan: trial.Plan) -> list[int]:
-    groups = [group for run in plan["runs"] for group in run["network"]["groups"]]
-    return [group["nic"]["receive_ring_frames"] for group in groups]
+def rings(plan: Plan) -> list[object]:
+    found = (run.model_dump()["network"]["groups"] for run in plan.runs)
+    return [group["nic"]["receive_ring_frames"] for groups in found for group in groups]
 
 
 def test_a_changed_plan_leaves_the_first_as_it_was() -> None:
-    base = trial.plan(1, 1, (2,), configurations=("4 MB",))
-    other = trial.changed(base, {"network.groups.nic.receive_ring_frames": 7, "network.x.y": 1})
+    base = trial.model(1, (2,), (JUMBO,)).plan_with(Trial({}), 1)
+    before = base.model_copy(deep=True)
+    changes = {"network.groups.nic.receive_ring_frames": 7, "network.x.y": 1}
+    other = trial.changed(base, trial.always(changes))
     assert rings(other) == [7] * 4
+    assert base == before
     assert 7 not in rings(base)
-    assert "x" not in other["runs"][0]["network"]
+    assert "x" not in other.runs[0].model_dump()["network"]

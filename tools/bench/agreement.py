@@ -1,4 +1,4 @@
-"""Results of the simulators for the same scenario, side by side in docs/concepts/agreement.md.
+"""Results of the simulators for the same scenario, side by side in benches/peers/results.md.
 
 Every program runs the same iterations from the same start with several seeds, so the page does not
 depend on the machine. Its table is written between two markers; the words around it are typed.
@@ -15,7 +15,7 @@ from netstudy.report.markdown import replace_between
 from tools.bench import scenarios, usage
 from tools.bench.programs import PROGRAMS, Cell, Outcome
 
-PAGE = scenarios.ROOT / "docs/concepts/agreement.md"
+PAGE = scenarios.ROOT / "benches/peers/results.md"
 BEGIN, END = "<!-- begin: written by make bench-peers -->", "<!-- end -->"
 ITERATIONS = (1, 20)
 """One from new connections, whose slow start leaves little to chance, and some that follow."""

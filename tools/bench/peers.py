@@ -1,7 +1,7 @@
 """Compares the engine with ns-3 and ns-2 on the same scenarios: `make bench-peers`.
 
 Prints speeds as a table, agreement as a table, and as the last line all speeds as one JSON object.
-Writes the agreement into docs/concepts/agreement.md.
+Writes the agreement into benches/peers/results.md.
 """
 
 from __future__ import annotations

@@ -17,8 +17,9 @@ from netstudy.calibration.calibrate import (
 )
 from netstudy.calibration.figures import Figure, figure_named, value_of
 from netstudy.calibration.lists import Interval, around, descend, fits_as_well
-from netstudy.calibration.model import Length
+from netstudy.calibration.model import Length, Model, Shown, Trial, simulated
 from netstudy.calibration.profile import Fitted, written
+from netstudy.calibration.targets import Target, published_targets
 
 __all__ = [
     "Calibration",
@@ -27,7 +28,11 @@ __all__ = [
     "Interval",
     "Judged",
     "Length",
+    "Model",
     "Options",
+    "Shown",
+    "Target",
+    "Trial",
     "around",
     "calibrate",
     "descend",
@@ -35,6 +40,8 @@ __all__ = [
     "figures_of",
     "fits_as_well",
     "library_of",
+    "published_targets",
+    "simulated",
     "value_of",
     "written",
 ]

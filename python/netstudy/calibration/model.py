@@ -24,6 +24,7 @@ from netstudy.hardware import HardwareLibrary
 from netstudy.plan import PlannedStudy, make_plan
 from netstudy.study import Study, apply_overrides
 from netstudy.testbed.sim import Sim
+from netstudy.wire import Level
 
 _BASES = dict.fromkeys(RELATIVE, 1.0)
 """Here relative metrics are computed without their base, which is fitted later."""
@@ -62,6 +63,8 @@ class Model:
     length: Length
     scale: Fraction = Fraction(1)
     threads: int | None = None
+    only: Mapping[str, Sequence[Level]] = field(default_factory=dict)
+    """Factor -> the levels to plan; empty: all runs of the study."""
     _known: dict[str, dict[str, float]] = field(default_factory=dict, repr=False)
     """Run, as JSON -> metric -> value, so that no run is simulated twice: most figures change only
     some runs. Whole records are not kept, since a search makes thousands."""
@@ -77,25 +80,32 @@ class Model:
         return self.seed % _MOST_SEED + 1
 
     def planned(self) -> PlannedStudy:
-        """All runs of the study, with unchanged figures."""
+        """The runs to calibrate with, with unchanged figures."""
         study = self.study_with({})
-        return make_plan(study, seed=self.seed, hardware=self.library, scale=self.scale)
+        return self._planned(study, self.seed, self.library)
 
     def plan_with(self, trial: Trial, seed: int) -> wire.Plan:
-        """All runs of the study, with the candidate's figures and keys."""
+        """The same runs with the candidate's figures and keys."""
         with tempfile.TemporaryDirectory(prefix="netstudy-calibrate-") as folder:
             library = library_with(self.library, Path(folder), trial.figures)
             study = self.study_with(trial.keys)
-            planned = make_plan(study, seed=seed, hardware=library, scale=self.scale)
-        return planned.whole_plan
+            return self._planned(study, seed, library).whole_plan
+
+    def _planned(self, study: Study, seed: int, library: HardwareLibrary) -> PlannedStudy:
+        return make_plan(study, seed=seed, only=self.only, hardware=library, scale=self.scale)
 
     def predict(self, trial: Trial, wanted: Iterable[Shown], seed: int) -> dict[Shown, float]:
         """The simulated values of these metrics of these runs: means over the replicates.
         Raises TestbedError if a run fails."""
+        found = self.replicates(self.plan_with(trial, seed), wanted)
+        return {one: mean(values) for one, values in found.items()}
+
+    def replicates(self, plan: wire.Plan, wanted: Iterable[Shown]) -> dict[Shown, list[float]]:
+        """The simulated values of these metrics of these runs of a plan, one for each replicate.
+        A run is named by its first replicate. Raises TestbedError if a run fails."""
         asked = tuple(dict.fromkeys(wanted))
-        whole = self.plan_with(trial, seed)
         by_treatment: dict[str, list[wire.Run]] = {}
-        for run in whole.runs:
+        for run in plan.runs:
             by_treatment.setdefault(str(run.treatment), []).append(self._short(run))
         firsts = {runs[0].id: runs for runs in map(_by_replicate, by_treatment.values())}
         names: dict[str, list[str]] = {}
@@ -103,10 +113,9 @@ class Model:
             for one in firsts[first]:
                 names.setdefault(one.id, []).append(name)
         shown = (firsts[first] for first in dict.fromkeys(first for first, _ in asked))
-        found = self._values(whole.model_copy(update={"runs": tuple(chain(*shown))}), names)
+        found = self._values(plan.model_copy(update={"runs": tuple(chain(*shown))}), names)
         return {
-            (first, name): mean(found[one.id][name] for one in firsts[first])
-            for first, name in asked
+            (first, name): [found[one.id][name] for one in firsts[first]] for first, name in asked
         }
 
     def _values(
@@ -119,7 +128,8 @@ class Model:
             for run in plan.runs
             if not self._known.get(keys[run.id], {}).keys() >= set(names[run.id])
         )
-        records = self._carried_out(plan.model_copy(update={"runs": new})) if new else {}
+        asked = plan.model_copy(update={"runs": new})
+        records = simulated(asked, self.threads) if new else {}
         metrics = (*metrics_of(plan), *further_of(plan))
         for run in new:
             sample = RunSample(run, records[run.id], bases=_BASES)
@@ -133,21 +143,6 @@ class Model:
         changes |= {path: str(value) for path, value in keys.items()}
         return apply_overrides(self.study, changes, hardware=self.library)
 
-    def _carried_out(self, plan: wire.Plan) -> dict[str, wire.RunRecord]:
-        """The records of a plan's runs. Raises TestbedError if one fails."""
-        found: dict[str, wire.RunRecord] = {}
-
-        def keep(record: wire.Record, _line: bytes) -> None:
-            if isinstance(record, wire.RunRecord):
-                found[record.run] = record
-
-        Sim().run(plan, threads=self.threads, on_record=keep)
-        for record in found.values():
-            if record.status != "ok":
-                where = f"the simulated run at {treatment_text(record.treatment)}"
-                raise TestbedError(f"{where} is {record.status}: {reasons(record)}")
-        return found
-
     def _short(self, run: wire.Run) -> wire.Run:
         """The run with its timed phases shortened to the calibration's lengths. A warm-up of 0 is
         left out, as in a plan."""
@@ -158,6 +153,22 @@ class Model:
             if lasts.get(phase.kind) and isinstance(phase.until, wire.UntilTime)
         )
         return run.model_copy(update={"phases": phases or run.phases})
+
+
+def simulated(plan: wire.Plan, threads: int | None = None) -> dict[str, wire.RunRecord]:
+    """The records of a plan's runs, by the runs' ids. Raises TestbedError if one fails."""
+    found: dict[str, wire.RunRecord] = {}
+
+    def keep(record: wire.Record, _line: bytes) -> None:
+        if isinstance(record, wire.RunRecord):
+            found[record.run] = record
+
+    Sim().run(plan, threads=threads, on_record=keep)
+    for record in found.values():
+        if record.status != "ok":
+            where = f"the simulated run at {treatment_text(record.treatment)}"
+            raise TestbedError(f"{where} is {record.status}: {reasons(record)}")
+    return found
 
 
 def _by_replicate(runs: Iterable[wire.Run]) -> list[wire.Run]:

@@ -3,8 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::database::{Begin, Connection, DatabaseError};
+use crate::database::connection::{Begin, Connection};
+use crate::database::error::DatabaseError;
 use crate::population::Counts;
+use crate::rows::ORDER_FEE_CENTS;
 
 /// Whether the books balance.
 #[derive(Debug)]
@@ -81,8 +83,8 @@ fn laws() -> Vec<Law> {
             "fees_off",
             "orders have another fee than 24.95, or no shares",
             format!(
-                "SELECT COUNT(*) FROM orders WHERE orderfee <> {} OR quantity < 1 OR price < 1",
-                crate::operations::ORDER_FEE_CENTS
+                "SELECT COUNT(*) FROM orders WHERE orderfee <> {ORDER_FEE_CENTS} OR quantity < 1 OR \
+                 price < 1"
             ),
         ),
         (

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use netstudy_records::BrokerageCounters;
 
-use crate::database::DatabaseProblem;
-use crate::operations::Name;
+use crate::database::error::DatabaseProblem;
+use crate::job::Name;
 use crate::problem::Problem;
 
 /// Counters since the process started.

@@ -6,8 +6,9 @@ use netstudy_fabric::Chance;
 use netstudy_random::Stream;
 use netstudy_records::BrokeragePopulation;
 
-use crate::database::{Begin, Cell, Connection, DatabaseError};
-use crate::operations::ORDER_FEE_CENTS;
+use crate::database::connection::{Begin, Cell, Connection};
+use crate::database::error::DatabaseError;
+use crate::rows::ORDER_FEE_CENTS;
 
 /// Rows by table or kind.
 pub(crate) type Counts = BTreeMap<String, u64>;

@@ -9,7 +9,7 @@ pub(crate) enum Problem {
     WrongPassword,
     /// A field of the form is missing or cannot be read.
     BadForm,
-    /// A quantity that is not from 1 to [`crate::operations::QUANTITY_MAX`].
+    /// A quantity that is not from 1 to [`crate::rows::QUANTITY_MAX`].
     BadQuantity,
     /// No quote has that symbol.
     UnknownSymbol,

@@ -5,11 +5,11 @@ use std::sync::LazyLock;
 
 use bytes::Bytes;
 
+use crate::answer::{Answer, PricedHolding, View};
+use crate::job::Name;
 use crate::market::Summary;
-use crate::operations::{
-    Account, Answer, Holding, Name, Order, PricedHolding, Profile, Quote, View,
-};
 use crate::problem::Problem;
+use crate::rows::{Account, Holding, Order, Profile, Quote};
 
 /// Room for a page.
 const PAGE_BYTES: usize = 12 * 1024;

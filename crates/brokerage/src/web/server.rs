@@ -26,10 +26,12 @@ use super::html;
 use super::request::{self, COOKIE_NAME, Face, Route};
 use super::sessions::{Session, SessionId, Sessions};
 use super::stream::{Phase, Progress, Stream};
-use crate::Failure;
+use crate::answer::{Answer, View};
+use crate::application::Application;
 use crate::counters::count;
-use crate::database::Database;
-use crate::operations::{Answer, Application, Job, Name, Operation, Outcome, View};
+use crate::failure::Failure;
+use crate::job::{Job, Name, Operation, Outcome};
+use crate::pool::Pool;
 use crate::problem::Problem;
 
 /// Connections that wait to be accepted, at most.
@@ -47,7 +49,7 @@ const TOO_MANY_FILES: Duration = Duration::from_millis(10);
 #[derive(Debug)]
 pub(crate) struct Server {
     application: Arc<Application>,
-    database: Database,
+    pool: Pool,
     sessions: Sessions,
 }
 
@@ -60,12 +62,8 @@ struct Page {
 }
 
 impl Server {
-    pub(crate) fn new(
-        application: Arc<Application>,
-        database: Database,
-        sessions: Sessions,
-    ) -> Self {
-        Self { application, database, sessions }
+    pub(crate) fn new(application: Arc<Application>, pool: Pool, sessions: Sessions) -> Self {
+        Self { application, pool, sessions }
     }
 
     /// Listens, and serves until the runtime ends. Returns the address.
@@ -78,7 +76,7 @@ impl Server {
     }
 
     pub(crate) async fn perform(&self, job: Job) -> Outcome {
-        self.database.perform(job).await
+        self.pool.perform(job).await
     }
 
     pub(crate) fn end_sessions(&self) {
@@ -247,7 +245,7 @@ impl Server {
     }
 
     async fn answer(&self, operation: Operation) -> Result<Answer, Problem> {
-        match self.database.perform(Job::Operation(operation)).await {
+        match self.pool.perform(Job::Operation(operation)).await {
             Outcome::Answer(answer) => Ok(answer),
             Outcome::Problem(problem) => Err(problem),
             Outcome::Counts(_) | Outcome::Books(_) | Outcome::Failed(_) => {

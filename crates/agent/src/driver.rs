@@ -19,7 +19,7 @@ use nix::sys::socket::{MsgFlags, recv, send};
 use nix::sys::timer::{Expiration, TimerSetTimeFlags};
 use nix::sys::timerfd::{ClockId, TimerFd, TimerFlags};
 
-use crate::Agent;
+use crate::agent::Agent;
 use crate::clock::Clock;
 use crate::connection::{Bytes, Connection, Read, State};
 use crate::control::{Event, Interruption, time_limit_message};
@@ -29,9 +29,9 @@ use crate::greeting::{self, WELCOME};
 use crate::lateness::Lateness;
 use crate::progress::Progress;
 use crate::recorder::{ConnectionBytes, Recorder};
-use crate::seconds::{Carried, Seconds};
+use crate::seconds::Seconds;
 use crate::socket;
-use crate::tallies::Tally;
+use crate::tallies::{Carried, Tally};
 use crate::tcp_info;
 
 /// The poller's keys of the controller and the timer. The key of a connection is its number; keys of

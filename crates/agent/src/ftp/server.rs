@@ -12,13 +12,13 @@ use netstudy_workload::ftp::{FileTrouble, Lines, Reply, ServerSession, ServerSte
 use nix::poll::PollFlags;
 use subtle::ConstantTimeEq;
 
+use super::carriers::Carriers;
 use super::carry::{Cargo, Carried, Way};
-use super::files::Files;
+use super::files::{FILE_NAME, Files};
 use super::tally::SessionTally;
-use super::{
-    Carriers, FILE_NAME, Heard, ServerTask, USER_PREFIX, hear, is_passing, say, wait_for, waited,
-};
-use crate::Agent;
+use super::task::{ServerTask, USER_PREFIX};
+use super::text::{Heard, hear, is_passing, say, wait_for, waited};
+use crate::agent::Agent;
 use crate::clock::Clock;
 use crate::control::{Event, Interruption, time_limit_message};
 use crate::failure::Failure;

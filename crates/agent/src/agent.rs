@@ -1,4 +1,4 @@
-//! What the traffic thread works with.
+//! The plan, output, events and counters that the traffic thread works with.
 
 use std::sync::Arc;
 

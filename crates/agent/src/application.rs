@@ -40,6 +40,7 @@ pub(crate) fn beside<T: Traffic + 'static>(
         ProbePlan::Server { request_bytes, response_bytes, .. } => {
             let shape = RequestShape { request_bytes, response_bytes };
             shape.check()?;
+            // The idle phase is the client's: the server of a probe only answers.
             Ok(both(workload, connections, RequestServer::new(shape), 0))
         }
         ProbePlan::Client {

@@ -66,6 +66,7 @@ fn carry_out(output: &Arc<Output>) -> Result<(), Failure> {
     let line = lines.wait().map_err(Failure::run("standard input"))?;
     let line = line.ok_or_else(|| Failure::Plan("there is none".to_owned()))?;
     let plan::Checked { plan, task, workload_connections } = plan::read(&line)?;
+    // Before any other thread starts: threads inherit the CPU and the timer slack.
     if let Some(cpu) = plan.cpu {
         stay_on(cpu)?;
     }

@@ -1,4 +1,4 @@
-//! What all requests share, apart from the database.
+//! The state that all requests share, apart from the database.
 
 use netstudy_records::BrokerageSettings;
 

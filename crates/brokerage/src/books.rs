@@ -26,6 +26,7 @@ const DONE: &str = "orderstatus IN ('closed', 'completed')";
 type Law = (&'static str, &'static str, String);
 
 fn laws() -> Vec<Law> {
+    // PostgreSQL sums BIGINT to NUMERIC, which `Row` does not hold: hence the casts.
     vec![
         (
             "accounts_off",
@@ -169,6 +170,8 @@ fn removals() -> Vec<(Option<&'static str>, String)> {
     let of_registered =
         format!("account_accountid IN (SELECT accountid FROM account WHERE {registered})");
     let sold = format!("{DONE} AND holding_holdingid IS NULL");
+    // The rows of registered users are found by their accounts, and the money of sold holdings by its orders:
+    // each goes after what is found by it.
     vec![
         (
             Some("holdings_without_account"),

@@ -145,6 +145,7 @@ async fn obey(
     let sessions = Sessions::new(plan.settings.session_limit);
     let server = Arc::new(Server::new(application, pool, sessions));
     let listening = Arc::clone(&server).listen(&plan.listen)?;
+    // After it listens: whoever reads the record may connect at once.
     output.write(&ready(plan, listening, version))?;
     while let Some(command) = commands.recv().await {
         let command =

@@ -193,6 +193,7 @@ impl Rows {
     }
 
     fn add_user(&mut self, user: u32, prices: &[i64], chance: &mut Stream) {
+        // Drawn for the first user too: its own balance must not shift the draws of the others.
         let drawn = between(chance, BALANCE_CENTS);
         let open_balance = if user == 0 { FIRST_BALANCE_CENTS } else { drawn };
         let mut balance = open_balance;

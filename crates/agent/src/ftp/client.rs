@@ -116,6 +116,7 @@ impl<'a> Client<'a> {
             let &ConnectionPlan::Open { local, peer, peer_number } = connection else {
                 unreachable!("a client opens its connections")
             };
+            // The clients of a run store into one folder of the server.
             let path =
                 if sends { format!("{}-{peer_number}", task.path) } else { task.path.clone() };
             let file = RemoteFile { path, bytes: task.file.size_bytes, sends };
@@ -203,6 +204,7 @@ impl<'a> Client<'a> {
                 }
             }
             FtpAction::Sample(sample) => self.recorder.sample(sample),
+            // Files under way still end; their bytes from now on are not those of the phase.
             FtpAction::Over => {
                 let carried = self.carried();
                 self.recorder.over(now, &carried);
@@ -377,6 +379,7 @@ impl<'a> Client<'a> {
             waited(self.agent.events.wake(), PollFlags::POLLIN),
             waited(&*self.carriers.wake, PollFlags::POLLIN),
         ];
+        // Collected anew for each wait: data connections come and go with each file.
         for (number, flow) in self.flows.iter().enumerate() {
             match &flow.control {
                 Control::Absent => {}

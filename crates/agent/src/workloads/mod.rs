@@ -18,6 +18,7 @@ use role::Role;
 
 /// The role that a plan asks for: the list of all roles.
 pub(crate) fn of(workload: &AgentWorkload) -> Box<dyn Role + '_> {
+    // No default: a role that is added to the plan does not compile until it is here.
     match workload {
         AgentWorkload::IncastServer {
             request_bytes,

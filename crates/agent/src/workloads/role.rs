@@ -1,4 +1,4 @@
-//! What a role of a workload provides.
+//! Roles of workloads: their checks, tasks and applications.
 
 use netstudy_records::AgentPlan;
 use netstudy_workload::Application;

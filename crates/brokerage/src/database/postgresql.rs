@@ -265,6 +265,7 @@ impl Connection for PostgresConnection<'_> {
     async fn begin(&mut self, how: Begin) -> Result<(), DatabaseError> {
         self.begins = Some(match how {
             Begin::Ordinary => "BEGIN",
+            // PostgreSQL takes one snapshot for the whole transaction at this level, more than SQL asks for.
             Begin::Snapshot => "BEGIN ISOLATION LEVEL REPEATABLE READ",
             Begin::Alone => ALONE,
             Begin::Durable => "BEGIN; SET LOCAL synchronous_commit = on",
@@ -382,6 +383,7 @@ fn error(error: tokio_postgres::Error) -> DatabaseError {
         SqlState::UNIQUE_VIOLATION => DatabaseProblem::Duplicate,
         SqlState::UNDEFINED_TABLE => DatabaseProblem::NotLoaded,
         SqlState::QUERY_CANCELED => DatabaseProblem::Timeout,
+        // It starts, stops, is full or refuses the log-in: the next attempt may find it otherwise.
         SqlState::ADMIN_SHUTDOWN
         | SqlState::CRASH_SHUTDOWN
         | SqlState::CANNOT_CONNECT_NOW

@@ -57,6 +57,7 @@ impl SqliteConnection {
         turn: &Arc<Turn>,
         application: &Arc<Application>,
     ) -> Result<Self, DatabaseError> {
+        // NO_MUTEX: a connection stays with its thread, so its calls need no lock.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_CREATE
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -64,6 +65,7 @@ impl SqliteConnection {
         // For the first statement, which may meet another process; then this process waits its turn.
         connection.busy_timeout(Duration::from_secs(5)).map_err(error)?;
         connection.execute_batch(SETTINGS).map_err(error)?;
+        // With a write-ahead log, NORMAL can lose the last commits when the power fails, but never half of one.
         let synchronous = if application.settings.durable_commits { "FULL" } else { "NORMAL" };
         connection.pragma_update(None, "synchronous", synchronous).map_err(error)?;
         connection.busy_timeout(Duration::ZERO).map_err(error)?;
@@ -154,6 +156,8 @@ impl Connection for SqliteConnection {
             // Writers take turns, so no other one is active.
             self.turn.take();
             self.has_turn = true;
+            // IMMEDIATE: a transaction that reads before it writes would else be refused its first write if another
+            // process has written meanwhile (SQLITE_BUSY_SNAPSHOT).
             let begun = self.connection.execute_batch("BEGIN IMMEDIATE").map_err(error);
             if begun.is_err() {
                 self.end_transaction();
@@ -240,10 +244,12 @@ fn error(error: rusqlite::Error) -> DatabaseError {
     let problem = match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => DatabaseProblem::Busy,
         Some(ErrorCode::DiskFull) => DatabaseProblem::Full,
+        // A key: no statement breaks the only other constraint, NOT NULL.
         Some(ErrorCode::ConstraintViolation) => DatabaseProblem::Duplicate,
         Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
             DatabaseProblem::Unavailable
         }
+        // SQLite has no code for it: SQLITE_ERROR is any mistake of a statement.
         _ if message.contains("no such table") => DatabaseProblem::NotLoaded,
         _ => DatabaseProblem::Other,
     };

@@ -167,6 +167,7 @@ impl Server {
         let (parts, body) = request.into_parts();
         let face = request::face(&parts);
         let page = match request::route(&parts) {
+            // Neither needs a body, a session or the database: they are answered while the database is away.
             Ok(Route::Health) => Ok(health(face)),
             Ok(Route::Image(number)) => Ok(image(number)),
             Ok(route) => {
@@ -230,6 +231,7 @@ impl Server {
         let mut cookie = None;
         if let (Some(id), true) = (id, begins_for.is_some() || name == Name::Logout) {
             self.sessions.end(id);
+            // Deletes the cookie (RFC 6265, 5.2.2).
             cookie = Some(format!("{COOKIE_NAME}=; Path=/; Max-Age=0"));
         }
         if let Some(user) = begins_for {
@@ -301,6 +303,7 @@ const JSON: &str = "application/json";
 
 fn listener(address: SocketAddr) -> std::io::Result<(TcpListener, SocketAddr)> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // A run takes the port of the one before, whose connections may be in TIME-WAIT: socket(7), ip(7).
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     let listener = socket.listen(BACKLOG)?;
@@ -346,6 +349,7 @@ fn response(page: Page) -> Response<Full<Bytes>> {
         StatusCode::from_u16(page.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(page.content_type));
+    // RFC 9111, 5.2.2.5: pages show the database as it is now.
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     if let Some(cookie) = page.cookie.and_then(|cookie| HeaderValue::from_str(&cookie).ok()) {
         headers.insert(SET_COOKIE, cookie);

@@ -1,35 +1,23 @@
 //! The application of an agent, from its plan.
 
+use netstudy_records as records;
 use netstudy_records::{AgentPlan, ProbePlan};
 use netstudy_units::Duration;
 use netstudy_workload::{
-    Application, Beside, Companion, Probe, RequestServer, RequestShape, Traffic,
+    Application, Beside, Companion, Phases, Probe, RequestServer, RequestShape, Traffic, Until,
 };
-
-use crate::workloads;
 
 /// The agent holds between phases until the controller says `go`, so that counters are read while no
 /// traffic flows.
 pub(crate) const HOLD: bool = true;
 
-/// Number of the workload's connections, which come before the probe's.
-pub(crate) fn workload_connections(plan: &AgentPlan) -> Result<u32, String> {
-    let all = plan.connections.len();
-    if !workloads::of(&plan.workload).has_connections() {
-        let is_alone = all == 0 && plan.probe.is_none();
-        let why = || format!("this role has no probe and no connections; connections has {all}");
-        return is_alone.then_some(0).ok_or_else(why);
-    }
-    let probes = match plan.probe {
-        None => 0,
-        Some(ProbePlan::Server { connections, .. } | ProbePlan::Client { connections, .. }) => {
-            connections as usize
-        }
+/// The phases of a plan.
+pub(crate) fn phases(warmup: records::Until, measure: records::Until) -> Phases {
+    let until = |until| match until {
+        records::Until::Count { count } => Until::Count(u64::from(count)),
+        records::Until::Time { ns } => Until::Time(Duration::from_ns(ns)),
     };
-    let own = all.checked_sub(probes).filter(|own| *own > 0);
-    own.map(|own| own as u32).ok_or_else(|| {
-        format!("connections has {all}, of which {probes} are the probe's: none is the workload's")
-    })
+    Phases { warmup: until(warmup), measure: until(measure), hold: HOLD }
 }
 
 /// The workload, joined with the plan's probe.
@@ -52,6 +40,7 @@ pub(crate) fn beside<T: Traffic + 'static>(
         ProbePlan::Server { request_bytes, response_bytes, .. } => {
             let shape = RequestShape { request_bytes, response_bytes };
             shape.check()?;
+            // The idle phase is the client's: the server of a probe only answers.
             Ok(both(workload, connections, RequestServer::new(shape), 0))
         }
         ProbePlan::Client {

@@ -19,7 +19,7 @@ use nix::sys::socket::{MsgFlags, recv, send};
 use nix::sys::timer::{Expiration, TimerSetTimeFlags};
 use nix::sys::timerfd::{ClockId, TimerFd, TimerFlags};
 
-use crate::Agent;
+use crate::agent::Agent;
 use crate::clock::Clock;
 use crate::connection::{Bytes, Connection, Read, State};
 use crate::control::{Event, Interruption, time_limit_message};
@@ -29,9 +29,9 @@ use crate::greeting::{self, WELCOME};
 use crate::lateness::Lateness;
 use crate::progress::Progress;
 use crate::recorder::{ConnectionBytes, Recorder};
-use crate::seconds::{Carried, Seconds};
+use crate::seconds::Seconds;
 use crate::socket;
-use crate::tallies::Tally;
+use crate::tallies::{Carried, Tally};
 use crate::tcp_info;
 
 /// The poller's keys of the controller and the timer. The key of a connection is its number; keys of
@@ -110,6 +110,7 @@ impl<'a> Driver<'a> {
         }
         let (plan, clock) = (agent.plan, Clock::new());
         let connections: Vec<_> = plan.connections.iter().copied().map(Connection::new).collect();
+        // A server may rightly hear nothing: silence and progress are reported by the clients that wait for it.
         let asks = connections.iter().any(Connection::is_ours);
         let limit_ms = plan.silence_limit_ms.filter(|_| asks);
         Ok(Self {
@@ -373,6 +374,7 @@ impl<'a> Driver<'a> {
     fn wait(&mut self) -> Result<bool, Failure> {
         let due = self.application.next_action();
         let is_near = due != Time::NEVER && self.clock.is_near(due);
+        // A sleep would miss a time so near. Events are still looked for in a series of such times.
         if is_near && self.clock.now() < self.looked + LOOK_INTERVAL {
             self.clock.spin_until(due);
             return Ok(true);
@@ -601,6 +603,7 @@ impl<'a> Driver<'a> {
     }
 
     fn write_records(mut self) -> Result<(), Failure> {
+        // Losses are read when the next message is written; no message follows the last one.
         for number in 0..self.connections.len() as u32 {
             let is_open = self.connections[number as usize].state != State::Absent;
             if is_open && self.recorder.wants_losses(number) {

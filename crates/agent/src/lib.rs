@@ -5,6 +5,8 @@
 //! The applications of `netstudy-workload`, which the simulator drives too, decide on requests and on
 //! the end of phases. See `docs/concepts/real-traffic.md`.
 
+mod agent;
+mod answers;
 mod application;
 mod clock;
 mod connection;
@@ -33,36 +35,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use failure::Failure;
-use netstudy_records::{AgentPlan, AgentRecord, AgentRecordSchema, Endpoint};
+use netstudy_records::{AgentPlan, AgentRecord};
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
 
-use crate::control::{Control, Events};
+use crate::agent::Agent;
+use crate::control::Control;
 use crate::input::Lines;
 use crate::output::Output;
 use crate::sampling::Snapshots;
 use crate::tallies::{SeriesSampler, Tallies};
-use crate::workloads::Task;
-
-/// The parts of the traffic thread.
-struct Agent<'a> {
-    plan: &'a AgentPlan,
-    output: Arc<Output>,
-    events: Arc<Events>,
-    tallies: Arc<Tallies>,
-}
-
-impl Agent<'_> {
-    fn ready(&self, listening: Vec<Endpoint>) -> AgentRecord {
-        AgentRecord::Ready {
-            schema: AgentRecordSchema::V2,
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            node: self.plan.node.clone(),
-            pid: std::process::id(),
-            listening,
-        }
-    }
-}
+use crate::workloads::role::Task;
 
 /// Runs the plan on standard input and writes records to standard output.
 ///
@@ -83,6 +66,7 @@ fn carry_out(output: &Arc<Output>) -> Result<(), Failure> {
     let line = lines.wait().map_err(Failure::run("standard input"))?;
     let line = line.ok_or_else(|| Failure::Plan("there is none".to_owned()))?;
     let plan::Checked { plan, task, workload_connections } = plan::read(&line)?;
+    // Before any other thread starts: threads inherit the CPU and the timer slack.
     if let Some(cpu) = plan.cpu {
         stay_on(cpu)?;
     }
@@ -96,7 +80,7 @@ fn carry_out(output: &Arc<Output>) -> Result<(), Failure> {
     let agent = Agent { plan: &plan, output: Arc::clone(output), events, tallies };
     match task {
         Task::Application(application) => driver::run(&agent, application, workload_connections)?,
-        Task::Ftp(task) => task.run(&agent)?,
+        Task::Ftp(task) => ftp::run(&agent, &task)?,
         Task::Http(task) => http::run(&agent, *task)?,
     }
     for record in series.map(SeriesSampler::stop).into_iter().flatten() {

@@ -2,9 +2,9 @@
 
 use netstudy_records::{AgentPlan, ConnectionPlan, ProbePlan};
 
-use crate::application;
 use crate::failure::Failure;
-use crate::workloads::{self, Role, Task};
+use crate::workloads;
+use crate::workloads::role::{Role, Task, positive};
 
 /// A valid plan, and the task that it asks for.
 pub(crate) struct Checked {
@@ -34,7 +34,7 @@ fn check(plan: AgentPlan) -> Result<Checked, String> {
         "instruments.connections_interval_ms",
         interval_ms(instruments.connections_interval_ms),
     )?;
-    let workload_connections = application::workload_connections(&plan)?;
+    let workload_connections = workload_connections(&plan)?;
     let role = workloads::of(&plan.workload);
     role.check(workload_connections as usize)?;
     check_directions(&plan, role.as_ref(), workload_connections as usize)?;
@@ -42,6 +42,26 @@ fn check(plan: AgentPlan) -> Result<Checked, String> {
     let task = task.map_err(|why| format!("workload: {why}"))?;
     drop(role);
     Ok(Checked { plan, task, workload_connections })
+}
+
+/// Number of the workload's connections, which come before the probe's.
+fn workload_connections(plan: &AgentPlan) -> Result<u32, String> {
+    let all = plan.connections.len();
+    if !workloads::of(&plan.workload).has_connections() {
+        let is_alone = all == 0 && plan.probe.is_none();
+        let why = || format!("this role has no probe and no connections; connections has {all}");
+        return is_alone.then_some(0).ok_or_else(why);
+    }
+    let probes = match plan.probe {
+        None => 0,
+        Some(ProbePlan::Server { connections, .. } | ProbePlan::Client { connections, .. }) => {
+            connections as usize
+        }
+    };
+    let own = all.checked_sub(probes).filter(|own| *own > 0);
+    own.map(|own| own as u32).ok_or_else(|| {
+        format!("connections has {all}, of which {probes} are the probe's: none is the workload's")
+    })
 }
 
 /// Clients open connections, servers accept them.
@@ -66,10 +86,6 @@ fn check_directions(
         }
     }
     Ok(())
-}
-
-pub(crate) fn positive(field: &str, value: u64) -> Result<(), String> {
-    if value == 0 { Err(format!("{field} must be at least 1")) } else { Ok(()) }
 }
 
 #[cfg(test)]

@@ -66,6 +66,7 @@ fn add_own_files(counters: &mut BTreeMap<String, u64>, missing: &mut BTreeMap<St
     const PLACE: &str = "/proc/self/io";
     let text = match fs::read_to_string(PLACE) {
         Ok(text) => text,
+        // A kernel without CONFIG_TASK_IO_ACCOUNTING has no such file.
         Err(error) => {
             missing.insert(PLACE.to_owned(), error.to_string());
             return;

@@ -3,18 +3,10 @@
 use netstudy_records::{AgentPlan, AgentRecord};
 use netstudy_units::{Duration, Time};
 
+use crate::tallies::Carried;
 use crate::workloads;
 
 const SECOND: Duration = Duration::from_secs(1);
-
-/// Bytes that a connection has carried since it was opened.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Carried {
-    /// Received by the application, every byte verified.
-    pub(crate) received: u64,
-    /// Sent by the application and acknowledged by the peer: its TCP has received them.
-    pub(crate) acknowledged: u64,
-}
 
 /// A table with a row a second and connection.
 #[derive(Debug)]

@@ -42,6 +42,15 @@ impl Tally {
     }
 }
 
+/// Bytes that a connection has carried since it was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Carried {
+    /// Received by the application, every byte verified.
+    pub(crate) received: u64,
+    /// Sent by the application and acknowledged by the peer: its TCP has received them.
+    pub(crate) acknowledged: u64,
+}
+
 /// Something that is counted as one connection of the plan.
 pub(crate) trait Tallied: Debug + Send + Sync {
     /// Its number.

@@ -3,8 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::database::{Begin, Connection, DatabaseError};
+use crate::database::connection::{Begin, Connection};
+use crate::database::error::DatabaseError;
 use crate::population::Counts;
+use crate::rows::ORDER_FEE_CENTS;
 
 /// Whether the books balance.
 #[derive(Debug)]
@@ -24,6 +26,7 @@ const DONE: &str = "orderstatus IN ('closed', 'completed')";
 type Law = (&'static str, &'static str, String);
 
 fn laws() -> Vec<Law> {
+    // PostgreSQL sums BIGINT to NUMERIC, which `Row` does not hold: hence the casts.
     vec![
         (
             "accounts_off",
@@ -81,8 +84,8 @@ fn laws() -> Vec<Law> {
             "fees_off",
             "orders have another fee than 24.95, or no shares",
             format!(
-                "SELECT COUNT(*) FROM orders WHERE orderfee <> {} OR quantity < 1 OR price < 1",
-                crate::operations::ORDER_FEE_CENTS
+                "SELECT COUNT(*) FROM orders WHERE orderfee <> {ORDER_FEE_CENTS} OR quantity < 1 OR \
+                 price < 1"
             ),
         ),
         (
@@ -167,6 +170,8 @@ fn removals() -> Vec<(Option<&'static str>, String)> {
     let of_registered =
         format!("account_accountid IN (SELECT accountid FROM account WHERE {registered})");
     let sold = format!("{DONE} AND holding_holdingid IS NULL");
+    // The rows of registered users are found by their accounts, and the money of sold holdings by its orders:
+    // each goes after what is found by it.
     vec![
         (
             Some("holdings_without_account"),

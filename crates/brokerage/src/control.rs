@@ -16,11 +16,13 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time;
 
-use crate::Failure;
+use crate::application::Application;
 use crate::counters::Counters;
-use crate::database::{Database, Keys};
+use crate::database::keys::Keys;
+use crate::failure::Failure;
+use crate::job::{Job, Outcome};
 use crate::market::Market;
-use crate::operations::{Application, Job, Outcome};
+use crate::pool::Pool;
 use crate::web::{Server, Sessions};
 
 /// Images a page, at most.
@@ -137,12 +139,13 @@ async fn obey(
         market: Market::new(&plan.population.seed),
         keys: Keys::default(),
     });
-    let opened = Database::open(&plan.database, plan.pool_connections, &application).await;
-    let (database, version) =
+    let opened = Pool::open(&plan.database, plan.pool_connections, &application).await;
+    let (pool, version) =
         opened.map_err(|error| Failure::Testbed(format!("the database: {}", error.message)))?;
     let sessions = Sessions::new(plan.settings.session_limit);
-    let server = Arc::new(Server::new(application, database, sessions));
+    let server = Arc::new(Server::new(application, pool, sessions));
     let listening = Arc::clone(&server).listen(&plan.listen)?;
+    // After it listens: whoever reads the record may connect at once.
     output.write(&ready(plan, listening, version))?;
     while let Some(command) = commands.recv().await {
         let command =

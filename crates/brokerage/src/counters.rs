@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use netstudy_records::BrokerageCounters;
 
-use crate::database::DatabaseProblem;
-use crate::operations::Name;
+use crate::database::error::DatabaseProblem;
+use crate::job::Name;
 use crate::problem::Problem;
 
 /// Counters since the process started.
@@ -82,6 +82,7 @@ impl Counters {
             bytes_in: of(&self.bytes_in),
             bytes_out: of(&self.bytes_out),
             connections: of(&self.connections),
+            // One after the other: a connection may come and go between the two reads.
             connections_open: of(&self.connections).saturating_sub(of(&self.connections_closed)),
             sessions: sessions as u64,
             sessions_evicted: of(&self.sessions_evicted),

@@ -8,8 +8,10 @@ use std::time::{Duration, Instant};
 use netstudy_random::Stream;
 use serde::Serialize;
 
-use crate::database::{Begin, Connection, DatabaseError, Row, Statement};
-use crate::operations::Quote;
+use crate::database::connection::{Begin, Connection, Row};
+use crate::database::error::DatabaseError;
+use crate::database::statements::Statement;
+use crate::rows::Quote;
 
 /// The summary is not recomputed sooner.
 const SUMMARY_AGE: Duration = Duration::from_secs(20);

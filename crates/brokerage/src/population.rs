@@ -6,8 +6,9 @@ use netstudy_fabric::Chance;
 use netstudy_random::Stream;
 use netstudy_records::BrokeragePopulation;
 
-use crate::database::{Begin, Cell, Connection, DatabaseError};
-use crate::operations::ORDER_FEE_CENTS;
+use crate::database::connection::{Begin, Cell, Connection};
+use crate::database::error::DatabaseError;
+use crate::rows::ORDER_FEE_CENTS;
 
 /// Rows by table or kind.
 pub(crate) type Counts = BTreeMap<String, u64>;
@@ -192,6 +193,7 @@ impl Rows {
     }
 
     fn add_user(&mut self, user: u32, prices: &[i64], chance: &mut Stream) {
+        // Drawn for the first user too: its own balance must not shift the draws of the others.
         let drawn = between(chance, BALANCE_CENTS);
         let open_balance = if user == 0 { FIRST_BALANCE_CENTS } else { drawn };
         let mut balance = open_balance;

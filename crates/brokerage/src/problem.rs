@@ -9,7 +9,7 @@ pub(crate) enum Problem {
     WrongPassword,
     /// A field of the form is missing or cannot be read.
     BadForm,
-    /// A quantity that is not from 1 to [`crate::operations::QUANTITY_MAX`].
+    /// A quantity that is not from 1 to [`crate::rows::QUANTITY_MAX`].
     BadQuantity,
     /// No quote has that symbol.
     UnknownSymbol,
@@ -75,6 +75,8 @@ impl Problem {
 
     /// Its name, the status of its answer, and a sentence for people.
     const fn described(self) -> (&'static str, u16, &'static str) {
+        // Statuses: RFC 9110, 15.5 and 15.6; 431 is of RFC 6585, 5. A header or an answer that takes too long
+        // ends the connection without one.
         match self {
             Self::UnknownSession => ("unknown-session", 401, "Please log in first."),
             Self::WrongPassword => ("wrong-password", 401, "No user has that name and password."),

@@ -76,6 +76,7 @@ pub(crate) fn simulate(arguments: &SimArguments) -> Result<(), Failure> {
     let packets_planned = packets_planned(&plan.sound);
     let every = arguments.progress_ms.map(Duration::from_millis);
     let (runs, failed) = (plan.len(), plan.failed.len());
+    // Runs that cannot be made are known now: they need no thread, and count as done in the progress.
     for (place, record) in plan.failed {
         writer.write_run(place, Box::new(record))?;
     }

@@ -140,6 +140,7 @@ impl Poller {
                 Ok(Ok(Command::Snapshot { name })) => {
                     let answered = (0..ATTEMPTS).any(|_| self.read_all());
                     output.write(&SnmpRecord::Snapshot { name, at_ns: now_ns(), answered })?;
+                    // A snapshot is the edge of a phase: until `go` no poll counts as a sample.
                     due_ns = None;
                 }
                 Ok(Ok(Command::Go)) => due_ns = Some(now_ns()),
@@ -279,12 +280,14 @@ impl<'a> Tables<'a> {
         let up_time = (UP_TIME, oid(&joined(&[&SYSTEM, &[SYS_UP_TIME, 0]])));
         let mut found = vec![up_time];
         for (name, entry, number) in COUNTERS {
+            // Rows of etherStatsTable have numbers of their own, and a switch may have none of a port (RFC 2819).
             let row = if entry == ETHER_STATS_ENTRY {
                 let Some(&row) = self.ether_stats.get(&index) else { continue };
                 row
             } else {
                 index
             };
+            // The wide ones come first in COUNTERS; RFC 2863, 3.1.6 says which rates need them.
             let narrow = WIDER.iter().find(|(narrow, _)| *narrow == name);
             if narrow.is_some_and(|(_, wide)| found.iter().any(|(name, _)| name == wide)) {
                 continue;

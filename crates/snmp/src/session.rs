@@ -86,6 +86,7 @@ impl Session {
             let Some((next, value)) = answered else { break };
             let numbers: Vec<u64> = next.iter().map(Iterator::collect).unwrap_or_default();
             let Some(rest) = numbers.strip_prefix(prefix.as_slice()) else { break };
+            // An agent whose names do not ascend would be walked for ever.
             if value == Answer::Absent
                 || found.last().is_some_and(|(last, _)| last.as_slice() >= rest)
             {

@@ -223,6 +223,7 @@ fn hosts(plan: &SwitchPlan, topology: &Topology) -> Result<HostEnds, String> {
         };
         let of_host = host.macs.iter().map(|mac| ("macs", mac));
         for (name, value) in std::iter::once(("interface", &host.interface)).chain(of_host) {
+            // Two sockets on one interface would both receive its frames, and an address leads to one host.
             if !seen.insert((name, value)) {
                 return Err(format!("{}: {value:?} is that of an earlier end", field(name)));
             }

@@ -60,6 +60,7 @@ impl Receiver {
         };
         let mut count = 0;
         for (place, message) in messages.enumerate() {
+            // Skipped frames too: they took buffers, so there may be more behind a full batch.
             count += 1;
             if !is_outgoing(&message) {
                 self.received.push(Received {

@@ -49,6 +49,7 @@ impl Sender {
         );
         match sent {
             Ok(messages) => Ok(Written::Sent(messages.count())),
+            // The socket's buffer is full, or the queue of its interface: packet(7).
             Err(nix::Error::EAGAIN | nix::Error::ENOBUFS) => Ok(Written::Refused),
             Err(nix::Error::EINTR) => Ok(Written::Sent(0)),
             Err(error) => Err(error),

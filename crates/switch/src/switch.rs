@@ -199,6 +199,7 @@ impl<'a> Switches<'a> {
             drops: vec![Vec::with_capacity(DROPS_READY); plan.switches.len()],
             series: Series::all(checked),
         };
+        // Last: it receives the frames that came before the switch was ready, and discards them.
         made.losses = Losses::begin(made.begin_counting()?);
         Ok(made)
     }
@@ -236,6 +237,7 @@ impl<'a> Switches<'a> {
         })?;
         loop {
             waiting.wait(self.clock, self.next_due().min(limit)).map_err(waited)?;
+            // Before the sockets are read: frames that come meanwhile are later than all that is forwarded now.
             let now = self.clock.now();
             for number in 0..waiting.ready() {
                 match waiting.get(number) {
@@ -323,6 +325,7 @@ impl<'a> Switches<'a> {
                 self.checked.is_for_switch(from.far(), &buffer[..bytes]).then_some(frame::ITSELF)
             });
         let Some(to) = to else {
+            // No loss: kernels send frames to groups, and to strangers, of their own accord.
             let (broadcast, multicast) = frame::is_to_group(&buffer[..bytes]);
             self.note_came(from.far(), bytes as u32);
             let came = &mut self.came[from.far().number()];
@@ -501,6 +504,7 @@ impl<'a> Switches<'a> {
                 },
                 sent: Direction {
                     octets: left.bytes,
+                    // A switch forwards and answers to addresses of single hosts only.
                     unicast: left.frames,
                     discards: dropped,
                     ..Direction::default()

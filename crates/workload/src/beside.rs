@@ -127,6 +127,7 @@ impl<A: Traffic, B: Companion> Beside<A, B> {
 impl Action {
     /// The same of the connection with a number higher by `shift`.
     fn shifted(self, shift: u32) -> Self {
+        // No default: an action with a connection must not pass unshifted.
         match self {
             Self::Open { connection } => Self::Open { connection: connection + shift },
             Self::Write { connection, bytes } => {

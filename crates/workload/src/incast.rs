@@ -275,6 +275,7 @@ impl Traffic for IncastClient {
             self.next_connect += 1;
             return Some(Action::Open { connection: self.next_connect - 1 });
         }
+        // Before holding and ending: an iteration is a sample of the phase in which it ended.
         if let Some(ended) = self.ended.take() {
             if ended.iteration + 1 == self.warmup_iterations {
                 self.end_warmup(ended.ended);

@@ -211,6 +211,7 @@ impl Trip<'_> {
         let mut buffer = vec![0; BUFFER_BYTES];
         let (mut cursor, mut bytes, mut first_byte) = (Cursor::default(), 0, None);
         let mut stream = self.stream;
+        // Beyond `most`, to tell a file that goes on from one that ends there.
         while bytes <= most {
             let count = match stream.read(&mut buffer) {
                 Ok(0) => break,

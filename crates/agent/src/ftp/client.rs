@@ -11,19 +11,22 @@ use netstudy_workload::ftp::{
 };
 use nix::poll::PollFlags;
 
+use super::carriers::Carriers;
 use super::carry::{Cargo, Carried, Way};
-use super::files::{Files, Sink};
+use super::files::{FILE_NAME, Files, Sink};
 use super::tally::SessionTally;
-use super::{Carriers, ClientTask, FILE_NAME, Heard, USER_PREFIX, hear, say, wait_for, waited};
-use crate::Agent;
+use super::task::{ClientTask, USER_PREFIX};
+use super::text::{Heard, hear, say, wait_for, waited};
+use crate::agent::Agent;
 use crate::clock::Clock;
 use crate::control::{Event, Interruption, time_limit_message};
 use crate::failure::Failure;
 use crate::pattern::random_bytes;
 use crate::progress::Progress;
 use crate::recorder::{ConnectionBytes, Recorder};
-use crate::seconds::{self, Seconds};
+use crate::seconds::Seconds;
 use crate::socket;
+use crate::tallies;
 
 /// Time that a server has to say why a transfer failed.
 const REASON_TIME: Duration = Duration::from_secs(1);
@@ -113,6 +116,7 @@ impl<'a> Client<'a> {
             let &ConnectionPlan::Open { local, peer, peer_number } = connection else {
                 unreachable!("a client opens its connections")
             };
+            // The clients of a run store into one folder of the server.
             let path =
                 if sends { format!("{}-{peer_number}", task.path) } else { task.path.clone() };
             let file = RemoteFile { path, bytes: task.file.size_bytes, sends };
@@ -200,6 +204,7 @@ impl<'a> Client<'a> {
                 }
             }
             FtpAction::Sample(sample) => self.recorder.sample(sample),
+            // Files under way still end; their bytes from now on are not those of the phase.
             FtpAction::Over => {
                 let carried = self.carried();
                 self.recorder.over(now, &carried);
@@ -225,7 +230,7 @@ impl<'a> Client<'a> {
         self.flows.iter().map(bytes).collect()
     }
 
-    fn carried(&self) -> Vec<seconds::Carried> {
+    fn carried(&self) -> Vec<tallies::Carried> {
         self.flows.iter().map(|flow| flow.tally.carried()).collect()
     }
 
@@ -374,6 +379,7 @@ impl<'a> Client<'a> {
             waited(self.agent.events.wake(), PollFlags::POLLIN),
             waited(&*self.carriers.wake, PollFlags::POLLIN),
         ];
+        // Collected anew for each wait: data connections come and go with each file.
         for (number, flow) in self.flows.iter().enumerate() {
             match &flow.control {
                 Control::Absent => {}

@@ -17,6 +17,8 @@ use nix::sys::statfs::{TMPFS_MAGIC, fstatfs};
 use crate::failure::Failure;
 use crate::pattern::Cursor;
 
+/// Name of the file that a server of a run sends.
+pub(super) const FILE_NAME: &str = "data";
 /// Bytes that a file is filled with and read with at once.
 const BLOCK_BYTES: u64 = 1 << 20;
 
@@ -114,7 +116,7 @@ impl Files {
     /// Opens the file of a transfer that sends it.
     pub(super) fn source(&self, path: &str) -> Result<Source, FileTrouble> {
         let FileStore::Folder { place, .. } = &self.store else {
-            let is_it = path == super::FILE_NAME;
+            let is_it = path == FILE_NAME;
             let made = Source::Made { bytes: self.size_bytes };
             return is_it.then_some(made).ok_or(FileTrouble::NotServed);
         };

@@ -12,13 +12,13 @@ use netstudy_workload::ftp::{FileTrouble, Lines, Reply, ServerSession, ServerSte
 use nix::poll::PollFlags;
 use subtle::ConstantTimeEq;
 
+use super::carriers::Carriers;
 use super::carry::{Cargo, Carried, Way};
-use super::files::Files;
+use super::files::{FILE_NAME, Files};
 use super::tally::SessionTally;
-use super::{
-    Carriers, FILE_NAME, Heard, ServerTask, USER_PREFIX, hear, is_passing, say, wait_for, waited,
-};
-use crate::Agent;
+use super::task::{ServerTask, USER_PREFIX};
+use super::text::{Heard, hear, is_passing, say, wait_for, waited};
+use crate::agent::Agent;
 use crate::clock::Clock;
 use crate::control::{Event, Interruption, time_limit_message};
 use crate::failure::Failure;
@@ -115,6 +115,7 @@ impl<'a> Server<'a> {
             Row { local, peer, tally, is_taken: false, is_described: false }
         };
         let rows: Vec<Row> = (0..).zip(&plan.connections).map(row).collect();
+        // Connections of the plan may share an address, which can be listened at only once.
         let mut addresses: Vec<IpAddr> = rows.iter().map(|row| row.local).collect();
         addresses.sort_unstable();
         addresses.dedup();
@@ -162,6 +163,7 @@ impl<'a> Server<'a> {
             fds.push(waited(listener, PollFlags::POLLIN));
         }
         for (&number, session) in &self.sessions {
+            // Commands that come while a file is carried wait in TCP, which holds the client back, not in memory.
             if session.ahead < AHEAD_BYTES {
                 what.push(Waited::Control(number));
                 fds.push(waited(&*session.control, PollFlags::POLLIN));
@@ -226,6 +228,7 @@ impl<'a> Server<'a> {
         }
         stream.set_nonblocking(true).map_err(Failure::run("O_NONBLOCK"))?;
         let (machine, greeting) = ServerSession::new();
+        // RFC 959, 5.4: 421 instead of the greeting, and the connection is closed.
         if self.sessions.len() >= self.rows.len() + SPARE_SESSIONS {
             self.wrong_login += 1;
             let _ = say(&stream, &Reply::new(421, "Too many sessions.").to_string());
@@ -303,6 +306,7 @@ impl<'a> Server<'a> {
                 let row = self.row_of(&user, &password, local, peer);
                 return self.checked(number, row);
             }
+            // A data connection that came for an earlier PASV is closed: its client asks for another one.
             ServerStep::Listen => {
                 let passive = listen(session.local, &self.agent.plan.socket);
                 let at = passive.as_ref().and_then(|one| one.local_addr().ok());
@@ -410,6 +414,7 @@ impl<'a> Server<'a> {
             let tally = Arc::clone(&self.rows[row].tally);
             tally.open_data(&stream);
             session.data = Some(Arc::clone(&stream));
+            // Before the carrier begins, and may end: 150 precedes 226.
             self.say(number, &reply);
             let random = Arc::clone(&self.random);
             let cargo = Cargo { stream, way, tally, clock: self.clock, random };
@@ -456,6 +461,7 @@ impl<'a> Server<'a> {
             self.say(number, &Reply::new(421, "The log-in took too long."));
             self.close(number);
         }
+        // A late data connection costs only the transfer: the session goes on after 425 (RFC 959, 5.4).
         let is_alone =
             |session: &Session| session.wanted.as_ref().is_some_and(|(_, _, until)| *until <= now);
         let alone: Vec<u64> = self

@@ -7,8 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use netstudy_records::ConnectionCounters;
 
-use crate::seconds;
-use crate::tallies::Tallied;
+use crate::tallies::{Carried, Tallied};
 use crate::tcp_info::{self, NAMES, STATES};
 
 /// Values by [`NAMES`].
@@ -99,7 +98,7 @@ impl SessionTally {
     }
 
     /// Bytes of files that have been received here, and acknowledged by the other end's TCP.
-    pub(super) fn carried(&self) -> seconds::Carried {
+    pub(super) fn carried(&self) -> Carried {
         let own = self.connections();
         let [received, sent] = self.bytes();
         let mut acknowledged = own.acknowledged;
@@ -107,7 +106,7 @@ impl SessionTally {
             let now = tcp_info::bytes_acknowledged(stream).unwrap_or_default();
             acknowledged += (sent - own.sent).min(now.saturating_sub(*before));
         }
-        seconds::Carried { received, acknowledged }
+        Carried { received, acknowledged }
     }
 
     /// The kernel's counters, summed over all connections; states are the newest connection's.

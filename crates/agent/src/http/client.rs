@@ -23,11 +23,11 @@ use nix::sys::time::TimeSpec;
 use nix::sys::timer::{Expiration, TimerSetTimeFlags};
 use nix::sys::timerfd::{ClockId, TimerFd, TimerFlags};
 
-use super::HttpTask;
 use super::books::Books;
 use super::link::{Exchange, Link, Read, Socket, network, network_of};
 use super::pages::Pages;
-use crate::Agent;
+use super::task::HttpTask;
+use crate::agent::Agent;
 use crate::clock::Clock;
 use crate::control::{Event, Interruption, time_limit_message};
 use crate::failure::Failure;

@@ -42,6 +42,7 @@ impl Pages {
             }
             Request::Logout => self.read("/logout", cookies, out),
             Request::Home => self.read("/home", cookies, out),
+            // A query may hold colons and commas as they are (RFC 3986, 3.4); in a form, colons are encoded.
             Request::Quotes(symbols) => {
                 put(out, format_args!("GET /quotes?symbols="));
                 for (place, symbol) in symbols.as_slice().iter().enumerate() {

@@ -188,6 +188,7 @@ impl Parser {
         if *major != b'1' {
             return Err(ServerFailure::Unsupported);
         }
+        // Some servers leave out the space before a missing reason, which RFC 9112, 4 asks for.
         let ([hundreds @ b'1'..=b'9', tens, ones] | [hundreds @ b'1'..=b'9', tens, ones, b' ', ..]) =
             status
         else {
@@ -207,6 +208,7 @@ impl Parser {
     fn handle_header(&mut self, line: &[u8], sink: &mut impl Sink) -> Result<(), ServerFailure> {
         let colon = line.iter().position(|&byte| byte == b':');
         let (name, value) = line.split_at(colon.ok_or(ServerFailure::Malformed)?);
+        // RFC 9112, 5.1 and 5.2: no space before the colon, and none before the name: folding is obsolete.
         if name.is_empty() || name.iter().any(u8::is_ascii_whitespace) {
             return Err(ServerFailure::Malformed);
         }
@@ -275,6 +277,7 @@ impl Parser {
 
     /// RFC 9112, 7.1.
     fn handle_chunk_size(&mut self, line: &[u8]) -> Result<(), ServerFailure> {
+        // Extensions of a chunk, behind the semicolon, may be ignored (RFC 9112, 7.1.1).
         let digits = line.split(|&byte| byte == b';').next().unwrap_or_default();
         let size = number(digits.trim_ascii(), 16)?;
         self.head_bytes = 0;
@@ -291,6 +294,7 @@ fn trimmed(line: &[u8]) -> &[u8] {
 
 /// A number of digits only.
 fn number(digits: &[u8], radix: u32) -> Result<u64, ServerFailure> {
+    // `from_str_radix` would take a sign.
     let first = digits.first().is_some_and(u8::is_ascii_hexdigit);
     let text = std::str::from_utf8(digits).ok().filter(|_| first);
     text.and_then(|text| u64::from_str_radix(text, radix).ok()).ok_or(ServerFailure::Malformed)

@@ -4,9 +4,11 @@ use netstudy_records::{AgentPlan, DataPath, Direction, FileStore, FtpLogin, Unti
 use netstudy_units::Duration;
 use netstudy_workload::ftp::FtpConfig;
 
+use super::recording::Recording;
+use super::role::{Role, Task};
 use super::transfer::Transfers;
-use super::{Recording, Role, Task, phases};
-use crate::ftp::{ClientTask, FileTask, FtpTask, ServerTask};
+use crate::application::phases;
+use crate::ftp::task::{ClientTask, FileTask, FtpTask, ServerTask};
 
 /// Sends files, or takes them.
 pub(super) struct Server {

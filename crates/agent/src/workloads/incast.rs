@@ -5,10 +5,10 @@ use netstudy_records::{AgentPlan, AgentRecord, Jitter};
 use netstudy_units::{Duration, Time};
 use netstudy_workload::{Application, IncastConfig, IncastHost, Sample};
 
-use super::{Recording, Role, Spans};
+use super::recording::{Recording, Spans};
+use super::role::{Role, positive};
 use crate::application::{HOLD, beside};
 use crate::clock::Clock;
-use crate::plan::positive;
 use crate::tcp_info::Losses;
 
 /// Answers the requests of one client.

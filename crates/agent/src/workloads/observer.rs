@@ -4,7 +4,7 @@ use netstudy_records::AgentPlan;
 use netstudy_units::Time;
 use netstudy_workload::{Action, Application, Traffic};
 
-use super::Role;
+use super::role::Role;
 
 /// Reads the counters of a host or an interface without traffic.
 pub(super) struct Observer;

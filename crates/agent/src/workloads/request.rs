@@ -7,10 +7,11 @@ use netstudy_workload::{
     Schedule,
 };
 
-use super::{Recording, Role};
+use super::recording::Recording;
+use super::role::Role;
+use crate::answers::{note_answer, response_times};
 use crate::application::beside;
 use crate::clock::Clock;
-use crate::recorder::{note_answer, response_times};
 
 /// Answers each whole request at once.
 pub(super) struct Server {

@@ -10,8 +10,9 @@ use netstudy_units::Duration;
 use netstudy_workload::transactions as pure;
 use netstudy_workload::transactions::Generator;
 
-use super::{Role, Task, phases};
-use crate::http::HttpTask;
+use super::role::{Role, Task};
+use crate::application::phases;
+use crate::http::task::HttpTask;
 
 /// Users of an application.
 pub(super) struct Client<'a>(pub(super) &'a TransactionClient);

@@ -8,7 +8,8 @@ use netstudy_workload::{
     TransferShape, TransferSize,
 };
 
-use super::{Recording, Role, Spans};
+use super::recording::{Recording, Spans};
+use super::role::Role;
 use crate::application::beside;
 use crate::clock::Clock;
 

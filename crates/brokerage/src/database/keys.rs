@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use super::{Begin, Connection, DatabaseError, DatabaseProblem, Statement, Value};
+use super::connection::{Begin, Connection, Value};
+use super::error::{DatabaseError, DatabaseProblem};
+use super::statements::Statement;
 
 /// Keys a block.
 const BLOCK: i64 = 1_000;

@@ -1,31 +1,26 @@
-//! PostgreSQL: a pool of connections over which statements are prepared once each.
-//!
-//! A connection that is given back is the next to be taken, so few of them are warm rather than all of
-//! them lukewarm. One that has ended is replaced when it is needed: that is how the pool comes back
-//! when the server does.
+//! PostgreSQL, over connections on which statements are prepared once each.
 
 use std::error::Error as _;
-use std::fmt;
 use std::pin::pin;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use futures_util::{SinkExt, future};
-use tokio::sync::{Mutex as AsyncMutex, Semaphore};
+use tokio::sync::Mutex as AsyncMutex;
 use tokio::time;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
-use tokio_postgres::{Client, Config, NoTls};
+use tokio_postgres::{Client, Config, NoTls, SimpleQueryMessage};
 
-use super::{Begin, Cell, Connection, DatabaseError, DatabaseProblem, Row, Statement, Value};
+use super::connection::{Begin, Cell, Connection, Row, Value};
+use super::error::{DatabaseError, DatabaseProblem};
+use super::statements::Statement;
+use crate::application::Application;
 use crate::counters::count;
-use crate::operations::{self, Application, Job, Outcome};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// An operation that takes longer than that is given up, with its connection.
-const OPERATION_TIMEOUT: Duration = Duration::from_secs(30);
 /// Begins a transaction during which no other one changes these tables.
 const ALONE: &str = "BEGIN; SET LOCAL synchronous_commit = on; \
     LOCK TABLE account, accountprofile, holding, orders IN EXCLUSIVE MODE";
@@ -51,7 +46,7 @@ const CLAIM_PATIENCE: Duration = Duration::from_secs(3);
 const CLAIM_PAUSE: Duration = Duration::from_millis(100);
 
 /// How to reach the server.
-pub(super) fn config(
+pub(crate) fn config(
     host: &str,
     port: u16,
     user: &str,
@@ -67,112 +62,42 @@ pub(super) fn config(
     config
 }
 
-/// Connections that are not in use, and room for more.
-pub(crate) struct Pool(Arc<Inner>);
-
-struct Inner {
+/// The server, and the right to load its database.
+pub(crate) struct Server {
     config: Config,
-    room: Semaphore,
-    idle: Mutex<Vec<Open>>,
     /// The connection that has the right to load the database, once it was loaded.
     claim: AsyncMutex<Option<Client>>,
     application: Arc<Application>,
 }
 
 /// A connection, with its prepared statements by number.
-struct Open {
+pub(crate) struct Open {
     client: Client,
     prepared: Vec<Option<tokio_postgres::Statement>>,
 }
 
-impl fmt::Debug for Pool {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Pool") // the configuration has the password
-    }
-}
-
-impl Pool {
-    pub(super) fn new(config: Config, connections: u32, application: &Arc<Application>) -> Self {
-        let room = Semaphore::new(connections as usize);
-        let (idle, application) = (Mutex::default(), Arc::clone(application));
-        let claim = AsyncMutex::default();
-        Self(Arc::new(Inner { config, room, idle, claim, application }))
+impl Open {
+    pub(crate) fn is_closed(&self) -> bool {
+        self.client.is_closed()
     }
 
     /// The server's version.
-    pub(super) async fn version(&self) -> Result<String, DatabaseError> {
-        let open = self.0.connect().await?;
-        let rows = open.client.simple_query("SHOW server_version").await.map_err(error)?;
+    pub(crate) async fn version(&self) -> Result<String, DatabaseError> {
+        let rows = self.client.simple_query("SHOW server_version").await.map_err(error)?;
         let version = rows.iter().find_map(|message| match message {
-            tokio_postgres::SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
+            SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
             _ => None,
         });
-        self.0.give_back(open);
         Ok(version.unwrap_or_default())
-    }
-
-    /// In a task of its own: a client that leaves must not cancel a transaction between its commit and
-    /// the answer of the database.
-    pub(super) async fn perform(&self, job: Job) -> Outcome {
-        let inner = Arc::clone(&self.0);
-        tokio::spawn(async move { inner.perform(&job).await })
-            .await
-            .unwrap_or(Outcome::Problem(crate::problem::Problem::DatabaseUnavailable))
     }
 }
 
-impl Inner {
-    async fn perform(&self, job: &Job) -> Outcome {
-        let counters = &self.application.counters;
-        let permit = if let Ok(permit) = self.room.try_acquire() {
-            permit
-        } else {
-            let since = Instant::now();
-            let permit = self.room.acquire().await.expect("the pool is never closed");
-            counters.pool_wait(since.elapsed());
-            permit
-        };
-        let open = match self.take().await {
-            Ok(open) => open,
-            Err(error) => return operations::failed(&self.application, &error),
-        };
-        let mut connection = PostgresConnection { open, inner: self, begins: None, is_lost: false };
-        let performed = operations::perform(&mut connection, &self.application, job);
-        let outcome = if job.is_of_a_user() {
-            time::timeout(OPERATION_TIMEOUT, performed).await.ok()
-        } else {
-            Some(performed.await)
-        };
-        let is_lost = connection.is_lost || outcome.is_none();
-        if !is_lost {
-            self.give_back(connection.open);
-        }
-        drop(permit);
-        outcome.unwrap_or_else(|| {
-            let message = "the operation took too long".to_owned();
-            let timeout = DatabaseError { problem: DatabaseProblem::Timeout, message };
-            operations::failed(&self.application, &timeout)
-        })
+impl Server {
+    pub(crate) fn new(config: Config, application: Arc<Application>) -> Self {
+        Self { config, claim: AsyncMutex::default(), application }
     }
 
-    async fn take(&self) -> Result<Open, DatabaseError> {
-        loop {
-            let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-            match idle {
-                Some(open) if open.client.is_closed() => {}
-                Some(open) => return Ok(open),
-                None => return self.connect().await,
-            }
-        }
-    }
-
-    fn give_back(&self, open: Open) {
-        if !open.client.is_closed() {
-            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(open);
-        }
-    }
-
-    async fn connect(&self) -> Result<Open, DatabaseError> {
+    pub(crate) async fn connect(&self) -> Result<Open, DatabaseError> {
         let client = self.client().await?;
         count(&self.application.counters.database_connects);
         if !self.application.settings.durable_commits {
@@ -213,16 +138,25 @@ impl Inner {
     }
 }
 
-struct PostgresConnection<'a> {
+pub(crate) struct PostgresConnection<'a> {
     open: Open,
-    inner: &'a Inner,
+    server: &'a Server,
     /// The statement that begins a transaction, to be sent with its first statement.
     begins: Option<&'static str>,
     /// The connection cannot be used again.
     is_lost: bool,
 }
 
-impl PostgresConnection<'_> {
+impl<'a> PostgresConnection<'a> {
+    pub(crate) const fn new(open: Open, server: &'a Server) -> Self {
+        Self { open, server, begins: None, is_lost: false }
+    }
+
+    /// The connection, for another job; none: it cannot be used again.
+    pub(crate) fn into_open(self) -> Option<Open> {
+        (!self.is_lost).then_some(self.open)
+    }
+
     async fn prepared(
         &mut self,
         statement: Statement,
@@ -231,7 +165,7 @@ impl PostgresConnection<'_> {
             return Ok(prepared.clone());
         }
         let prepared = self.open.client.prepare(statement.sql()).await.map_err(error)?;
-        if self.inner.application.settings.statement_cache {
+        if self.server.application.settings.statement_cache {
             self.open.prepared[statement as usize] = Some(prepared.clone());
         }
         Ok(prepared)
@@ -239,7 +173,7 @@ impl PostgresConnection<'_> {
 
     /// The statement that begins a transaction, if the next statement is its first.
     fn begins(&mut self) -> Option<&'static str> {
-        self.inner.application.counters.statements.fetch_add(1, Relaxed);
+        self.server.application.counters.statements.fetch_add(1, Relaxed);
         self.begins.take()
     }
 }
@@ -331,6 +265,7 @@ impl Connection for PostgresConnection<'_> {
     async fn begin(&mut self, how: Begin) -> Result<(), DatabaseError> {
         self.begins = Some(match how {
             Begin::Ordinary => "BEGIN",
+            // PostgreSQL takes one snapshot for the whole transaction at this level, more than SQL asks for.
             Begin::Snapshot => "BEGIN ISOLATION LEVEL REPEATABLE READ",
             Begin::Alone => ALONE,
             Begin::Durable => "BEGIN; SET LOCAL synchronous_commit = on",
@@ -355,7 +290,7 @@ impl Connection for PostgresConnection<'_> {
     }
 
     async fn claim_tables(&mut self) -> Result<(), DatabaseError> {
-        self.inner.claim().await?;
+        self.server.claim().await?;
         let asked = format!("{OTHERS}{MARK}{NOT_OF_EXTENSIONS}");
         let others = self.ask(&asked).await?;
         if others.is_empty() {
@@ -448,6 +383,7 @@ fn error(error: tokio_postgres::Error) -> DatabaseError {
         SqlState::UNIQUE_VIOLATION => DatabaseProblem::Duplicate,
         SqlState::UNDEFINED_TABLE => DatabaseProblem::NotLoaded,
         SqlState::QUERY_CANCELED => DatabaseProblem::Timeout,
+        // It starts, stops, is full or refuses the log-in: the next attempt may find it otherwise.
         SqlState::ADMIN_SHUTDOWN
         | SqlState::CRASH_SHUTDOWN
         | SqlState::CANNOT_CONNECT_NOW

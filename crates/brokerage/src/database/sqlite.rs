@@ -1,108 +1,27 @@
-//! Embedded SQLite: a thread a connection, which takes jobs from one queue. Writers take turns inside
-//! the process, in place of SQLite's own waiting, which sleeps and polls.
+//! Embedded SQLite. Writers take turns inside the process, in place of SQLite's own waiting, which sleeps
+//! and polls.
 
-use std::future::Future;
-use std::pin::pin;
-use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
-use std::sync::{Arc, Condvar, Mutex, PoisonError, mpsc};
-use std::task::{Context, Poll, Waker};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{ErrorCode, OpenFlags, params_from_iter};
-use tokio::sync::oneshot;
 
-use super::{Begin, Cell, Connection, DatabaseError, DatabaseProblem, Row, Statement, Value};
+use super::connection::{Begin, Cell, Connection, Row, Value};
+use super::error::{DatabaseError, DatabaseProblem};
+use super::statements::Statement;
+use crate::application::Application;
 use crate::counters::count;
-use crate::operations::{self, Application, Job, Outcome};
-use crate::problem::Problem;
 
 /// Rows of the write-ahead log that a checkpoint leaves are overwritten, so the file does not grow.
 const SETTINGS: &str = "PRAGMA journal_mode = WAL; PRAGMA temp_store = MEMORY; \
     PRAGMA cache_size = -65536;";
 
-/// Threads that run jobs.
-#[derive(Debug)]
-pub(crate) struct Pool {
-    queue: Mutex<mpsc::Sender<Waiting>>,
-    /// Connections without a job; below zero, jobs that wait for one.
-    free: Arc<AtomicI64>,
-}
-
-struct Waiting {
-    job: Job,
-    /// Since when it waits for a connection; none: there was one for it.
-    since: Option<Instant>,
-    reply: oneshot::Sender<Outcome>,
-}
-
-impl Pool {
-    /// Opens all connections, so that an error is found before the first request.
-    pub(super) fn open(
-        file: &str,
-        connections: u32,
-        application: &Arc<Application>,
-    ) -> Result<Self, DatabaseError> {
-        let (queue, jobs) = mpsc::channel();
-        let jobs = Arc::new(Mutex::new(jobs));
-        let turn = Arc::new(Turn::default());
-        let free = Arc::new(AtomicI64::new(i64::from(connections)));
-        for number in 0..connections {
-            let connection = SqliteConnection::open(file, &turn, application)?;
-            let (jobs, free) = (Arc::clone(&jobs), Arc::clone(&free));
-            let application = Arc::clone(application);
-            thread::Builder::new()
-                .name(format!("database-{number}"))
-                .spawn(move || work(connection, &jobs, &free, &application))
-                .map_err(|error| other(&error))?;
-        }
-        Ok(Self { queue: Mutex::new(queue), free })
-    }
-
-    pub(super) async fn perform(&self, job: Job) -> Outcome {
-        let (reply, outcome) = oneshot::channel();
-        let waits = self.free.fetch_sub(1, Relaxed) <= 0;
-        let waiting = Waiting { job, since: waits.then(Instant::now), reply };
-        let sent = self.queue.lock().unwrap_or_else(PoisonError::into_inner).send(waiting);
-        if sent.is_err() {
-            return Outcome::Problem(Problem::DatabaseUnavailable);
-        }
-        outcome.await.unwrap_or(Outcome::Problem(Problem::DatabaseUnavailable))
-    }
-}
-
-/// Runs jobs until the pool is gone.
-fn work(
-    mut connection: SqliteConnection,
-    jobs: &Mutex<mpsc::Receiver<Waiting>>,
-    free: &AtomicI64,
-    application: &Application,
-) {
-    loop {
-        let next = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok(Waiting { job, since, reply }) = next else { return };
-        if let Some(since) = since {
-            application.counters.pool_wait(since.elapsed());
-        }
-        let outcome = at_once(operations::perform(&mut connection, application, &job));
-        free.fetch_add(1, Relaxed);
-        // Whoever asked may have gone.
-        let _ = reply.send(outcome);
-    }
-}
-
-/// The result of a future that never waits for anything.
-fn at_once<F: Future>(future: F) -> F::Output {
-    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(output) => output,
-        Poll::Pending => unreachable!("no statement of SQLite waits for another task"),
-    }
-}
-
 /// The right to write.
 #[derive(Debug, Default)]
-struct Turn {
+pub(crate) struct Turn {
     is_taken: Mutex<bool>,
     given: Condvar,
 }
@@ -123,7 +42,7 @@ impl Turn {
 }
 
 /// A connection, which is one thread's.
-struct SqliteConnection {
+pub(crate) struct SqliteConnection {
     connection: rusqlite::Connection,
     turn: Arc<Turn>,
     application: Arc<Application>,
@@ -133,11 +52,12 @@ struct SqliteConnection {
 }
 
 impl SqliteConnection {
-    fn open(
+    pub(crate) fn open(
         file: &str,
         turn: &Arc<Turn>,
         application: &Arc<Application>,
     ) -> Result<Self, DatabaseError> {
+        // NO_MUTEX: a connection stays with its thread, so its calls need no lock.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_CREATE
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -145,6 +65,7 @@ impl SqliteConnection {
         // For the first statement, which may meet another process; then this process waits its turn.
         connection.busy_timeout(Duration::from_secs(5)).map_err(error)?;
         connection.execute_batch(SETTINGS).map_err(error)?;
+        // With a write-ahead log, NORMAL can lose the last commits when the power fails, but never half of one.
         let synchronous = if application.settings.durable_commits { "FULL" } else { "NORMAL" };
         connection.pragma_update(None, "synchronous", synchronous).map_err(error)?;
         connection.busy_timeout(Duration::ZERO).map_err(error)?;
@@ -235,6 +156,8 @@ impl Connection for SqliteConnection {
             // Writers take turns, so no other one is active.
             self.turn.take();
             self.has_turn = true;
+            // IMMEDIATE: a transaction that reads before it writes would else be refused its first write if another
+            // process has written meanwhile (SQLITE_BUSY_SNAPSHOT).
             let begun = self.connection.execute_batch("BEGIN IMMEDIATE").map_err(error);
             if begun.is_err() {
                 self.end_transaction();
@@ -321,16 +244,14 @@ fn error(error: rusqlite::Error) -> DatabaseError {
     let problem = match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => DatabaseProblem::Busy,
         Some(ErrorCode::DiskFull) => DatabaseProblem::Full,
+        // A key: no statement breaks the only other constraint, NOT NULL.
         Some(ErrorCode::ConstraintViolation) => DatabaseProblem::Duplicate,
         Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
             DatabaseProblem::Unavailable
         }
+        // SQLite has no code for it: SQLITE_ERROR is any mistake of a statement.
         _ if message.contains("no such table") => DatabaseProblem::NotLoaded,
         _ => DatabaseProblem::Other,
     };
     DatabaseError { problem, message }
-}
-
-fn other(error: &std::io::Error) -> DatabaseError {
-    DatabaseError { problem: DatabaseProblem::Other, message: error.to_string() }
 }

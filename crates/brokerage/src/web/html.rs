@@ -5,11 +5,11 @@ use std::sync::LazyLock;
 
 use bytes::Bytes;
 
+use crate::answer::{Answer, PricedHolding, View};
+use crate::job::Name;
 use crate::market::Summary;
-use crate::operations::{
-    Account, Answer, Holding, Name, Order, PricedHolding, Profile, Quote, View,
-};
 use crate::problem::Problem;
+use crate::rows::{Account, Holding, Order, Profile, Quote};
 
 /// Room for a page.
 const PAGE_BYTES: usize = 12 * 1024;
@@ -147,6 +147,7 @@ fn orders(page: &mut String, orders: &[Order]) {
 }
 
 fn home(page: &mut String, account: &Account, holdings: &[Holding], market: &Summary) {
+    // At the prices paid, as in the published application: the home page reads no quotes.
     let value: i64 =
         holdings.iter().map(|holding| holding.purchase_price_cents * holding.quantity).sum();
     put(page, format_args!("<h2>Welcome {}</h2>\n", Escaped(&account.user)));
@@ -228,6 +229,7 @@ fn quotes_page(page: &mut String, quotes: &[Quote], unknown: &[String]) {
         page.push_str("<input name=\"quantity\" value=\"100\" size=\"4\"><button>Buy</button></form></td></tr>\n");
     }
     page.push_str("</table>\n");
+    // The page of several symbols does not fail for one of them.
     for symbol in unknown {
         put(
             page,
@@ -243,7 +245,9 @@ fn portfolio(page: &mut String, holdings: &[PricedHolding]) {
     table(page, &columns);
     for PricedHolding { holding, price_cents } in holdings {
         let paid = holding.purchase_price_cents;
+        // A holding without a quote has no price but its own: no gain is made up.
         let price = price_cents.unwrap_or(paid);
+        // Generators of load find the holdings to sell by this attribute.
         put(page, format_args!("<tr data-holding=\"{0}\"><td>{0}</td>", holding.id));
         put(
             page,
@@ -299,6 +303,7 @@ fn account_page(page: &mut String, account: &Account, profile: &Profile) {
             ),
         );
     }
+    // Never filled in: a page must not show a password.
     page.push_str("<label>Password <input name=\"passwd\" type=\"password\"></label>\n<button>Update</button>\n</form>\n");
 }
 

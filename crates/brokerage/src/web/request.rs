@@ -6,8 +6,9 @@ use hyper::{HeaderMap, Method};
 
 use super::form::Form;
 use super::sessions::{Session, SessionId};
-use crate::operations::{Operation, Profile, QUANTITY_MAX};
+use crate::job::Operation;
 use crate::problem::Problem;
+use crate::rows::{Profile, QUANTITY_MAX};
 
 /// The name of the cookie.
 pub(crate) const COOKIE_NAME: &str = "netstudy-session";

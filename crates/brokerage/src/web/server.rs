@@ -26,10 +26,12 @@ use super::html;
 use super::request::{self, COOKIE_NAME, Face, Route};
 use super::sessions::{Session, SessionId, Sessions};
 use super::stream::{Phase, Progress, Stream};
-use crate::Failure;
+use crate::answer::{Answer, View};
+use crate::application::Application;
 use crate::counters::count;
-use crate::database::Database;
-use crate::operations::{Answer, Application, Job, Name, Operation, Outcome, View};
+use crate::failure::Failure;
+use crate::job::{Job, Name, Operation, Outcome};
+use crate::pool::Pool;
 use crate::problem::Problem;
 
 /// Connections that wait to be accepted, at most.
@@ -47,7 +49,7 @@ const TOO_MANY_FILES: Duration = Duration::from_millis(10);
 #[derive(Debug)]
 pub(crate) struct Server {
     application: Arc<Application>,
-    database: Database,
+    pool: Pool,
     sessions: Sessions,
 }
 
@@ -60,12 +62,8 @@ struct Page {
 }
 
 impl Server {
-    pub(crate) fn new(
-        application: Arc<Application>,
-        database: Database,
-        sessions: Sessions,
-    ) -> Self {
-        Self { application, database, sessions }
+    pub(crate) fn new(application: Arc<Application>, pool: Pool, sessions: Sessions) -> Self {
+        Self { application, pool, sessions }
     }
 
     /// Listens, and serves until the runtime ends. Returns the address.
@@ -78,7 +76,7 @@ impl Server {
     }
 
     pub(crate) async fn perform(&self, job: Job) -> Outcome {
-        self.database.perform(job).await
+        self.pool.perform(job).await
     }
 
     pub(crate) fn end_sessions(&self) {
@@ -169,6 +167,7 @@ impl Server {
         let (parts, body) = request.into_parts();
         let face = request::face(&parts);
         let page = match request::route(&parts) {
+            // Neither needs a body, a session or the database: they are answered while the database is away.
             Ok(Route::Health) => Ok(health(face)),
             Ok(Route::Image(number)) => Ok(image(number)),
             Ok(route) => {
@@ -232,6 +231,7 @@ impl Server {
         let mut cookie = None;
         if let (Some(id), true) = (id, begins_for.is_some() || name == Name::Logout) {
             self.sessions.end(id);
+            // Deletes the cookie (RFC 6265, 5.2.2).
             cookie = Some(format!("{COOKIE_NAME}=; Path=/; Max-Age=0"));
         }
         if let Some(user) = begins_for {
@@ -247,7 +247,7 @@ impl Server {
     }
 
     async fn answer(&self, operation: Operation) -> Result<Answer, Problem> {
-        match self.database.perform(Job::Operation(operation)).await {
+        match self.pool.perform(Job::Operation(operation)).await {
             Outcome::Answer(answer) => Ok(answer),
             Outcome::Problem(problem) => Err(problem),
             Outcome::Counts(_) | Outcome::Books(_) | Outcome::Failed(_) => {
@@ -303,6 +303,7 @@ const JSON: &str = "application/json";
 
 fn listener(address: SocketAddr) -> std::io::Result<(TcpListener, SocketAddr)> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // A run takes the port of the one before, whose connections may be in TIME-WAIT: socket(7), ip(7).
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     let listener = socket.listen(BACKLOG)?;
@@ -348,6 +349,7 @@ fn response(page: Page) -> Response<Full<Bytes>> {
         StatusCode::from_u16(page.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(page.content_type));
+    // RFC 9111, 5.2.2.5: pages show the database as it is now.
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     if let Some(cookie) = page.cookie.and_then(|cookie| HeaderValue::from_str(&cookie).ok()) {
         headers.insert(SET_COOKIE, cookie);

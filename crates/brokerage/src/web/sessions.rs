@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::operations::Order;
+use crate::rows::Order;
 
 /// Purchases of a session that are remembered for double clicks.
 const PURCHASES: usize = 16;

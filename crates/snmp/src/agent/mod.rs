@@ -295,6 +295,7 @@ impl Agent {
             }
         }
         let mut repeated = repeated.to_vec();
+        // The RFC lets it end early once all names are at the end of the view: further rows say nothing.
         for _ in 0..times {
             let mut more = false;
             for name in &mut repeated {

@@ -143,6 +143,7 @@ impl ClientSession {
                 self.state = State::Password;
                 say(Command::Password(self.login.password.clone()))
             }
+            // RFC 959, 5.4: a user may need no password (230), or none may be needed any more (202).
             (State::User | State::Password, 230 | 202) => {
                 self.state = State::Type;
                 say(Command::Type("I".to_string()))
@@ -157,11 +158,13 @@ impl ClientSession {
                 let port = reply.extended_port().ok_or_else(|| self.odd(reply))?;
                 self.connect(port)
             }
+            // A server older than RFC 2428 does not know EPSV; 522 refuses the protocol (RFC 2428, 2).
             (State::Passive, 500..=502 | 522) if self.is_extended && self.server.is_some() => {
                 self.is_extended = false;
                 say(Command::Passive)
             }
             (State::Passive, 227) if !self.is_extended => self.passive(reply)?,
+            // RFC 959, 4.2.2: the data connection is already open, or about to be.
             (State::Asked, 125 | 150) => {
                 self.state = State::Begun;
                 if self.file.sends { vec![ClientStep::Carry] } else { vec![] }
@@ -221,6 +224,7 @@ impl ClientSession {
 
     fn passive(&mut self, reply: &Reply) -> Result<Vec<ClientStep>, String> {
         let (address, port) = reply.passive_endpoint().ok_or_else(|| self.odd(reply))?;
+        // Else a server could make its clients connect to any host: the attack of RFC 2577, 2, turned round.
         if Some(address) != self.server {
             return Err(format!(
                 "the server names a foreign address for data, {address}: no connection is opened there"

@@ -144,6 +144,7 @@ impl ServerSession {
             (_, Command::System) => (215, "UNIX Type: L8"),
             (_, Command::Features) => (211, "Features:\nEPSV\nPASV\nSIZE\nEnd"),
             (_, Command::Incomplete) => (501, "The command needs an argument."),
+            // RFC 959, 4.1.1 lets a server take another user at any time; a session here is a connection of the plan.
             (State::Known, Command::User(_)) => (530, "Another user has logged in."),
             (_, Command::User(user)) => {
                 self.state = State::Named(user);
@@ -169,6 +170,7 @@ impl ServerSession {
     fn serve(&mut self, command: Command) -> ServerStep {
         let reply = match command {
             Command::Type(kind) => {
+                // RFC 959, 3.1.1: image, or local bytes of 8 bits, which are the same here.
                 self.is_binary = matches!(kind.to_ascii_uppercase().as_str(), "I" | "L 8");
                 if self.is_binary {
                     Reply::new(200, "Binary.")
@@ -191,6 +193,7 @@ impl ServerSession {
             }
             Command::Retrieve(path) => return self.open(&path, false),
             Command::Store(path) => return self.open(&path, true),
+            // RFC 959, appendix II: the path in double quotes, and the only one.
             Command::Where => Reply::new(257, "\"/\""),
             Command::Go(path) if path == "/" => Reply::new(250, "There is one folder."),
             Command::Go(_) => Reply::new(550, "There is one folder."),
@@ -269,6 +272,7 @@ impl ServerSession {
                 let address = address.to_string().replace('.', ",");
                 Reply::new(227, format!("Entering Passive Mode ({address},{high},{low})"))
             }
+            // RFC 2428, 2: the protocol that is served, in parentheses. PASV has no room for its addresses.
             IpAddr::V6(_) => return Reply::new(522, "Over IPv6 there is EPSV alone, (2)"),
         };
         self.is_listening = true;

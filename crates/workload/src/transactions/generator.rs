@@ -300,6 +300,7 @@ impl<R: Random> Generator<R> {
             own.iter().position(|it| it.script == script).map(|at| at as u32)
         };
         let login = Script::Brokerage(Brokerage::Login);
+        // Every session of the brokerage begins with a log-in, which is recorded even if the mix has none.
         if is_brokerage && numbered(&config.operations, login).is_none() {
             let name = "login".to_string();
             config.operations.push(OperationConfig { name, share_ppm: 0, script: login });
@@ -706,6 +707,7 @@ impl<R: Random> Generator<R> {
                 Request::Quotes(Symbols::new(count, || detail.below(quotes)))
             }
             Step::Quote => {
+                // Kept for the purchase: users buy what they have looked at.
                 let symbol = detail.below(quotes);
                 self.clients[client].symbol = symbol;
                 Request::Quotes(Symbols::new(1, || symbol))

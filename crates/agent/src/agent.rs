@@ -1,0 +1,29 @@
+//! The plan, output, events and counters that the traffic thread works with.
+
+use std::sync::Arc;
+
+use netstudy_records::{AgentPlan, AgentRecord, AgentRecordSchema, Endpoint};
+
+use crate::control::Events;
+use crate::output::Output;
+use crate::tallies::Tallies;
+
+/// The parts of the traffic thread.
+pub(crate) struct Agent<'a> {
+    pub(crate) plan: &'a AgentPlan,
+    pub(crate) output: Arc<Output>,
+    pub(crate) events: Arc<Events>,
+    pub(crate) tallies: Arc<Tallies>,
+}
+
+impl Agent<'_> {
+    pub(crate) fn ready(&self, listening: Vec<Endpoint>) -> AgentRecord {
+        AgentRecord::Ready {
+            schema: AgentRecordSchema::V2,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            node: self.plan.node.clone(),
+            pid: std::process::id(),
+            listening,
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! The FTP task of an agent.
+
+use netstudy_records::{DataPath, Direction, FileStore, FtpLogin};
+use netstudy_workload::ftp::FtpConfig;
+
+/// Name with which the users of a run begin; the number of their connection at the server follows.
+pub(super) const USER_PREFIX: &str = "netstudy-";
+
+/// The FTP task of an agent: server or client.
+pub(crate) enum FtpTask {
+    /// Fetches or sends files.
+    Client(ClientTask),
+    /// Serves or takes files.
+    Server(ServerTask),
+}
+
+/// As [`netstudy_records::AgentWorkload::FtpClient`].
+pub(crate) struct ClientTask {
+    pub(crate) file: FileTask,
+    pub(crate) data_path: DataPath,
+    pub(crate) path: String,
+    pub(crate) config: FtpConfig,
+}
+
+/// As [`netstudy_records::AgentWorkload::FtpServer`].
+pub(crate) struct ServerTask {
+    pub(crate) file: FileTask,
+    pub(crate) data_path: DataPath,
+}
+
+/// The file's properties that client and server share.
+#[derive(Clone)]
+pub(crate) struct FileTask {
+    pub(crate) direction: Direction,
+    pub(crate) size_bytes: u64,
+    pub(crate) store: FileStore,
+    pub(crate) login: Option<FtpLogin>,
+    pub(crate) verify: bool,
+}

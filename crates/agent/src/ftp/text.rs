@@ -1,0 +1,62 @@
+//! Control connections: reading, writing and waiting.
+
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::time::TimeSpec;
+
+use crate::failure::Failure;
+
+/// Most bytes that are read of a control connection at once.
+const CONTROL_BYTES: usize = 4096;
+
+/// Result of reading from a control connection.
+pub(super) enum Heard {
+    /// These bytes.
+    Bytes(Vec<u8>),
+    /// Nothing yet.
+    Nothing,
+    /// The other end has closed it.
+    End,
+}
+
+/// Reads from a control connection without waiting.
+pub(super) fn hear(mut stream: &TcpStream) -> io::Result<Heard> {
+    let mut bytes = vec![0; CONTROL_BYTES];
+    match stream.read(&mut bytes) {
+        Ok(0) => Ok(Heard::End),
+        Ok(count) => {
+            bytes.truncate(count);
+            Ok(Heard::Bytes(bytes))
+        }
+        Err(error) if is_passing(&error) => Ok(Heard::Nothing),
+        Err(error) => Err(error),
+    }
+}
+
+/// Writes to a control connection, whose buffer has room for all text between two answers.
+pub(super) fn say(mut stream: &TcpStream, text: &str) -> io::Result<()> {
+    stream.write_all(text.as_bytes())
+}
+
+pub(super) fn is_passing(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, Interrupted, WouldBlock};
+    matches!(error.kind(), ConnectionAborted | Interrupted | WouldBlock)
+}
+
+/// Waits for one of `fds`, at most so long; none: for ever.
+pub(super) fn wait_for(fds: &mut [PollFd<'_>], timeout: Option<Duration>) -> Result<(), Failure> {
+    match ppoll(fds, timeout.map(TimeSpec::from_duration), None) {
+        Ok(_) | Err(Errno::EINTR) => Ok(()),
+        Err(error) => Err(Failure::run("ppoll")(error)),
+    }
+}
+
+/// A descriptor to be waited for.
+pub(super) fn waited(fd: &impl AsFd, flags: PollFlags) -> PollFd<'_> {
+    PollFd::new(fd.as_fd(), flags)
+}

@@ -1,0 +1,56 @@
+//! The contents of pages.
+
+use std::sync::Arc;
+
+use serde::{Serialize, Serializer};
+
+use crate::market::Summary;
+use crate::rows::{Account, Holding, Order, Profile, Quote};
+
+/// The contents of a page.
+#[derive(Debug, Serialize)]
+pub(crate) struct Answer {
+    /// Orders that were closed since the user last saw them.
+    pub(crate) alerts: Vec<Order>,
+    #[serde(flatten)]
+    pub(crate) view: View,
+}
+
+/// The part of a page that depends on the operation.
+#[derive(Debug, Serialize)]
+#[serde(tag = "page", rename_all = "kebab-case")]
+pub(crate) enum View {
+    Home {
+        account: Account,
+        holdings: Vec<Holding>,
+        #[serde(serialize_with = "shared")]
+        market: Arc<Summary>,
+    },
+    Goodbye {},
+    Quotes {
+        quotes: Vec<Quote>,
+        unknown: Vec<String>,
+    },
+    Portfolio {
+        holdings: Vec<PricedHolding>,
+    },
+    Account {
+        account: Account,
+        profile: Profile,
+    },
+    Order {
+        order: Order,
+    },
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct PricedHolding {
+    #[serde(flatten)]
+    pub(crate) holding: Holding,
+    /// None: the quote is not there any more.
+    pub(crate) price_cents: Option<i64>,
+}
+
+fn shared<S: Serializer>(summary: &Arc<Summary>, serializer: S) -> Result<S::Ok, S::Error> {
+    summary.serialize(serializer)
+}

@@ -1,0 +1,32 @@
+//! The error that ends the process.
+
+use std::fmt;
+
+/// Why the process ended before its time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The plan is not valid: which field, and why.
+    Plan(String),
+    /// The address or the database cannot be used, or the time is over.
+    Testbed(String),
+}
+
+impl Failure {
+    /// 2 for bad input, 3 for a testbed that failed.
+    #[must_use]
+    pub const fn exit_code(&self) -> u8 {
+        match self {
+            Self::Plan(_) => 2,
+            Self::Testbed(_) => 3,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Plan(message) => write!(f, "the plan of the brokerage: {message}"),
+            Self::Testbed(message) => message.fmt(f),
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! A pool of connections to PostgreSQL.
+//!
+//! A connection that is given back is the next to be taken, so few of them are warm rather than all of
+//! them lukewarm. One that has ended is replaced when it is needed: that is how the pool comes back
+//! when the server does.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::Semaphore;
+use tokio::time;
+use tokio_postgres::Config;
+
+use crate::application::Application;
+use crate::database::error::{DatabaseError, DatabaseProblem};
+use crate::database::postgresql::{Open, PostgresConnection, Server};
+use crate::job::{Job, Outcome};
+use crate::operations;
+use crate::problem::Problem;
+
+/// An operation that takes longer than that is given up, with its connection.
+const OPERATION_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Connections that are not in use, and room for more.
+pub(crate) struct Pool(Arc<Inner>);
+
+struct Inner {
+    server: Server,
+    room: Semaphore,
+    idle: Mutex<Vec<Open>>,
+    application: Arc<Application>,
+}
+
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Pool") // the configuration has the password
+    }
+}
+
+impl Pool {
+    pub(super) fn new(config: Config, connections: u32, application: &Arc<Application>) -> Self {
+        let server = Server::new(config, Arc::clone(application));
+        let room = Semaphore::new(connections as usize);
+        let (idle, application) = (Mutex::default(), Arc::clone(application));
+        Self(Arc::new(Inner { server, room, idle, application }))
+    }
+
+    /// The server's version.
+    pub(super) async fn version(&self) -> Result<String, DatabaseError> {
+        let open = self.0.server.connect().await?;
+        let version = open.version().await?;
+        self.0.give_back(open);
+        Ok(version)
+    }
+
+    /// In a task of its own: a client that leaves must not cancel a transaction between its commit and
+    /// the answer of the database.
+    pub(super) async fn perform(&self, job: Job) -> Outcome {
+        let inner = Arc::clone(&self.0);
+        tokio::spawn(async move { inner.perform(&job).await })
+            .await
+            .unwrap_or(Outcome::Problem(Problem::DatabaseUnavailable))
+    }
+}
+
+impl Inner {
+    async fn perform(&self, job: &Job) -> Outcome {
+        let counters = &self.application.counters;
+        let permit = if let Ok(permit) = self.room.try_acquire() {
+            permit
+        } else {
+            let since = Instant::now();
+            let permit = self.room.acquire().await.expect("the pool is never closed");
+            counters.pool_wait(since.elapsed());
+            permit
+        };
+        let open = match self.take().await {
+            Ok(open) => open,
+            Err(error) => return operations::failed(&self.application, &error),
+        };
+        let mut connection = PostgresConnection::new(open, &self.server);
+        let performed = operations::perform(&mut connection, &self.application, job);
+        let outcome = if job.is_of_a_user() {
+            time::timeout(OPERATION_TIMEOUT, performed).await.ok()
+        } else {
+            Some(performed.await)
+        };
+        // An operation that was given up may have left a statement under way on its connection.
+        if outcome.is_some()
+            && let Some(open) = connection.into_open()
+        {
+            self.give_back(open);
+        }
+        drop(permit);
+        outcome.unwrap_or_else(|| {
+            let message = "the operation took too long".to_owned();
+            let timeout = DatabaseError { problem: DatabaseProblem::Timeout, message };
+            operations::failed(&self.application, &timeout)
+        })
+    }
+
+    async fn take(&self) -> Result<Open, DatabaseError> {
+        loop {
+            let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            match idle {
+                Some(open) if open.is_closed() => {}
+                Some(open) => return Ok(open),
+                None => return self.server.connect().await,
+            }
+        }
+    }
+
+    fn give_back(&self, open: Open) {
+        if !open.is_closed() {
+            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(open);
+        }
+    }
+}

@@ -10,7 +10,7 @@ use netstudy_units::{Duration, Time};
 
 use super::phases;
 use super::state::{AckInfo, Delivery, Probe, Span, TIMEOUT_MIN, Timer, WindowUse, is_before};
-use crate::recovery::{DUP_THRESH, Phase};
+use crate::recovery::algorithm::{DUP_THRESH, Phase};
 use crate::{Acked, CongestionControl, Delivered, Endpoint, Segment, SentSegment};
 
 /// `tcp_ack`

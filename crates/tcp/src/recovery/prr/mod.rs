@@ -13,7 +13,7 @@ mod state;
 
 use netstudy_units::{Duration, Time};
 
-use super::{Algorithm, Phase};
+use super::algorithm::{Algorithm, Phase};
 use crate::{Config, Endpoint, Segment, SentSegment};
 pub(super) use state::State;
 use state::Timer;

@@ -11,7 +11,7 @@
 use netstudy_units::{Duration, Time};
 
 use super::state::{AckInfo, Probe, Reduction, TIMEOUT_MIN, Timer, expiry, is_before};
-use crate::recovery::Phase;
+use crate::recovery::algorithm::Phase;
 use crate::{CongestionControl, Endpoint, Flags, Segment};
 
 /// `tcp_fastretrans_alert`

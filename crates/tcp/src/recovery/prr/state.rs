@@ -2,7 +2,8 @@
 
 use netstudy_units::{Duration, Time};
 
-use crate::recovery::{DUP_THRESH, Place};
+use crate::recovery::Place;
+use crate::recovery::algorithm::DUP_THRESH;
 use crate::{Jiffies, SentSegment};
 
 /// State of a connection under this recovery.

@@ -150,7 +150,7 @@ pub(crate) fn histogram(
     if latencies.count() + unanswered == 0 {
         return None;
     }
-    // Requests without an answer have no latency: they are a count beside the buckets.
+    // Requests without an answer have no latency: they are counted outside of the buckets.
     let (value_ns, requests) = latencies.buckets().unzip();
     Some(RequestHistogram {
         latency: Latency::Response,

@@ -1,4 +1,4 @@
-//! Takes a run through its phases: what happens when the clock reaches a mark.
+//! Takes a run through its phases: handles each mark when the clock reaches it.
 
 use std::ops::ControlFlow;
 

@@ -47,7 +47,7 @@ impl Snapshot {
         network: &N,
         now: Time,
     ) -> Self {
-        // What the clock has reached is no longer ahead, and must not be taken back below.
+        // Events up to now are no longer ahead, so they must not be taken back below.
         hosts.measure().settle(now);
         let (read, is_of_now) = hosts.read_ends(now);
         let mut snapshot = Self {

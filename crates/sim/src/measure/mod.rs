@@ -1,6 +1,6 @@
 //! The measurement of a run: phases, samples, and counters at the edges of phases.
 //!
-//! [`Measure`] collects what hosts note, and is a part of their state. Above the hosts, `control` takes a run
+//! [`Measure`] collects the marks of hosts, and is a part of their state. Above the hosts, `control` takes a run
 //! through its phases, and `counted` reads the counters of hosts and network.
 
 pub(crate) mod control;

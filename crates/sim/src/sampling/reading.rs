@@ -1,4 +1,4 @@
-//! What a sampler reads of hosts and network.
+//! The readings of a sampler, from hosts and network.
 
 use netstudy_tcp::{Counters, Endpoint};
 use netstudy_units::{Duration, Time};

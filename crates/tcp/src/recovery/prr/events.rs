@@ -1,4 +1,4 @@
-//! What a connection does upon an acknowledgment (`tcp_ack`), a transmission, and the timer.
+//! The reactions to an acknowledgment (`tcp_ack`), to a transmission, and to the timer.
 //!
 //! The congestion window upon an acknowledgment: proportional rate reduction in a recovery (RFC 6937), otherwise
 //! growth, if the window limits the sender (`tcp_cwnd_validate`, `tcp_is_cwnd_limited`).
@@ -123,7 +123,7 @@ fn take_acknowledged(end: &mut Endpoint, now: Time, segment: &Segment, info: &mu
         }
     } else {
         info.delivered += phases::remove_duplicates(end, info.segments);
-        // Without SACK, an original cannot be told from the retransmission beside it.
+        // Without SACK, an original cannot be told from its retransmission.
         info.original_arrived &= !info.repeat_acknowledged;
     }
 }

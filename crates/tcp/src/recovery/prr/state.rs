@@ -1,4 +1,4 @@
-//! The state of a connection under this recovery, and all that can be computed from its parts alone.
+//! The state of a connection under this recovery, and the computations that need nothing else of the endpoint.
 
 use netstudy_units::{Duration, Time};
 

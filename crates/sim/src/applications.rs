@@ -7,7 +7,6 @@ use netstudy_workload::{Application, Beside, Probe, RequestServer, RequestShape,
 
 use crate::phases::PhasePlan;
 use crate::wiring::Participant;
-use crate::workloads;
 
 /// The participants of a workload, and the connections between them.
 pub(crate) struct Cast {
@@ -28,19 +27,6 @@ pub(crate) struct Cast {
 }
 
 impl Cast {
-    /// The cast of a run, or an error if its roles do not fit.
-    pub(crate) fn of_run(run: &records::Run) -> Result<Self, String> {
-        let mut cast = workloads::of(run).cast()?;
-        if run.probe.is_some() {
-            for pair in &cast.connections {
-                if !cast.probes.contains(pair) {
-                    cast.probes.push(*pair);
-                }
-            }
-        }
-        Ok(cast)
-    }
-
     /// A cast without a probe.
     pub(crate) fn new(roles: &Roles, connections: Vec<[usize; 2]>, senders: [bool; 2]) -> Self {
         let participants = participants(roles);
@@ -56,6 +42,16 @@ impl Cast {
     /// The same with connections between servers.
     pub(crate) fn with_inner(self, inner: Vec<[usize; 2]>) -> Self {
         Self { inner, ..self }
+    }
+
+    /// The same with the probe's connections.
+    pub(crate) fn with_probes(mut self) -> Self {
+        for pair in &self.connections {
+            if !self.probes.contains(pair) {
+                self.probes.push(*pair);
+            }
+        }
+        self
     }
 
     /// As many pairs as the larger role has members; the smaller role repeats.
@@ -131,6 +127,7 @@ pub(crate) fn probed<T: Traffic + 'static>(
     let clients = cast.clients();
     let every = Duration::from_ns(probe.every_ns);
     let idle = phases.idle.unwrap_or(Duration::ZERO);
+    // The probe must rest at the edges as the workload does, or its packets would be counted in both phases.
     let hold = phases.holds(clients);
     let beside = |(number, workload): (usize, T)| {
         let connections = cast.connections_of(number);

@@ -6,8 +6,7 @@ use netstudy_units::Duration;
 use netstudy_units::headers::ETHERNET_CHECK_BYTES;
 
 use crate::host::stations::StationCounters;
-use crate::measure::Snapshot;
-use crate::network::{Carried, EndCounters, NicCounters};
+use crate::snapshot::{Carried, EndCounters, NicCounters, Snapshot};
 use crate::wiring::{ReceiveKind, Wiring};
 
 /// TCP counters of a host.

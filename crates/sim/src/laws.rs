@@ -5,8 +5,8 @@ use netstudy_fabric::topology::Route;
 use netstudy_records::Check;
 use netstudy_tcp::Segment;
 
-use crate::measure::Outcome;
-use crate::network::SwitchFrames;
+use crate::measure::outcome::Outcome;
+use crate::snapshot::SwitchFrames;
 use crate::wiring::Wiring;
 
 /// All requested bytes have arrived.
@@ -55,6 +55,7 @@ pub(crate) fn below_line_rate(wiring: &Wiring, outcome: &Outcome) -> Check {
         }
     }
     let took = outcome.took();
+    // Per interface, since several connections share its link.
     let least = |interface: usize| {
         let at = topology.interfaces()[interface].at;
         let mtu = topology.cables()[at.cable].mtu_bytes;

@@ -11,6 +11,10 @@
 //! At equal times, timers come first, then choices of the switch, then arrivals; arrivals at equal
 //! times come in random order, drawn anew for each time, so no port is preferred. Frames of one port
 //! stay in order.
+//!
+//! Modules from the bottom up; none imports one above it: the data `end_index`, `snapshot` and `phases`; `wiring`;
+//! `applications` and `counters`; `sampling`; `measure`, the state of a measurement; `host`; `measure::counted`,
+//! `sampling::reading` and `measure::control`, which work on hosts; `network`, `laws`, `workloads`, `record`; `run`.
 
 // The fixture of the tests speaks of this crate by its name.
 #[cfg(test)]
@@ -18,15 +22,16 @@ extern crate self as netstudy_sim;
 
 mod applications;
 mod counters;
+mod end_index;
 mod host;
 mod laws;
 mod measure;
 mod network;
 mod phases;
-mod readings;
 mod record;
 mod run;
 mod sampling;
+mod snapshot;
 mod wiring;
 mod workloads;
 

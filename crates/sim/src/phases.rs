@@ -5,8 +5,6 @@ use netstudy_records::PhaseKind;
 use netstudy_units::Duration;
 use netstudy_workload::Until;
 
-use crate::workloads;
-
 /// The phases of a run, in this order. A phase that is none is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PhasePlan {
@@ -27,8 +25,9 @@ pub(crate) struct PhasePlan {
 }
 
 impl PhasePlan {
-    /// The phases of a run, or an error if they do not fit.
-    pub(crate) fn new(run: &records::Run) -> Result<Self, String> {
+    /// The phases of a run, or an error if they do not fit. `has_application`: phases may prepare the data of an
+    /// application.
+    pub(crate) fn new(run: &records::Run, has_application: bool) -> Result<Self, String> {
         let is_probed = run.probe.is_some();
         let measure = Until::Count(0);
         let mut plan = Self {
@@ -41,7 +40,6 @@ impl PhasePlan {
             cooldown: None,
             is_probed,
         };
-        let has_application = workloads::of(run).has_application();
         for phase in &run.phases {
             match phase.kind {
                 PhaseKind::Idle => plan.idle = Some(idle(phase, is_probed)?),

@@ -12,9 +12,9 @@ use netstudy_tcp::Counters;
 
 use crate::applications::Cast;
 use crate::counters::{self, Cpus};
-use crate::measure::{self, Connection, Outcome, RequestsOf, Snapshot, Span};
-use crate::network::EndCounters;
+use crate::measure::outcome::{self, Outcome, RequestsOf, Span};
 use crate::sampling::Sampler;
+use crate::snapshot::{Connection, EndCounters, Snapshot};
 use crate::wiring::Wiring;
 use crate::workloads;
 
@@ -39,10 +39,11 @@ pub(crate) fn of_outcome(
     let status = if checks.iter().all(|check| check.holds) { Status::Ok } else { Status::Invalid };
     let edges: Vec<&Snapshot> = outcome.edges.iter().map(|edge| &edge.counted).collect();
     let (counters, ports) = counters(wiring, &edges);
+    // Taken, not copied: series can be the largest part of a record.
     let interval_samplers = std::mem::take(&mut outcome.samplers);
     let series: Vec<Series> =
         interval_samplers.into_iter().flat_map(Sampler::into_series).collect();
-    let edge = |edge: &measure::Edge| Edge {
+    let edge = |edge: &outcome::Edge| Edge {
         name: edge.name.to_owned(),
         at_ns: edge.at.as_ns(),
         quiet_ns: None,
@@ -149,6 +150,7 @@ pub(crate) fn histogram(
     if latencies.count() + unanswered == 0 {
         return None;
     }
+    // Requests without an answer have no latency: they are counted outside of the buckets.
     let (value_ns, requests) = latencies.buckets().unzip();
     Some(RequestHistogram {
         latency: Latency::Response,
@@ -180,6 +182,7 @@ fn connections(
             let ends = connection.ends.iter().zip(cast.senders);
             ends.filter(|(_, sends)| *sends).map(|(end, _)| value(end)).sum()
         };
+        // A transfer with a control connection is one flow, so that losses of both count.
         let mut all = grown(&of_ends);
         let controls = outcome.grown_of_controls(cast, &of_ends);
         all.iter_mut().zip(controls).for_each(|(sum, control)| *sum += control);
@@ -227,6 +230,7 @@ fn counters(wiring: &Wiring, edges: &[&Snapshot]) -> (ByNode, ByPort) {
         let node = topology.nodes()[port.node].name.as_str();
         let counted = edges.iter().map(|edge| edge.ends[at.number()]);
         let readings = match topology.attachment(at) {
+            // An interface counts for its port and for its host, which may have several.
             Attachment::Interface(_) => {
                 let sums = nics.entry(node).or_default();
                 sums.resize(edges.len(), EndCounters::default());

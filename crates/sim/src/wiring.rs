@@ -17,8 +17,7 @@ use netstudy_tcp::{
 use netstudy_units::{Duration, Rate, Serializer};
 
 use crate::host::stations::{Shared, Stations};
-use crate::network::Carried;
-use crate::workloads;
+use crate::snapshot::Carried;
 
 /// The network of a run, and the participants of its workload.
 #[derive(Clone, Debug)]
@@ -179,11 +178,12 @@ pub(crate) struct Line<'a> {
 
 impl Wiring {
     /// The wiring of a run, with connections between members by number, or an error if the plan does
-    /// not fit.
+    /// not fit. `works_at`: whether applications take CPU time of the host of this name.
     pub(crate) fn new(
         run: &records::Run,
         participants: &[Participant],
         connections: &[[usize; 2]],
+        works_at: impl Fn(&str) -> bool,
     ) -> Result<Self, String> {
         let topology = topology(&run.network)?;
         let switches = topology.switches().iter().enumerate();
@@ -203,7 +203,7 @@ impl Wiring {
             .collect::<Result<Vec<_>, _>>()
             .map_err(|error| error.to_string())?;
         let local_paths = local_paths(run, &topology, &interfaces, &routes)?;
-        let stations = stations(run, &topology)?;
+        let stations = stations(run, &topology, works_at)?;
         let wiring = Self {
             topology,
             interfaces,
@@ -214,6 +214,7 @@ impl Wiring {
             stations,
             file_connections: 0,
         };
+        // Only now is the MTU of each path known, which the check of a TCP needs.
         for (connection, ends) in connections.iter().enumerate() {
             for &member in ends {
                 let tcp = wiring.tcp(member, connection, &run.seed);
@@ -342,6 +343,7 @@ impl Wiring {
         for (route, members) in self.routes.iter().zip(connections) {
             let &Route::Wire { from, to, .. } = route else { return None };
             for (&member, interface) in members.iter().zip([from, to]) {
+                // A member with two interfaces has two lines to the switch, which a star has no place for.
                 if *at[member].get_or_insert(interface) != interface {
                     return None;
                 }
@@ -421,6 +423,7 @@ impl SwitchKind {
             let (name, links) = (&switch.name, ports.len());
             return Err(format!("{name:?} has {} ports and {links} links", switch.ports));
         }
+        // Of all ports, since a frame may leave by any of them: see [`Self::cuts_through`].
         let fastest = ports.iter().map(|&at| topology.link(at).rate()).max();
         let mtu_bytes = ports.iter().map(|at| topology.cables()[at.cable].mtu_bytes).max();
         Ok(Self {
@@ -513,6 +516,7 @@ impl LocalPath {
         }
         let interface = InterfaceKind {
             stream: format!("{name}/local"),
+            // The plan's rate is that of copies by the CPU; the wire of this path must not add to it.
             link: Link::new(INSIDE, Duration::ZERO),
             send_latency: Duration::ZERO,
             receive: ReceiveKind {
@@ -578,6 +582,7 @@ impl Member {
             &network.nodes[node],
             records::Node::Zone(records::Zone { stack: records::Stack::Own, .. })
         );
+        // A zone has one interface of its host, which a role need not name.
         let bound = match (&network.nodes[node], interface) {
             (records::Node::Zone(zone), None) => Some(zone.interface.as_str()),
             (_, interface) => interface,
@@ -635,14 +640,18 @@ impl InterfaceKind {
 }
 
 /// The stations of hosts whose groups have costs, by node.
-fn stations(run: &records::Run, topology: &Topology) -> Result<BTreeMap<usize, Shared>, String> {
+fn stations(
+    run: &records::Run,
+    topology: &Topology,
+    works_at: impl Fn(&str) -> bool,
+) -> Result<BTreeMap<usize, Shared>, String> {
     let network = &run.network;
     let mut found = BTreeMap::new();
     for (number, node) in network.nodes.iter().enumerate() {
         let records::Node::Host(records::Host { name, group, .. }) = node else { continue };
         let group = find_group(network, group)?;
         let interfaces = topology.interfaces().iter().filter(|one| one.host == number).count();
-        let works = workloads::of(run).works_at(name);
+        let works = works_at(name);
         let Some(stations) = Stations::new(group, name, &run.seed, interfaces + 1, works)? else {
             continue;
         };
@@ -650,6 +659,7 @@ fn stations(run: &records::Run, topology: &Topology) -> Result<BTreeMap<usize, S
         let nics = at_links.filter(|port| port.node == *name).filter_map(|port| port.nic.as_ref());
         let is_costly =
             |nic: &records::Nic| nic.receive_frame_ns > 0 || nic.receive_rate_bps.is_some();
+        // Otherwise the time of a frame would be taken twice, at its interface and at the CPUs of its host.
         if group.cpu.is_some() && nics.chain([&group.nic]).any(is_costly) {
             return Err(format!(
                 "received frames cost {name:?} CPU time at its interface and at its CPUs: say it once"
@@ -676,6 +686,7 @@ fn topology(network: &records::Network) -> Result<Topology, String> {
             }
             records::Node::Host(host) => graph.add_host(&host.name),
             records::Node::Switch(switch) => graph.add_switch(&switch.name),
+            // Zones come behind their host, as the front lists them: the graph is built in one pass.
             records::Node::Zone(zone) => {
                 let host = place(&zone.host).filter(|&host| host < number).ok_or_else(|| {
                     format!("{:?} is on {:?}, which is no node before it", zone.name, zone.host)
@@ -796,6 +807,7 @@ fn tcp_config(tcp: &records::Tcp) -> Config {
         records::CongestionControl::CubicHystart => Congestion::Cubic(Cubic::new(true)),
         records::CongestionControl::Dctcp => Congestion::Dctcp(Dctcp::default()),
     };
+    // The MTU and the phase of the clock differ between connections and hosts: [`Wiring::tcp`] fills them in.
     Config {
         mtu_bytes: 0,
         congestion,
@@ -840,12 +852,12 @@ fn tcp_config(tcp: &records::Tcp) -> Config {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::applications::Cast;
     use crate::run::tests::lab;
+    use crate::workloads;
 
     fn wiring(run: &records::Run) -> (Wiring, Vec<[usize; 2]>) {
-        let cast = Cast::of_run(run).expect("the lab's workload has members");
-        let wiring = Wiring::new(run, &cast.participants, &cast.connections);
+        let cast = workloads::cast(run).expect("the lab's workload has members");
+        let wiring = Wiring::new(run, &cast.participants, &cast.connections, |_| false);
         (wiring.expect("the lab's network fits"), cast.connections)
     }
 
@@ -871,8 +883,8 @@ mod tests {
         let refusal = |change: fn(&mut records::Tcp)| {
             let mut run = lab::run(2, lab::INGRESS);
             change(&mut run.network.groups[0].tcp);
-            let cast = Cast::of_run(&run).expect("the lab's workload has members");
-            let wiring = Wiring::new(&run, &cast.participants, &cast.connections);
+            let cast = workloads::cast(&run).expect("the lab's workload has members");
+            let wiring = Wiring::new(&run, &cast.participants, &cast.connections, |_| false);
             wiring.map(|_| ()).expect_err("it makes no sense")
         };
         assert_eq!(

@@ -15,17 +15,19 @@ mod congestion;
 mod counters;
 mod endpoint;
 mod jiffies;
+mod linux_2_6_18;
 mod reassembly;
 mod recovery;
 mod rtt;
 mod segment;
 
 pub use congestion::{
-    Acked, Bic, Congestion, CongestionControl, Cubic, Dctcp, Delivered, Feedback, Reno, Window,
+    Acked, Congestion, CongestionControl, Cubic, Dctcp, Delivered, Feedback, Reno, Window,
 };
 pub use counters::Counters;
 pub use endpoint::{Config, Endpoint, OffloadRule, Outlet, State};
 pub use jiffies::Jiffies;
+pub use linux_2_6_18::bic::Bic;
 pub use reassembly::{Range, Reassembly};
 pub use recovery::{Recovery, SentSegment, SentSegments};
 pub use rtt::{RtoRule, RttEstimator};

@@ -8,40 +8,14 @@ pub(crate) mod files;
 pub(crate) mod stations;
 
 use netstudy_fabric::Schedule;
-use netstudy_tcp::{Counters, Endpoint, Segment, State};
+use netstudy_tcp::{Counters, Endpoint, Outlet, Segment, State};
 use netstudy_units::Time;
 use netstudy_workload::{Action, Traffic};
 
+use crate::end_index::EndIndex;
+use crate::measure::readings::Reading;
 use crate::measure::{Measure, Rare};
-use crate::network::Network;
 use crate::wiring::Wiring;
-
-/// Index of one end of a connection: twice the connection's number, plus 1 for the end that does not
-/// open it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct EndIndex(pub(crate) u32);
-
-impl EndIndex {
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(crate) const fn index(self) -> usize {
-        self.0 as usize
-    }
-
-    /// The number of its connection.
-    pub(crate) const fn connection(self) -> usize {
-        self.0 as usize / 2
-    }
-
-    /// 0: it opens the connection; 1: it does not.
-    pub(crate) const fn side(self) -> usize {
-        self.0 as usize % 2
-    }
-
-    /// The other end of the connection.
-    pub(crate) const fn peer(self) -> Self {
-        Self(self.0 ^ 1)
-    }
-}
 
 /// One end of a connection.
 pub(crate) struct End {
@@ -101,6 +75,36 @@ struct Past {
     incarnation: u8,
     counters: Counters,
     bytes: StreamBytes,
+}
+
+/// A network, as hosts with applications `T` see it. It calls [`Hosts::receive`] for each segment that
+/// arrives at a host, and [`Hosts::fire_timers`] when a host's timer is due.
+pub(crate) trait Network<T>: Sized {
+    /// The network's state at each host.
+    type Line;
+
+    /// The end `from`, at `host`, sends a segment at `now`, unless the host's queue is full. If the
+    /// arrival time is already known, the network may call the receiving host before this returns.
+    /// Returns when the segment will have left the host: [`Time::NEVER`] if the network reports it
+    /// later with [`Hosts::note_departure`]; none if the segment was dropped or does not wait.
+    fn send(
+        &mut self,
+        hosts: &mut Hosts<'_, T, Self::Line>,
+        now: Time,
+        host: usize,
+        from: EndIndex,
+        segment: Segment,
+    ) -> Option<Time>;
+
+    /// As [`Self::send`], for a burst of an end at a host with the `line`: none if the network may call
+    /// the receiving host at once.
+    fn outlet<'a>(
+        &'a mut self,
+        line: &'a mut Self::Line,
+        now: Time,
+        host: usize,
+        from: EndIndex,
+    ) -> Option<impl Outlet + 'a>;
 }
 
 /// All hosts and connections of a run, and its measurement.
@@ -177,6 +181,7 @@ impl<T: Traffic, N> Population<T, N> {
             ends_of[host].push(EndIndex(2 * connection as u32 + side as u32));
             End { tcp, host: host as u32, number, due: Time::NEVER }
         };
+        // In this order, so that applications number their connections as the cast lists them.
         let ends = (0..2 * connections.len()).map(|index| end(index / 2, index % 2)).collect();
         let mut timers = Schedule::new(applications.len());
         let hosts: Box<[_]> = applications
@@ -272,6 +277,17 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         bytes
     }
 
+    /// Counters of the end at a place among all ends, up to its host's time.
+    pub(crate) fn reading(&self, place: usize, end: &End) -> Reading {
+        let (app, number) = self.application(end);
+        let index = EndIndex(place as u32);
+        Reading {
+            counters: self.counters(index),
+            sent_bytes: self.stream_bytes(index).sent,
+            receiving: app.receiving(number),
+        }
+    }
+
     /// The application of an end's host, and its number of the connection.
     pub(crate) fn application(&self, end: &End) -> (&T, u32) {
         (&self.hosts[end.host as usize].app, end.number)
@@ -357,6 +373,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         let state = end.tcp.state();
         end.tcp.handle_any(now, segment);
         let end = self.end(to);
+        // The state first: an application takes data only on a connection that it knows to be open.
         if end.tcp.state() != state {
             self.again().tell_state(now, to, state);
         }
@@ -487,6 +504,15 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         }
     }
 
+    /// A host has lived to its next reading.
+    fn take_reading(&mut self, host: usize) {
+        let of_host = |(place, end): (usize, &End)| {
+            (end.host as usize == host).then(|| (place, self.reading(place, end)))
+        };
+        let found = self.ends().enumerate().filter_map(of_host).collect();
+        self.shared.measure.readings.take(host, found);
+    }
+
     fn fire_timer(
         &mut self,
         network: &mut impl Network<T, Line = N>,
@@ -549,6 +575,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
                     continue;
                 }
             };
+            // After each action, as a socket call sends at once: later actions must find its segments in the queue.
             self.again().pump_fully(network, now, host, index);
         }
         let host = &mut self.hosts[host];
@@ -603,6 +630,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
             }
             return;
         }
+        // A segment of a burst cannot be stamped with its incarnation, so such connections send one by one.
         if T::REOPENS {
             self.again().pump_fully(network, now, host, from);
             return;
@@ -635,6 +663,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
             self.lower_timer(from);
             return;
         }
+        // Compared before and after: to note each one would cost the path of every segment.
         let counted = |hosts: &mut Self| hosts.end(from).tcp.counters().segments_retransmitted;
         let before = counted(&mut self);
         while let Some(segment) = self.end(from).tcp.poll_transmit(now) {

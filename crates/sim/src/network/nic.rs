@@ -5,10 +5,11 @@ use netstudy_ring::Ring;
 use netstudy_tcp::Segment;
 use netstudy_units::{Duration, Serializer, Time};
 
+use super::frame::Frame;
 use super::jitter::ReceiveJitter;
 use super::limits::{Limits, Unlimited};
-use super::{Carried, Frame, NicCounters};
-use crate::host::EndIndex;
+use crate::end_index::EndIndex;
+use crate::snapshot::{Carried, NicCounters};
 use crate::wiring::InterfaceKind;
 
 /// The interface of a host: a FIFO onto its link.

@@ -17,13 +17,17 @@ use netstudy_units::{Duration, Time};
 use netstudy_workload::Traffic;
 
 use super::event_queue::EventQueue;
+use super::frame::Frame;
 use super::limits::Limits;
 use super::nic::Nic;
-use super::{
-    Carried, Counted, EndCounters, Frame, Frames, Network, NicCounters, TracePoint, Tracer,
-};
-use crate::host::{EndIndex, Hosts};
-use crate::measure::{Measure, OnSamples, Outcome, Rare};
+use super::trace::{TracePoint, Tracer};
+use crate::end_index::EndIndex;
+use crate::host::{Hosts, Network};
+use crate::measure::control::OnSamples;
+use crate::measure::counted::Counted;
+use crate::measure::outcome::Outcome;
+use crate::measure::{Measure, Rare};
+use crate::snapshot::{Carried, EndCounters, Frames, NicCounters};
 use crate::wiring;
 
 /// The path between a host and the switch, and the switch port at its end.
@@ -102,6 +106,7 @@ impl<B: SwitchBuffer<Frame>, O: Tracer> Switch<B, O> {
         if verdict == Verdict::Dropped {
             line.port.frames_dropped += 1;
             line.port.bytes_dropped += u64::from(frame.frame_bytes);
+            // With its time: the frame may be judged before the clock has reached its arrival.
             measure.count(frame.arrival, Rare::Drop(line.at.far().number(), frame.frame_bytes));
             self.tracer.note(TracePoint::Dropped(egress), frame.arrival, frame);
             return None;
@@ -262,6 +267,7 @@ impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Tracer> Network<T> for St
         let mut frame = line.nic.send_ahead(now, from.peer(), segment)?;
         let left_at = Some(line.nic.free_at());
         let egress = self.host_of[frame.to.index()] as usize;
+        // Other frames may still come between this one and its egress, so it waits for the clock.
         if !self.switch.buffer.is_private(&self.switch.arrival(host, egress, &frame)) {
             self.outlet_behind(line, now, host, from).put(frame);
             return left_at;

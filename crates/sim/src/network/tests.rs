@@ -11,9 +11,11 @@ use netstudy_tcp::Segment;
 use netstudy_units::{Duration, Rate, Serializer, Time};
 use proptest::prelude::*;
 
-use crate::network::{Carried, Frame, TracePoint, Tracer};
+use crate::network::frame::Frame;
+use crate::network::trace::{TracePoint, Tracer};
 use crate::run::tests::{Silent, cases, lab, scenario};
 use crate::run::{Manner, carry_out};
+use crate::snapshot::Carried;
 
 /// Everything that happened to every frame, by place and kind in the order of time.
 #[derive(Debug, Default, PartialEq)]

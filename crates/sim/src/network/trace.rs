@@ -2,7 +2,7 @@
 
 use netstudy_units::Time;
 
-use super::Frame;
+use super::frame::Frame;
 
 /// An event in the life of a frame. Switch ports are numbered through: a second switch's after the first's.
 /// A host has the number of its port (star) or of its interface (other networks).

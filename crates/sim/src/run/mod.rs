@@ -11,11 +11,14 @@ use netstudy_workload::Traffic;
 use crate::applications::{self, Cast};
 use crate::host::Population;
 use crate::laws;
-use crate::measure::{Measure, MeasureConfig, OnSamples, Outcome};
+use crate::measure::control::OnSamples;
+use crate::measure::outcome::Outcome;
+use crate::measure::{Measure, MeasureConfig};
+use crate::network::frame::Frame;
 use crate::network::general::General;
 use crate::network::limits::{Limited, Limits, Stationed, Unlimited};
 use crate::network::star::{self, Star};
-use crate::network::{Frame, Tracer};
+use crate::network::trace::Tracer;
 use crate::phases::PhasePlan;
 use crate::record;
 use crate::sampling::Sampler;
@@ -64,11 +67,14 @@ pub(crate) fn carry_out(
     manner: Manner<impl Tracer>,
     progress: &mut dyn Progress,
 ) -> Result<RunRecord, String> {
-    let phases = PhasePlan::new(run)?;
-    let cast = Cast::of_run(run)?;
+    let phases = workloads::phase_plan(run)?;
+    let cast = workloads::cast(run)?;
     let connections = &cast.all_connections();
-    let mut wiring = Wiring::new(run, &cast.participants, connections)?;
+    let workload = workloads::of(run);
+    let works_at = |host: &str| workload.works_at(host);
+    let mut wiring = Wiring::new(run, &cast.participants, connections, works_at)?;
     wiring.file_connections = cast.file_connections();
+    // The closed form is the faster one, and gives the same results where it exists.
     let star = wiring.star(connections).filter(wiring::Star::has_closed_form);
     let form = if star.is_some() { Mode::ClosedForm } else { Mode::PerHop };
     let mode = manner.mode.unwrap_or(form);

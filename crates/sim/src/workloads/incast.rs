@@ -6,11 +6,10 @@ use netstudy_records::{Check, Incast, IterationSamples, Roles, Samples};
 use netstudy_units::Duration;
 use netstudy_workload::{IncastConfig, IncastHost, Until};
 
-use super::{Applications, Stage, Workload, packets_of};
+use super::{Applications, Stage, Workload, packets_of, phase_plan};
 use crate::applications::Cast;
 use crate::laws;
-use crate::measure::{Outcome, Sampled};
-use crate::phases::PhasePlan;
+use crate::measure::outcome::{Outcome, Sampled};
 use crate::wiring::Wiring;
 
 impl Workload for Incast {
@@ -82,7 +81,7 @@ impl Applications for Incast {
 
 /// The configuration of an incast, or an error if the run does not fit.
 fn config(run: &records::Run, incast: &Incast) -> Result<IncastConfig, String> {
-    let plan = PhasePlan::new(run)?;
+    let plan = phase_plan(run)?;
     let warmup_iterations = plan.warmup.map_or(Ok(0), counted)?;
     let iterations = counted(plan.measure)?;
     let servers = incast.roles.server.len() as u32;

@@ -14,7 +14,7 @@ use netstudy_workload::{Application, ClientOrServer, Phases, Traffic, Until};
 
 use crate::applications::Cast;
 use crate::laws;
-use crate::measure::{Outcome, Sampled};
+use crate::measure::outcome::{Outcome, Sampled};
 use crate::phases::PhasePlan;
 use crate::wiring::Wiring;
 
@@ -113,6 +113,17 @@ pub(crate) fn of(run: &records::Run) -> &dyn Workload {
     for_workload!(&run.workload, one => one)
 }
 
+/// The cast of a run, or an error if its roles do not fit.
+pub(crate) fn cast(run: &records::Run) -> Result<Cast, String> {
+    let cast = of(run).cast()?;
+    Ok(if run.probe.is_some() { cast.with_probes() } else { cast })
+}
+
+/// The phases of a run, or an error if they do not fit.
+pub(crate) fn phase_plan(run: &records::Run) -> Result<PhasePlan, String> {
+    PhasePlan::new(run, of(run).has_application())
+}
+
 /// Data packets of a message, at the smallest MTU of the network.
 fn packets_of(run: &records::Run, bytes: u64) -> u64 {
     let headers = Segment::BASE_HEADER_BYTES + Segment::TIMESTAMPS_BYTES;
@@ -142,7 +153,7 @@ fn boxed<T: Traffic + 'static>(applications: Vec<T>) -> Vec<Box<dyn Application>
 
 /// The phases of each client.
 fn phases(run: &records::Run, roles: &Roles) -> Result<Phases, String> {
-    let plan = PhasePlan::new(run)?;
+    let plan = phase_plan(run)?;
     let warmup = match plan.continuous_warmup() {
         Some(_) => Until::Told,
         None => plan.warmup.unwrap_or(Until::Count(0)),

@@ -7,7 +7,7 @@ use netstudy_workload::{RequestClient, RequestConfig, RequestServer, RequestShap
 
 use super::{Applications, Stage, Workload, boxed, clients_and_servers, packets_of, phases};
 use crate::applications::Cast;
-use crate::measure::Sampled;
+use crate::measure::outcome::Sampled;
 use crate::wiring::Wiring;
 
 impl Workload for Request {

@@ -15,7 +15,7 @@ use super::{Applications, Stage, Workload, clients_and_servers, packets_of, phas
 use crate::applications::Cast;
 use crate::host::files::{Carrier, FileCosts, Free, StationedFiles};
 use crate::laws;
-use crate::measure::{Outcome, Sampled};
+use crate::measure::outcome::{Outcome, Sampled};
 use crate::wiring::{Capacity, Wiring, carried_bytes};
 
 impl Workload for Transfer {
@@ -110,6 +110,7 @@ fn streams(
             pause: Duration::from_ns(work.pause_ns),
             phases: phases(run, &work.roles)?,
         };
+        // Here, since the number of connections differs from client to client.
         config.check()?;
         Ok(TransferClient::new(&config))
     };
@@ -134,6 +135,7 @@ fn files(
         records::Direction::Both => return Err("ftp carries a file one way".to_owned()),
     };
     let file = File { bytes, is_put };
+    // The simulated segments carry no text, so that both ends of a control connection share it here.
     let texts: Vec<_> = cast.connections.iter().map(|_| ControlText::default()).collect();
     let syncs = ftp.sink == records::FileSink::SyncedDisk;
     let sends = |member: usize| is_put == (member < work.roles.client.len());

@@ -1,7 +1,9 @@
 use netstudy_units::{Duration, Time};
 
+use super::control::{
+    Acked, CongestionControl, Delivered, Window, increase_additively, slow_start,
+};
 use super::hystart::HyStart;
-use super::{Acked, CongestionControl, Delivered, Window, increase_additively, slow_start};
 use crate::Jiffies;
 
 /// Scale of [`BETA`] (`BICTCP_BETA_SCALE`).

@@ -1,4 +1,4 @@
-use super::{Acked, CongestionControl, Feedback, Window, increase_additively, slow_start};
+use super::control::{Acked, CongestionControl, Feedback, Window, increase_additively, slow_start};
 
 /// One, in the fixed point of `alpha` (`DCTCP_MAX_ALPHA`).
 const ONE: u32 = 1024;

@@ -1,6 +1,6 @@
 use netstudy_units::{Duration, Time};
 
-use super::{Delivered, Window};
+use super::control::{Delivered, Window};
 
 /// Below this window slow start is not left early (`hystart_low_window`).
 const LOW_WINDOW: u32 = 16;

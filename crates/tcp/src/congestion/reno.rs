@@ -1,4 +1,4 @@
-use super::{Acked, CongestionControl, Window};
+use super::control::{Acked, CongestionControl, Window};
 
 /// Slow start and additive increase, multiplicative decrease (RFC 5681).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -2,7 +2,8 @@
 
 use netstudy_units::{Duration, Time};
 
-use super::{Endpoint, Phase};
+use super::Endpoint;
+use crate::recovery::algorithm::Phase;
 use crate::recovery::{self, Acknowledged};
 use crate::{CongestionControl, Delivered, Jiffies, Segment};
 

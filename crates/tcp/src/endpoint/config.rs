@@ -5,8 +5,8 @@ use alloc::string::String;
 
 use netstudy_units::{Duration, headers};
 
-use super::packets::PAGE_BYTES;
-use crate::{Congestion, Jiffies, Recovery, RtoRule, Segment};
+use crate::linux_2_6_18::packets;
+use crate::{Congestion, Recovery, RtoRule, Segment};
 
 /// Longest duration in a configuration: sums of a few of them are far from the 213 days of a
 /// [`Time`](netstudy_units::Time).
@@ -112,6 +112,7 @@ impl Config {
             ));
         }
         let segments = self.initial_window_segments;
+        // More than the largest window could never be sent, and its bytes would not fit into 32 bits.
         let mss_bytes = self.mtu_bytes - Segment::BASE_HEADER_BYTES;
         let segments_max = WINDOW_BYTES_MAX / mss_bytes;
         if let Some(segments) = segments.filter(|segments| !(1..=segments_max).contains(segments)) {
@@ -129,24 +130,7 @@ impl Config {
                 return Err(format!("the {what} are 0: at least 1 is needed"));
             }
         }
-        self.check_requests()
-    }
-
-    fn check_requests(&self) -> Result<(), String> {
-        let bytes = self.offload_request_bytes;
-        if !bytes.is_multiple_of(PAGE_BYTES) {
-            return Err(format!(
-                "an adapter takes requests of whole pages of {PAGE_BYTES} B, not of {bytes} B"
-            ));
-        }
-        Ok(())
-    }
-
-    /// The clock in whose ticks round-trip times and idle gaps are measured: Linux 2.6.18 uses jiffies,
-    /// later kernels microseconds.
-    pub(crate) fn coarse_clock(&self) -> Option<Jiffies> {
-        let is_coarse = self.recovery == Recovery::Fack && self.clock_tick > Duration::ZERO;
-        is_coarse.then(|| Jiffies::new(self.clock_tick, self.clock_phase))
+        packets::check_requests(self)
     }
 
     fn check_times(&self) -> Result<(), String> {
@@ -158,6 +142,7 @@ impl Config {
                 ));
             }
         }
+        // Both bounds apply to each timeout: the upper one would break the lower one.
         if max_rto < min_rto {
             return Err(format!(
                 "the maximum retransmission timeout, {max_rto}, is shorter than the minimum, {min_rto}: \

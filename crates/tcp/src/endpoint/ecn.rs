@@ -6,8 +6,9 @@
 
 use netstudy_units::Time;
 
-use super::{Endpoint, Phase};
+use super::Endpoint;
 use crate::congestion::Feedback;
+use crate::recovery::algorithm::Phase;
 use crate::{CongestionControl, Ecn, Flags, Segment, recovery};
 
 /// One end's state of explicit congestion notification.
@@ -15,7 +16,7 @@ use crate::{CongestionControl, Ecn, Flags, Segment, recovery};
 #[expect(clippy::struct_excessive_bools, reason = "what was agreed on and what is due")]
 pub(crate) struct EcnState {
     /// Both ends agreed on it; before that, this end is willing.
-    pub(super) on: bool,
+    pub(crate) on: bool,
     /// Each acknowledgment tells whether the acknowledged data was marked.
     pub(super) accurate: bool,
     /// Acknowledgments carry ECE.

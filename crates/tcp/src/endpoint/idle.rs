@@ -2,7 +2,8 @@
 
 use netstudy_units::Time;
 
-use super::{Endpoint, Phase};
+use super::Endpoint;
+use crate::recovery::algorithm::Phase;
 
 impl Endpoint {
     /// Halves the window for each timeout spent idle, not below the initial window, and keeps three

@@ -12,7 +12,6 @@ mod ecn;
 mod fast_path;
 mod idle;
 mod offload;
-mod packets;
 mod quick_acks;
 mod receive;
 mod small_queue;
@@ -29,7 +28,10 @@ use offload::Gate;
 use quick_acks::QuickAcks;
 use small_queue::SmallQueue;
 
-use crate::recovery::{self, LossRecovery, Phase};
+use crate::linux_2_6_18::packets::Packet;
+use crate::linux_2_6_18::receiver;
+use crate::recovery::algorithm::Phase;
+use crate::recovery::{self, LossRecovery};
 use crate::{
     Congestion, CongestionControl, Counters, Jiffies, Reassembly, RttEstimator, SentSegments,
     Window,
@@ -82,7 +84,7 @@ pub struct Endpoint {
     sends_freely: bool,
     gate: Gate,
     /// The peer's window in bytes from `snd_una` on.
-    snd_wnd: u64,
+    pub(crate) snd_wnd: u64,
     snd_wnd_scale: u8,
     /// Payload bytes of a full segment.
     pub(crate) mss: u32,
@@ -94,7 +96,7 @@ pub struct Endpoint {
     pub(crate) dup_acks: u32,
     /// Segments that the burst under way may still send.
     pub(crate) burst_left: u32,
-    packet: packets::Packet,
+    pub(crate) packet: Packet,
     /// Most segments in flight since the window was last in full use.
     pub(crate) window_used: u32,
     /// When the window was last in full use, or looked at for an acknowledgment (`snd_cwnd_stamp`).
@@ -106,7 +108,7 @@ pub struct Endpoint {
     last_sent_at: Time,
     probe_window: bool,
 
-    received: Reassembly,
+    pub(crate) received: Reassembly,
     rcv_wnd_scale: u8,
     /// Right edge of the window that was advertised: it never moves left (RFC 9293, 3.8.6).
     rcv_edge: u64,
@@ -117,12 +119,12 @@ pub struct Endpoint {
     /// Acknowledged to the peer up to here.
     last_ack_sent: u64,
     peer_fin_at: Option<u64>,
-    ack_now: bool,
+    pub(crate) ack_now: bool,
     ack_at: Time,
-    quick_acks: QuickAcks,
+    pub(crate) quick_acks: QuickAcks,
     ts_recent: u32,
     /// Duplicate data that the next acknowledgment reports (D-SACK, RFC 2883).
-    copied: Option<crate::Range>,
+    pub(crate) copied: Option<crate::Range>,
     pub(crate) sack: bool,
     pub(crate) timestamps: bool,
     pub(crate) ecn: EcnState,
@@ -136,6 +138,7 @@ pub struct Endpoint {
 impl Endpoint {
     fn new(config: Config, state: State) -> Self {
         debug_assert_eq!(config.check(), Ok(()));
+        // Whole ticks on some hosts: corrected here once, so that each timeout only compares.
         let mut config = Config { min_rto: recovery::min_rto(&config), ..config };
         let granularity = config.clock_tick.max(Duration::from_us(1));
         if config.clock_tick > Duration::ZERO {
@@ -162,7 +165,7 @@ impl Endpoint {
             recovery_point: 0,
             dup_acks: 0,
             burst_left: 0,
-            packet: packets::Packet::default(),
+            packet: Packet::default(),
             window_used: 0,
             window_judged_at: Time::ZERO,
             rtt: RttEstimator::new(
@@ -172,8 +175,8 @@ impl Endpoint {
                 config.max_rto,
                 granularity,
             )
-            .in_ticks(config.coarse_clock()),
-            coarse_clock: config.coarse_clock(),
+            .in_ticks(receiver::coarse_clock(&config)),
+            coarse_clock: receiver::coarse_clock(&config),
             rto_at: Time::NEVER,
             last_sent_at: Time::ZERO,
             probe_window: false,

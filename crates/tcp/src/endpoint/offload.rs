@@ -3,8 +3,8 @@
 
 use netstudy_units::{Duration, Time};
 
-use super::{Config, Endpoint, OffloadRule, Phase};
-use crate::recovery;
+use super::{Config, Endpoint, OffloadRule};
+use crate::recovery::{self, algorithm::Phase};
 
 /// A burst is the data that the pacing rate carries in this time (`sk_pacing_shift`: 1/1024 s).
 const BURST_TIME: Duration = Duration::from_ns(976_563);
@@ -41,7 +41,7 @@ impl Endpoint {
     /// Whether the next new segment, of `len` bytes, may leave by a gate that is not open: it belongs to a
     /// burst, or begins one.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn may_pass_gate(&mut self, now: Time, len: u32) -> bool {
+    pub(crate) fn may_pass_gate(&mut self, now: Time, len: u32) -> bool {
         if self.burst_left > 0 {
             self.burst_left -= 1;
             return true;
@@ -70,28 +70,15 @@ impl Endpoint {
         true
     }
 
+    /// Whether there are restrictions on new data in addition to the windows.
+    pub(crate) fn has_gate(&self) -> bool {
+        self.gate != Gate::Open
+    }
+
     fn may_burst_deferred(&mut self) -> bool {
         let Some(bytes) = self.deferred_burst() else { return false };
         self.begin_burst(bytes);
         true
-    }
-
-    /// Bytes of the next burst by `tcp_tso_should_defer` of Linux 2.6.18: while no loss is suspected, a
-    /// burst waits until it can be a third of the window or of maximum size.
-    #[inline]
-    fn deferred_burst(&self) -> Option<u64> {
-        let most = u64::from(self.config.offload_bytes);
-        let room = self.burst_room();
-        let waits = self.phase == Phase::Open
-            && self.is_room_small(room, most)
-            && self.packet_left() > u64::from(self.mss);
-        (!waits).then_some(room.min(most))
-    }
-
-    /// Unsent bytes of the next packet, or all unsent bytes where the queue holds no packets.
-    #[inline]
-    fn packet_left(&self) -> u64 {
-        if self.sent.holds_packets() { self.packet_end() - self.snd_nxt } else { self.unsent() }
     }
 
     /// Bytes of the next burst by `tcp_tso_should_defer` of Linux 6: it waits only if, in addition, the
@@ -114,20 +101,20 @@ impl Endpoint {
 
     /// Bytes that are written and were never sent.
     #[inline]
-    const fn unsent(&self) -> u64 {
+    pub(crate) const fn unsent(&self) -> u64 {
         self.write_end - self.snd_nxt
     }
 
     /// Bytes that the windows of both sides let go.
     #[inline]
-    fn burst_room(&self) -> u64 {
+    pub(crate) fn burst_room(&self) -> u64 {
         let free = u64::from(self.window.cwnd - self.in_flight()) * u64::from(self.mss);
         (self.snd_una + self.snd_wnd).saturating_sub(self.snd_nxt).min(free)
     }
 
     /// There is room for less than a burst, and for less than a third of the window.
     #[inline]
-    fn is_room_small(&self, room: u64, most: u64) -> bool {
+    pub(crate) fn is_room_small(&self, room: u64, most: u64) -> bool {
         let window = self.snd_wnd.min(u64::from(self.window.cwnd) * u64::from(self.mss));
         room < most && room < window / 3
     }

@@ -2,6 +2,7 @@
 
 use netstudy_units::{Duration, Time};
 
+use crate::linux_2_6_18::receiver::Disorder;
 use crate::{Config, Jiffies};
 
 /// Quick acknowledgments of Linux: at the start of a stream of data, and where it starts again, each
@@ -9,13 +10,12 @@ use crate::{Config, Jiffies};
 /// (`tcp_event_data_recv`, `tcp_enter_quickack_mode` and `tcp_dec_quickack_mode` of
 /// `net/ipv4/tcp_input.c` and `tcp_output.c`).
 #[derive(Clone, Debug)]
-pub(super) struct QuickAcks {
+pub(crate) struct QuickAcks {
     /// Acknowledgments at a start; zero: none is quick.
     most: u32,
     left: u32,
-    /// Data out of order begins quick acknowledgments as well, and no full segment ends a write, as in Linux
-    /// before 4.18.
-    on_disorder: bool,
+    /// The rules in which Linux before 4.18 differs.
+    disorder: Disorder,
     /// The application answers received data, so acknowledgments may wait for its answer (`pingpong`).
     interactive: bool,
     /// When data arrived last.
@@ -37,7 +37,7 @@ impl QuickAcks {
         Self {
             most: config.quick_ack_segments,
             left: 0,
-            on_disorder: config.quick_ack_disorder,
+            disorder: Disorder::new(config),
             interactive: false,
             heard_at: None,
             pushed: config.ack_pushed.then_some(Pushed::No),
@@ -77,21 +77,20 @@ impl QuickAcks {
 
     /// Data has arrived that is not the next (`tcp_data_queue`).
     pub(super) const fn hear_disorder(&mut self) {
-        if self.on_disorder {
+        if self.disorder.begins_quick_acks() {
             self.hear_copy();
         }
     }
 
-    /// A gap in the data has been filled. Linux 2.6.18 concludes that the application answers no more
-    /// (`tcp_data_queue`); Linux 6 does not.
+    /// A gap in the data has been filled (`tcp_data_queue`).
     pub(super) const fn gap_filled(&mut self) {
-        self.interactive &= !self.on_disorder;
+        self.interactive &= !self.disorder.ends_answers();
     }
 
     /// Data has arrived that ends a write (`tcp_measure_rcv_mss`): a short segment, or a full one that is
     /// marked so. Only short segments count twice.
     pub(super) fn hear_push(&mut self, is_short: bool) {
-        if self.on_disorder && !is_short {
+        if !self.disorder.counts_push(is_short) {
             return;
         }
         self.pushed = self.pushed.map(|before| match before {
@@ -128,7 +127,7 @@ impl QuickAcks {
 
     /// An acknowledgment is sent.
     #[inline]
-    pub(super) const fn send_ack(&mut self) {
+    pub(crate) const fn send_ack(&mut self) {
         self.left = self.left.saturating_sub(1);
         if self.pushed.is_some() {
             self.pushed = Some(Pushed::No);

@@ -3,7 +3,8 @@
 use netstudy_units::Time;
 
 use super::{Endpoint, State};
-use crate::{Flags, Range, Recovery, Segment};
+use crate::linux_2_6_18::receiver;
+use crate::{Flags, Range, Segment};
 
 impl Endpoint {
     /// Payload bytes received in order so far; the application takes them at once, unless it says what it
@@ -84,8 +85,8 @@ impl Endpoint {
             range.end += u64::from(segment.flags.contains(Flags::FIN));
             self.quick_acks.hear(now, self.coarse_clock, || self.rtt.rto());
         }
-        if !FAST && self.config.recovery == Recovery::Fack {
-            self.note_copy(range);
+        if !FAST {
+            receiver::report_copy(self, range);
         }
         if !FAST && range.start != self.received.next() {
             self.quick_acks.hear_disorder();
@@ -105,12 +106,6 @@ impl Endpoint {
         if !FAST && self.peer_fin_at.is_some() {
             self.take_fin(now);
         }
-    }
-
-    /// Linux 2.6.18 reports duplicate data at once (`tcp_dsack_set`): the part of `range` received before.
-    fn note_copy(&mut self, range: Range) {
-        self.copied = self.received.held(range);
-        self.ack_now |= self.copied.is_some();
     }
 
     /// The application has left this many of the received bytes in the buffer: the window shrinks by them. If

@@ -5,8 +5,9 @@ use alloc::vec::Vec;
 use netstudy_units::Time;
 
 use super::offload::Gate;
-use super::{Endpoint, Phase, State};
-use crate::{CongestionControl, Flags, Segment, SentSegment, recovery};
+use super::{Endpoint, State};
+use crate::recovery::{self, algorithm::Phase};
+use crate::{CongestionControl, Flags, Segment, SentSegment};
 
 /// Where segments leave to.
 pub trait Outlet {
@@ -80,23 +81,9 @@ impl Endpoint {
         self.is_news_all()
     }
 
-    /// Hands the packets that may leave to `outlet`, segment by segment. Not to be compiled into the path of a
-    /// segment, where other connections would pay for it.
-    #[inline(never)]
-    fn send_packets(&mut self, now: Time, outlet: &mut impl Outlet) {
-        while self.snd_nxt < self.write_end && self.may_go_on_with_packets(now) {
-            let first = self.next_of_packet();
-            let mut segment = self.build_new_data(now, &first);
-            outlet.send(segment);
-            while self.becomes_next_of_packet(&mut segment) {
-                outlet.send(segment);
-            }
-        }
-    }
-
     /// The segment that ends all that was written is marked so.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn mark_push(&self, segment: &mut Segment) {
+    pub(crate) fn mark_push(&self, segment: &mut Segment) {
         if self.config.ack_pushed && segment.seq + u64::from(segment.len) == self.write_end {
             segment.flags = segment.flags | Flags::PSH;
         }
@@ -166,6 +153,7 @@ impl Endpoint {
         if self.ecn.on && self.ecn.acks_before() {
             return Some(self.poll_ack_before(now));
         }
+        // Lost segments before new data (`NextSeg` (1) and (2) of RFC 6675); segments that may be lost behind both.
         if self.sent.may_retransmit()
             && let Some(segment) = self.poll_retransmission(now)
         {
@@ -206,7 +194,7 @@ impl Endpoint {
         if waits || self.recovery.holds_retransmissions || self.holds_again(now) {
             return None;
         }
-        let again = self.sent.retransmit_next(now, self.snd_nxt)?;
+        let again = recovery::next_lost(self, now)?;
         self.recovery.retransmits_at_once = false;
         Some(self.send_again(now, &again))
     }
@@ -263,7 +251,7 @@ impl Endpoint {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn build_new_data(&mut self, now: Time, fresh: &SentSegment) -> Segment {
+    pub(crate) fn build_new_data(&mut self, now: Time, fresh: &SentSegment) -> Segment {
         let mut segment = self.build_data(now, fresh);
         if self.ecn.on {
             self.make_capable(&mut segment);
@@ -273,7 +261,7 @@ impl Endpoint {
 
     /// As much is on the way as the congestion window allows.
     #[inline]
-    pub(super) fn is_window_full(&self) -> bool {
+    pub(crate) fn is_window_full(&self) -> bool {
         self.in_flight() >= self.window.cwnd
     }
 
@@ -290,7 +278,7 @@ impl Endpoint {
     /// Payload bytes of the next new segment: a full one, or all that is left. A remnant of the
     /// window is not used for a short one (sender's silly window avoidance, RFC 9293, 3.8.6.2.1).
     #[inline]
-    pub(super) fn new_data_len(&self) -> Option<u32> {
+    pub(crate) fn new_data_len(&self) -> Option<u32> {
         let wanted = (self.write_end - self.snd_nxt).min(u64::from(self.mss));
         let room = self.send_edge().saturating_sub(self.snd_nxt);
         if room >= wanted {
@@ -301,7 +289,7 @@ impl Endpoint {
 
     /// Where the peer's window and the own buffer end.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn send_edge(&self) -> u64 {
+    pub(crate) fn send_edge(&self) -> u64 {
         self.snd_una + self.snd_wnd.min(u64::from(self.config.send_buffer_bytes))
     }
 

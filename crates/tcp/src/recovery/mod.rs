@@ -1,5 +1,5 @@
 //! Loss recovery: which segments count as lost, when they are retransmitted, and how far the congestion
-//! window falls. One algorithm, one file or folder.
+//! window falls. One algorithm, one file or folder; that of Linux 2.6.18 is with the rest of its TCP.
 //!
 //! An algorithm implements [`Algorithm`]. It reads and changes the whole endpoint, so its functions take
 //! one; its own state is a part of [`LossRecovery`]. The endpoint calls the functions of the same names
@@ -8,24 +8,21 @@
 //!
 //! `sent` is the queue of sent segments with the SACK scoreboard, which all algorithms share.
 
-mod fack;
+pub(crate) mod algorithm;
 mod prr;
 mod rfc;
-mod sent;
+pub(crate) mod sent;
 
 use netstudy_units::{Duration, Time};
 
 pub(crate) use sent::{Acknowledged, Place};
 pub use sent::{SentSegment, SentSegments};
 
-use crate::{Config, CongestionControl, Endpoint, Segment};
-use fack::Fack;
+use crate::linux_2_6_18::fack::{self, Fack};
+use crate::{Config, Endpoint, Segment};
+use algorithm::Algorithm;
 use prr::Prr;
 use rfc::Rfc;
-
-/// Duplicate acknowledgments, or SACKed segments above, that make a segment count as lost
-/// (`DupThresh` of RFC 5681 and RFC 6675).
-pub(crate) const DUP_THRESH: u32 = 3;
 
 /// Ways to find and repair losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,72 +40,6 @@ pub enum Recovery {
         /// The tail of a flight is probed before the timeout (RFC 8985, 7).
         tail_loss_probe: bool,
     },
-}
-
-/// Where loss recovery stands, with the names of Linux.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Phase {
-    /// No loss is suspected.
-    Open,
-    /// Something arrived out of order.
-    Disorder,
-    /// Fast recovery, until `recovery_point` is acknowledged (RFC 6675, 5; RFC 6582, 3.2).
-    Recovery,
-    /// Slow start after a timeout, until `recovery_point` is acknowledged.
-    Loss,
-}
-
-/// A loss recovery algorithm, as called by its endpoint.
-trait Algorithm {
-    /// The least timeout on a host with the clock of `config`.
-    fn min_rto(config: &Config) -> Duration {
-        config.min_rto
-    }
-
-    /// The peer's SYN has arrived: it is known which options the connection has.
-    fn on_options(_end: &mut Endpoint) {}
-
-    /// An acknowledgment arrived while segments are outstanding. `window_changed`: it changed the peer's
-    /// window. `FAST`: it takes the endpoint's fast path, where there are no congestion marks.
-    fn on_ack<const FAST: bool>(
-        end: &mut Endpoint,
-        now: Time,
-        segment: &Segment,
-        window_changed: bool,
-    );
-
-    /// An acknowledgment arrived while no segment is outstanding.
-    fn on_idle_ack(_end: &mut Endpoint, _segment: &Segment, _window_changed: bool) {}
-
-    /// Data, a SYN or a FIN was sent for the first time.
-    fn on_sent(end: &mut Endpoint, now: Time);
-
-    /// The segment `again` was retransmitted.
-    fn on_retransmitted(_end: &mut Endpoint, _now: Time, _again: &SentSegment) {}
-
-    /// Segmentation offload holds back data that the window would allow, for a larger burst.
-    fn on_deferred(_end: &mut Endpoint, _now: Time) {}
-
-    /// In fast recovery with SACK, when the window has room but no lost segment and no new data is left
-    /// to send: a segment to retransmit in case that it is lost too.
-    fn next_in_case(_end: &mut Endpoint, _now: Time) -> Option<SentSegment> {
-        None
-    }
-
-    /// The timer expired.
-    fn on_timer(end: &mut Endpoint, now: Time) {
-        end.retransmission_timeout(now);
-    }
-
-    /// The retransmission timer expired while segments are outstanding: the phase Loss begins.
-    fn enter_loss(end: &mut Endpoint, now: Time);
-
-    /// Segments from which congestion control computes the new threshold after a loss or a mark:
-    /// `FlightSize` of RFC 5681 (2), sent and not acknowledged cumulatively, losses included. Segments
-    /// that limited transmit sent beyond the window do not count (RFC 6675, 5, step 4.2).
-    fn flight_size(end: &Endpoint) -> u32 {
-        end.sent.len().min(end.window.cwnd)
-    }
 }
 
 /// The algorithms that a connection can be given.
@@ -166,7 +97,7 @@ pub(crate) struct LossRecovery {
     /// One new segment may leave beyond the window.
     pub(crate) new_data_at_once: bool,
     rfc: rfc::State,
-    fack: fack::State,
+    pub(crate) fack: fack::State,
     prr: prr::State,
 }
 
@@ -192,6 +123,11 @@ impl LossRecovery {
     /// others its state stays empty, so the algorithm is not checked here.
     pub(crate) const fn min_rtt(&self) -> Option<Duration> {
         self.prr.min_rtt()
+    }
+
+    /// The connection has no SACK, which the algorithm it was given needs: it recovers by the RFCs.
+    pub(crate) const fn follow_rfcs(&mut self) {
+        self.in_use = InUse::Rfc;
     }
 
     /// Whether the endpoint's fast path may be taken. It is compiled only for [`Rfc`]: [`on_ack`] goes
@@ -241,6 +177,10 @@ pub(crate) fn on_deferred(end: &mut Endpoint, now: Time) {
     ask!(end.recovery.in_use, A => A::on_deferred(end, now));
 }
 
+pub(crate) fn next_lost(end: &mut Endpoint, now: Time) -> Option<SentSegment> {
+    ask!(end.recovery.in_use, A => A::next_lost(end, now))
+}
+
 pub(crate) fn next_in_case(end: &mut Endpoint, now: Time) -> Option<SentSegment> {
     ask!(end.recovery.in_use, A => A::next_in_case(end, now))
 }
@@ -255,20 +195,4 @@ pub(crate) fn enter_loss(end: &mut Endpoint, now: Time) {
 
 pub(crate) fn flight_size(end: &Endpoint) -> u32 {
     ask!(end.recovery.in_use, A => A::flight_size(end))
-}
-
-/// A timeout by the RFCs: the threshold falls if this is another loss event, all that is not SACKed is
-/// lost, and slow start begins with one segment (RFC 5681, 3.1; RFC 6298, 5.4 to 5.7).
-fn lose_all(end: &mut Endpoint, is_same_event: bool) {
-    if !is_same_event || end.snd_una >= end.recovery_point {
-        end.lower_threshold();
-    }
-    end.ecn.lowered_at = 0;
-    end.congestion.on_timeout();
-    end.window.cwnd = 1;
-    end.window.credit = 0;
-    end.phase = Phase::Loss;
-    end.recovery_point = end.snd_nxt;
-    end.dup_acks = 0;
-    end.sent.lose_all();
 }

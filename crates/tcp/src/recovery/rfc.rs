@@ -2,7 +2,8 @@
 
 use netstudy_units::Time;
 
-use super::{Acknowledged, Algorithm, DUP_THRESH, Phase};
+use super::Acknowledged;
+use super::algorithm::{Algorithm, DUP_THRESH, Phase, begin_loss};
 use crate::{Acked, CongestionControl, Endpoint, SackBlocks, Segment, SentSegment};
 
 /// State of a connection under this recovery.
@@ -44,7 +45,8 @@ impl Algorithm for Rfc {
 
     /// The threshold falls once for one loss event (RFC 5681, 3.1).
     fn enter_loss(end: &mut Endpoint, _now: Time) {
-        super::lose_all(end, end.phase == Phase::Loss);
+        begin_loss(end, end.phase == Phase::Loss);
+        end.sent.lose_all();
     }
 }
 

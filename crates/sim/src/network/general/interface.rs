@@ -12,7 +12,7 @@ use super::packets::{Packet, Packets};
 use super::receiver::Receiver;
 use crate::network::limits::Limits;
 use crate::network::nic::Nic;
-use crate::network::{Carried, NicCounters};
+use crate::snapshot::{Carried, NicCounters};
 use crate::wiring::InterfaceKind;
 
 /// An interface, with its sending end of a link.
@@ -248,6 +248,7 @@ impl SteppedInterface {
     /// Takes the step that is due at `now`, the time of [`Self::next_step`].
     pub(super) fn step(&mut self, now: Time, packets: &mut Packets) -> Happening {
         match self.next().1 {
+            // Only a frame that leaves the ring can end a pause.
             Step::Processed => {
                 self.receiver.processed(now, packets);
                 self.note_level(now);

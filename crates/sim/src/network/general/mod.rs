@@ -36,14 +36,18 @@ use netstudy_units::{Duration, Time};
 use netstudy_workload::Traffic;
 
 use super::event_queue::tie_break_key;
+use super::frame::Frame;
 use super::limits::Limits;
 use super::nic::judged;
-use super::{
-    Carried, Counted, EndCounters, Frame, Frames, Network, SwitchFrames, TracePoint, Tracer,
-};
+use super::trace::{TracePoint, Tracer};
+use crate::end_index::EndIndex;
 use crate::host::stations::StationCounters;
-use crate::host::{EndIndex, Hosts};
-use crate::measure::{OnSamples, Outcome, Rare};
+use crate::host::{Hosts, Network};
+use crate::measure::Rare;
+use crate::measure::control::OnSamples;
+use crate::measure::counted::Counted;
+use crate::measure::outcome::Outcome;
+use crate::snapshot::{Carried, EndCounters, Frames, SwitchFrames};
 use crate::wiring::{InterfaceKind, Wiring};
 use interface::{Closed, Form, Happening, Interface, SteppedInterface};
 use packets::{Packet, Packets};
@@ -146,6 +150,7 @@ impl<L: Limits, O: Tracer> General<L, O> {
             .collect();
         let Interfaces { all: interfaces, of_ends: interface_of, hosts_inside } =
             setup.make_interfaces(&wires);
+        // Interfaces have the sources from here on, in their order.
         let first_interface_source = sources.len();
         sources.extend((0..interfaces.len() as u32).map(Source::Interface));
         let (mut work, mut meters) = (Vec::new(), Vec::new());
@@ -335,6 +340,7 @@ impl<L: Limits, O: Tracer> General<L, O> {
             Verdict::Departs(departs) | Verdict::Marked(departs) => {
                 self.leave(index, arrival.egress, departs, packet);
             }
+            // The switch decides later: its next choice may now be due earlier.
             Verdict::Held => self.replan_switch(index),
             Verdict::Dropped => {
                 let end = self.switches[index].wires[arrival.egress as usize] as usize;
@@ -727,6 +733,7 @@ impl Setup<'_> {
             let ends = match *route {
                 Route::Wire { from, to, .. } => [from, to],
                 Route::Inside { host } => {
+                    // One path for all connections inside of a host: they share its CPU.
                     if let Entry::Vacant(vacant) = inside.entry(host) {
                         vacant.insert(interfaces.len());
                         hosts_inside.push(host);
@@ -851,6 +858,7 @@ impl<T: Traffic, L: Limits, O: Tracer> Counted<T> for General<L, O> {
 
     fn switches(&self, _hosts: &Hosts<'_, T>) -> Vec<SwitchFrames> {
         let on_links: usize = self.wires.iter().map(|wire| wire.on_the_way.len()).sum();
+        // Interfaces count a frame as sent when they take it, before it is on the link.
         let waiting_max = (self.packets.len() - on_links) as u64;
         let empty = SwitchFrames { waiting_max, ..SwitchFrames::default() };
         let mut found = vec![empty; self.switches.len()];

@@ -4,7 +4,7 @@
 use netstudy_fabric::stepped::Mark;
 use netstudy_tcp::{Ecn, Segment};
 
-use crate::host::EndIndex;
+use crate::end_index::EndIndex;
 
 /// A segment in its frame.
 #[derive(Clone, Copy, Debug, Default)]

@@ -11,8 +11,8 @@ use netstudy_tcp::{Flags, Segment};
 use netstudy_units::{Duration, Time};
 
 use super::packets::{Packet, Packets};
-use crate::network::Carried;
 use crate::network::jitter::ReceiveJitter;
+use crate::snapshot::Carried;
 use crate::wiring::ReceiveKind;
 
 /// The path between a wire and a TCP, event-driven: `next_*` says when a step is due.

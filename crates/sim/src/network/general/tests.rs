@@ -14,10 +14,11 @@ use super::*;
 use crate::counters::Cpus;
 use crate::host::Population;
 use crate::laws;
-use crate::measure::{Measure, MeasureConfig, Snapshot};
+use crate::measure::{Measure, MeasureConfig};
 use crate::network::limits::Limited;
 use crate::phases::PhasePlan;
 use crate::run::tests::{cases, lab};
+use crate::snapshot::Snapshot;
 use crate::wiring::Participant;
 
 /// Connections are open long before, and have carried a byte: the opener then knows a window larger
@@ -202,7 +203,7 @@ impl Lab {
             stream: format!("host/{number}"),
         };
         let participants: Vec<_> = self.roles.iter().enumerate().map(named).collect();
-        Wiring::new(&self.run, &participants, &self.connections)
+        Wiring::new(&self.run, &participants, &self.connections, |_| false)
     }
 
     fn try_run(&self, all_steps: bool) -> Result<(Trace, Outcome), String> {

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use netstudy_tcp::Segment;
 use netstudy_units::Time;
 
-use crate::host::EndIndex;
+use crate::end_index::EndIndex;
 use crate::host::stations::{Shared, StationCounters};
 use crate::wiring::Wiring;
 

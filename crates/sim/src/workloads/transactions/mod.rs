@@ -22,7 +22,7 @@ use netstudy_workload::{Action, Traffic};
 use super::{Applications, Stage, Workload, phases};
 use crate::applications::Cast;
 use crate::host::stations::Shared;
-use crate::measure::{Outcome, Sampled};
+use crate::measure::outcome::{Outcome, Sampled};
 use crate::wiring::Wiring;
 use client::Client;
 use database::{Database, DatabaseWork, RequestCosts};
@@ -94,6 +94,7 @@ impl Applications for Transactions {
         let made = (0..self.busy_clients()).map(|client| tiers.client(client));
         let (mut hosts, recorders): (Vec<_>, Vec<_>) =
             made.collect::<Result<Vec<_>, String>>()?.into_iter().unzip();
+        // Clients beyond the number of users have nobody to ask for.
         hosts.resize_with(self.roles.client.len(), || Box::new(Idle));
         let server = hosts.len();
         hosts.push(tiers.server(server, cast.connections.len())?);
@@ -188,6 +189,7 @@ impl Tiers<'_> {
             }
             Application::Program { .. } => (0, 0, 0),
         };
+        // Generators deal out the registered users in turn, so that none has a user of another.
         let step = clients as u32;
         let deck = DeckConfig {
             first: client as u32,
@@ -208,6 +210,7 @@ impl Tiers<'_> {
     fn server(&self, member: usize, users: usize) -> Result<Host, String> {
         let costs = self.costs;
         let stations = self.stations(member)?;
+        // The cost of an element grows with each further CPU: a linear model of contention.
         let further = u64::from(stations.borrow().cpus().unwrap_or(1) - 1);
         let growth = MILLION + u64::from(costs.app_cpu_growth_ppm) * further;
         let cpu = u128::from(costs.app_cpu_ns) * u128::from(growth) / u128::from(MILLION);

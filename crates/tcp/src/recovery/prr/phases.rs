@@ -1,21 +1,26 @@
-//! The state machine: Open, Disorder, Recovery and Loss (`tcp_fastretrans_alert`).
+//! The state machine: Open, Disorder, Recovery and Loss (`tcp_fastretrans_alert`), and what its steps do.
 //!
 //! On a connection without SACK, duplicate acknowledgments stand for segments that arrived out of order
 //! (RFC 6582; `tcp_add_reno_sack`, `tcp_remove_reno_sacks`, `tcp_newreno_mark_lost`).
+//!
+//! A needless reduction of the window is undone: segments that seemed lost were only late. Two signs of it: an
+//! acknowledgment echoes a timestamp from before the first retransmission (Eifel, RFC 3522;
+//! `tcp_packet_delayed`), and after a timeout a segment arrives that was never retransmitted (F-RTO, RFC 5682).
+//! The third sign of Linux, DSACK (RFC 3708), needs receivers that send it.
 
-use netstudy_units::Time;
+use netstudy_units::{Duration, Time};
 
-use super::ack::{self, AckInfo};
-use super::window::Reduction;
-use super::{probe, rack, undo};
-use crate::recovery::Phase;
+use super::state::{AckInfo, Probe, Reduction, TIMEOUT_MIN, Timer, expiry, is_before};
+use crate::recovery::algorithm::Phase;
 use crate::{CongestionControl, Endpoint, Flags, Segment};
 
 /// `tcp_fastretrans_alert`
 #[cold]
 pub(super) fn alert(end: &mut Endpoint, now: Time, segment: &Segment, info: &mut AckInfo) {
     end.counters.duplicate_acks_received += u64::from(!info.advanced);
+    // Segments may count as lost only upon news: another duplicate, or a hole that reordering does not explain.
     let mut finds = info.duplicate || (info.newly_sacked > 0 && is_hole_wide(end));
+    // Step A of the kernel: a congestion mark justifies the reduction, whether or not the loss was real.
     if segment.flags.contains(Flags::ECE) {
         end.recovery.prr.undo.forbid();
     }
@@ -23,7 +28,7 @@ pub(super) fn alert(end: &mut Endpoint, now: Time, segment: &Segment, info: &mut
         end.recovery.prr.undo.first_repeat = None;
     } else if end.phase == Phase::Recovery && end.snd_una >= end.recovery_point {
         end.dup_acks = 0;
-        if undo::undo_recovery(end, now, segment) {
+        if undo_recovery(end, now, segment) {
             return;
         }
         end_reduction(end);
@@ -32,7 +37,8 @@ pub(super) fn alert(end: &mut Endpoint, now: Time, segment: &Segment, info: &mut
         Phase::Recovery => {
             if !info.advanced {
                 take_duplicate(end, info);
-            } else if undo::undo_partly(end, now, segment, info) {
+            } else if undo_partly(end, now, segment, info) {
+                // The rest may be only late as well: another retransmission could be needless.
                 end.recovery.holds_retransmissions = true;
                 return;
             } else {
@@ -44,6 +50,7 @@ pub(super) fn alert(end: &mut Endpoint, now: Time, segment: &Segment, info: &mut
         Phase::Loss => {
             process_loss(end, now, segment, info);
             find_losses(end, now, info);
+            // Slow start repairs the rest; only a lost retransmission begins a recovery within it.
             if end.phase != Phase::Open && !info.copy_lost {
                 return;
             }
@@ -74,7 +81,7 @@ fn look_for_recovery(end: &mut Endpoint, now: Time, info: &mut AckInfo) -> bool 
         return true;
     }
     // `tcp_try_to_open`
-    undo::forget_repeats(end);
+    forget_repeats(end);
     keep_open(end);
     false
 }
@@ -94,7 +101,7 @@ fn find_losses(end: &mut Endpoint, now: Time, info: &mut AckInfo) {
         lose_oldest_by_duplicates(end, info.advanced);
     } else if end.recovery.prr.uses_rack {
         let copies = end.sent.retransmitted();
-        info.restarts_timer &= !rack::look_for_overdue(end, now);
+        info.restarts_timer &= !look_for_overdue(end, now);
         info.copy_lost |= end.sent.retransmitted() < copies;
     }
 }
@@ -102,7 +109,7 @@ fn find_losses(end: &mut Endpoint, now: Time, info: &mut AckInfo) {
 /// `tcp_force_fast_retransmit`
 fn is_hole_wide(end: &Endpoint) -> bool {
     let width = u64::from(end.recovery.prr.rack.reordering) * u64::from(end.mss);
-    ack::sacked_end(end) > end.snd_una + width
+    sacked_end(end) > end.snd_una + width
 }
 
 /// `tcp_update_scoreboard`: without RACK, a segment is lost if as many above it are SACKed as
@@ -118,7 +125,7 @@ fn update_scoreboard(end: &mut Endpoint, begins: bool) {
 
 /// `tcp_enter_recovery`
 pub(super) fn enter_recovery(end: &mut Endpoint) {
-    end.recovery.prr.undo.begin(undo::threshold_to_keep(end), end.window.cwnd);
+    end.recovery.prr.undo.begin(threshold_to_keep(end), end.window.cwnd);
     begin_reduction(end);
     end.phase = Phase::Recovery;
     end.counters.fast_recoveries += 1;
@@ -135,7 +142,7 @@ pub(super) fn begin_reduction(end: &mut Endpoint) {
 
 /// `tcp_end_cwnd_reduction`: the window is the threshold, unless the reduction was undone.
 fn end_reduction(end: &mut Endpoint) {
-    if end.recovery.prr.undo.is_open() {
+    if end.recovery.prr.undo.is_open {
         end.window.cwnd = end.window.ssthresh;
     }
 }
@@ -154,11 +161,12 @@ pub(super) fn keep_open(end: &mut Endpoint) {
 /// An acknowledgment behind a timeout (`tcp_process_loss`; RFC 5682, 3.1).
 fn process_loss(end: &mut Endpoint, now: Time, segment: &Segment, info: &mut AckInfo) {
     let recovered = end.snd_una >= end.recovery_point;
-    if info.advanced && undo::undo_loss(end, now, segment, false) {
+    // As in the kernel, the echoed timestamp decides before F-RTO does.
+    if info.advanced && undo_loss(end, now, segment, false) {
         return;
     }
     if end.recovery.prr.undo.after_timeout {
-        if info.original_arrived && undo::undo_loss(end, now, segment, true) {
+        if info.original_arrived && undo_loss(end, now, segment, true) {
             return;
         }
         if end.snd_nxt > end.recovery_point {
@@ -174,7 +182,7 @@ fn process_loss(end: &mut Endpoint, now: Time, segment: &Segment, info: &mut Ack
         }
     }
     if recovered {
-        undo::undo_recovery(end, now, segment);
+        undo_recovery(end, now, segment);
     } else if !end.sack && end.snd_nxt > end.recovery_point && info.duplicate {
         take_duplicate(end, info);
     } else if info.advanced {
@@ -188,9 +196,9 @@ pub(super) fn enter_loss(end: &mut Endpoint, now: Time) {
     let after_progress = end.phase == Phase::Loss && end.recovery.prr.advanced_in_loss;
     let sacked = end.sent.sacked();
     end.dup_acks = 0;
-    rack::lose_timed_out(end, now, end.sack && end.recovery.prr.uses_rack);
+    lose_timed_out(end, now, end.sack && end.recovery.prr.uses_rack);
     if is_new || end.recovery_point <= end.snd_una || after_progress {
-        let (ssthresh, cwnd) = (undo::threshold_to_keep(end), end.window.cwnd);
+        let (ssthresh, cwnd) = (threshold_to_keep(end), end.window.cwnd);
         end.lower_threshold();
         // The loss of a SYN is no matter of the window.
         if end.snd_nxt > 1 {
@@ -200,9 +208,10 @@ pub(super) fn enter_loss(end: &mut Endpoint, now: Time) {
     if is_new {
         end.recovery.prr.rack.doubt_reordering(sacked);
     }
+    // RFC 5682 (3.1, step 1; 3.2): not in another recovery, except at a repeated timeout of the same data.
     end.recovery.prr.undo.after_timeout =
         is_new || (end.phase == Phase::Loss && !end.recovery.prr.advanced_in_loss);
-    probe::forget(end);
+    forget_probe(end);
     end.ecn.lowered_at = 0;
     end.congestion.on_timeout();
     end.window.cwnd = end.in_flight() + 1;
@@ -255,4 +264,197 @@ fn lose_oldest_by_duplicates(end: &mut Endpoint, advanced: bool) {
     if lost {
         end.sent.lose_oldest();
     }
+}
+
+// ---- the scoreboard
+
+/// `tcp_highest_sack_seq`
+#[inline]
+pub(super) fn sacked_end(end: &Endpoint) -> u64 {
+    if end.sent.sacked() == 0 {
+        return end.snd_una;
+    }
+    end.sent.sacked_end().unwrap_or(end.snd_una)
+}
+
+/// `tcp_check_sack_reordering`: the segment at `lowest` arrived behind a SACKed one.
+pub(super) fn see_reordering(end: &mut Endpoint, lowest: u64) {
+    let sacked_end = sacked_end(end);
+    if lowest < sacked_end {
+        let segments = (sacked_end - lowest).div_ceil(u64::from(end.mss));
+        end.recovery.prr.rack.see_reordering(segments.min(u64::from(u32::MAX)) as u32);
+    }
+}
+
+// ---- losses by time (RFC 8985; `net/ipv4/tcp_recovery.c`)
+
+/// How long a segment may arrive behind a later one (RFC 8985, 6.2, step 4; `tcp_rack_reo_wnd`). DSACK,
+/// which would widen it, is not sent by receivers here.
+fn reordering_window(end: &Endpoint) -> Duration {
+    let rack = &end.recovery.prr.rack;
+    let repairs = matches!(end.phase, Phase::Recovery | Phase::Loss);
+    if !rack.reordering_seen && (repairs || end.sent.sacked() >= rack.reordering) {
+        return Duration::ZERO;
+    }
+    let quarter = rack.min_rtt.unwrap_or(Duration::ZERO).div(4);
+    quarter.min(end.rtt.srtt().unwrap_or(Duration::ZERO))
+}
+
+/// `tcp_rack_detect_loss`; returns how long to wait for segments that are not lost yet.
+pub(super) fn lose_overdue(end: &mut Endpoint, now: Time) -> Option<Duration> {
+    let patience = end.recovery.prr.rack.rtt + reordering_window(end);
+    end.sent.lose_overdue(now, end.recovery.prr.rack.latest, patience)
+}
+
+/// `tcp_rack_mark_lost`; returns whether the timer runs for possibly reordered segments.
+fn look_for_overdue(end: &mut Endpoint, now: Time) -> bool {
+    if !core::mem::take(&mut end.recovery.prr.rack.advanced) {
+        return false;
+    }
+    let Some(wait) = lose_overdue(end, now) else { return false };
+    let wait = wait + TIMEOUT_MIN;
+    run_timer(end, now, Timer::Reordering, wait.min(end.rtt.rto()));
+    true
+}
+
+/// Marks segments lost after a retransmission timeout (`tcp_timeout_mark_lost`).
+fn lose_timed_out(end: &mut Endpoint, now: Time, by_time: bool) {
+    let patience = if by_time { end.recovery.prr.rack.rtt } else { Duration::ZERO };
+    end.sent.lose_timed_out(now, patience);
+}
+
+/// There is no probe, and none is due.
+fn forget_probe(end: &mut Endpoint) {
+    end.recovery.prr.probe = Probe::default();
+    end.recovery.probe_due = false;
+    end.recovery.new_data_at_once = false;
+}
+
+// ---- the timer, one for three purposes, as in Linux (`icsk_retransmit_timer`)
+
+pub(super) fn run_timer(end: &mut Endpoint, now: Time, timer: Timer, after: Duration) {
+    end.recovery.prr.timer = timer;
+    end.rto_at = expiry(now, after, end.config.clock_tick, end.config.clock_phase);
+}
+
+/// Restarts the retransmission timer.
+pub(super) fn restart_retransmission(end: &mut Endpoint, now: Time) {
+    run_timer(end, now, Timer::Retransmission, end.rtt.rto());
+}
+
+/// The retransmission timer, in place of any other: from now, or from the transmission of the oldest
+/// segment where the timer ran for another purpose (`tcp_rearm_rto`).
+pub(super) fn rearm_retransmission(end: &mut Endpoint, now: Time) {
+    let after = match end.recovery.prr.timer {
+        Timer::Retransmission => end.rtt.rto(),
+        Timer::Reordering | Timer::Probe => until_retransmission(end, now),
+    };
+    run_timer(end, now, Timer::Retransmission, after);
+}
+
+/// `tcp_rto_delta_us`, at least a microsecond.
+pub(super) fn until_retransmission(end: &Endpoint, now: Time) -> Duration {
+    let sent_at = end.sent.oldest().map_or(now, |oldest| oldest.sent_at);
+    let due = sent_at + end.rtt.rto();
+    due.since(now.min(due)).max(Duration::from_us(1))
+}
+
+// ---- undoing
+
+/// When the segment was sent whose timestamp is echoed, in milliseconds.
+pub(super) fn echoed_ms(end: &Endpoint, now: Time, segment: &Segment) -> Option<u64> {
+    if !end.timestamps || !segment.timestamps {
+        return None;
+    }
+    let ago_us = Endpoint::timestamp(now).wrapping_sub(segment.ts_echo);
+    Some(now.as_us().saturating_sub(u64::from(ago_us)) / 1000)
+}
+
+/// The threshold to which a reduction by a loss would be undone (`tcp_current_ssthresh`).
+fn threshold_to_keep(end: &Endpoint) -> Option<u32> {
+    let kept = end.window.ssthresh.max(end.three_quarters());
+    (!end.is_lowered_for_mark()).then_some(kept)
+}
+
+/// The acknowledgment is for a segment that arrived before the first retransmission. Timestamps are
+/// compared in milliseconds, the unit of Linux (`tcp_tsopt_ecr_before`).
+fn was_only_late(end: &Endpoint, now: Time, segment: &Segment) -> bool {
+    match end.recovery.prr.undo.first_repeat {
+        None => true,
+        Some(repeat) => is_before(echoed_ms(end, now, segment), repeat),
+    }
+}
+
+fn may_undo(end: &Endpoint, now: Time, segment: &Segment) -> bool {
+    end.recovery.prr.undo.is_open && was_only_late(end, now, segment)
+}
+
+/// `tcp_undo_cwnd_reduction`
+fn undo_reduction(end: &mut Endpoint, now: Time) {
+    if let Some(ssthresh) = end.recovery.prr.undo.ssthresh {
+        end.window.cwnd = end.window.cwnd.max(end.recovery.prr.undo.cwnd);
+        end.window.ssthresh = end.window.ssthresh.max(ssthresh);
+    }
+    end.recovery.prr.undo.is_open = false;
+    end.recovery.prr.rack.look_again();
+    end.window_judged_at = now;
+    end.counters.undone_reductions += 1;
+}
+
+/// Without SACK a phase is held until more is acknowledged than was sent when it began, since
+/// duplicates may still come (RFC 6582, 3.2; `tcp_is_non_sack_preventing_reopen`).
+const fn holds_phase(end: &Endpoint) -> bool {
+    !end.sack && end.snd_una == end.recovery_point
+}
+
+/// Once no outstanding segment is retransmitted, a needless retransmission cannot be detected any more.
+fn forget_repeats(end: &mut Endpoint) {
+    if !end.sent.is_any_repeated() {
+        end.recovery.prr.undo.first_repeat = None;
+    }
+}
+
+/// All that was sent before the recovery is acknowledged. Whether the phase is held
+/// (`tcp_try_undo_recovery`).
+fn undo_recovery(end: &mut Endpoint, now: Time, segment: &Segment) -> bool {
+    if may_undo(end, now, segment) {
+        undo_reduction(end, now);
+    }
+    if holds_phase(end) {
+        forget_repeats(end);
+        return true;
+    }
+    end.phase = Phase::Open;
+    false
+}
+
+/// More is acknowledged in a recovery. Returns whether the rest waits for segments on the way
+/// (`tcp_try_undo_partial`).
+fn undo_partly(end: &mut Endpoint, now: Time, segment: &Segment, info: &AckInfo) -> bool {
+    if !may_undo(end, now, segment) {
+        return false;
+    }
+    see_reordering(end, info.prior_una);
+    if end.sent.retransmitted() > 0 {
+        return true;
+    }
+    forget_repeats(end);
+    end.sent.find_again();
+    undo_reduction(end, now);
+    keep_open(end);
+    false
+}
+
+/// `tcp_try_undo_loss`; `is_sure` when a segment arrived that was never retransmitted.
+fn undo_loss(end: &mut Endpoint, now: Time, segment: &Segment, is_sure: bool) -> bool {
+    if !is_sure && !may_undo(end, now, segment) {
+        return false;
+    }
+    end.sent.find_again();
+    undo_reduction(end, now);
+    end.recovery.prr.advanced_in_loss = true;
+    if !holds_phase(end) && (is_sure || end.sack) {
+        end.phase = Phase::Open;
+    }
+    true
 }

@@ -1,5 +1,4 @@
 mod by_time;
-mod packets;
 
 use core::iter;
 
@@ -8,15 +7,15 @@ use netstudy_units::Time;
 
 use by_time::ByTime;
 pub(crate) use by_time::Place;
-pub(crate) use packets::{REORDERING, Report, Tagged};
 
-use super::DUP_THRESH;
+use super::algorithm::DUP_THRESH;
+use crate::linux_2_6_18::scoreboard::Packets;
 use crate::{Range, SackBlocks};
 
-const SACKED: u8 = 1;
-const LOST: u8 = 2;
-const RETRANSMITTED: u8 = 4;
-const EVER_RETRANSMITTED: u8 = 8;
+pub(crate) const SACKED: u8 = 1;
+pub(crate) const LOST: u8 = 2;
+pub(crate) const RETRANSMITTED: u8 = 4;
+pub(crate) const EVER_RETRANSMITTED: u8 = 8;
 
 /// A segment that was sent and is not yet acknowledged cumulatively.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,8 +28,8 @@ pub struct SentSegment {
     pub sent_at: Time,
     /// End of the sent data at the retransmission: a SACK of anything later says that the
     /// retransmission is lost.
-    repeated_at: u64,
-    state: u8,
+    pub(crate) repeated_at: u64,
+    pub(crate) state: u8,
 }
 
 impl SentSegment {
@@ -53,7 +52,7 @@ impl SentSegment {
         self.is(SACKED)
     }
 
-    const fn is(&self, state: u8) -> bool {
+    pub(crate) const fn is(&self, state: u8) -> bool {
         self.state & state == state
     }
 
@@ -82,13 +81,13 @@ pub(crate) struct Acknowledged {
 /// cost of an acknowledgment does not grow with the window.
 #[derive(Clone, Debug, Default)]
 pub struct SentSegments {
-    queue: Ring<SentSegment>,
-    first: u64,
-    sacked: u32,
-    lost: u32,
-    retransmitted: u32,
+    pub(crate) queue: Ring<SentSegment>,
+    pub(crate) first: u64,
+    pub(crate) sacked: u32,
+    pub(crate) lost: u32,
+    pub(crate) retransmitted: u32,
     /// Lost segments that have not been retransmitted since.
-    waiting: u32,
+    pub(crate) waiting: u32,
     /// Behind the newest segment that was ever SACKed.
     facked: u64,
     /// No segment below this number waits for a forward retransmission.
@@ -102,13 +101,13 @@ pub struct SentSegments {
     /// Blocks of the last acknowledgment with SACK: segments in them are SACKed already.
     known: [Range; SackBlocks::MAX],
     /// The same blocks as received, except for the growth of the first since.
-    known_as: SackBlocks,
+    pub(crate) known_as: SackBlocks,
     /// Times that a segment was taken for lost, copies included (`tp->lost`).
-    losses: u64,
+    pub(crate) losses: u64,
     by_time: ByTime,
     /// Segments of the packets here beyond one each.
-    more: u32,
-    packets: packets::Packets,
+    pub(crate) more: u32,
+    pub(crate) packets: Packets,
 }
 
 impl SentSegments {
@@ -194,6 +193,7 @@ impl SentSegments {
             seen(&segment);
             states |= segment.state;
             sent_at = segment.sent_at;
+            // Most segments were never SACKed, lost or repeated: nothing counts them.
             if segment.state != 0 {
                 self.forget(segments, segment.state);
             }
@@ -395,10 +395,6 @@ impl SentSegments {
 
     /// The retransmission timer expired: all that is not SACKed is lost, copies on the way as well.
     pub fn lose_all(&mut self) {
-        if self.holds_packets() {
-            self.lose_all_packets();
-            return;
-        }
         for index in 0..self.queue.len() {
             self.lose(index);
             self.queue[index].state &= !RETRANSMITTED;
@@ -420,10 +416,7 @@ impl SentSegments {
 
     /// Retransmits the oldest lost segment that has not been retransmitted yet (`NextSeg` (1) of RFC
     /// 6675).
-    pub fn retransmit_next(&mut self, now: Time, snd_nxt: u64) -> Option<SentSegment> {
-        if self.holds_packets() {
-            return self.retransmit_lost_packet(now, snd_nxt);
-        }
+    pub fn retransmit_next(&mut self, now: Time) -> Option<SentSegment> {
         let from = self.retransmit_from.max(self.first);
         let waits = |segment: &SentSegment| segment.is(LOST) && !segment.is(RETRANSMITTED);
         let ahead = self.queue.iter_from((from - self.first) as usize).position(waits)?;
@@ -503,4 +496,4 @@ const fn trim_front(segment: &mut SentSegment, ack: u64) {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -155,7 +155,7 @@ impl Both {
     }
 
     fn retransmit(&mut self) -> Result<(), TestCaseError> {
-        let fast = self.fast.retransmit_next(self.now, self.next);
+        let fast = self.fast.retransmit_next(self.now);
         if let Some(again) = &fast {
             self.fast.note_copy(again);
         }

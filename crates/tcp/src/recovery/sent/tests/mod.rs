@@ -172,8 +172,7 @@ impl Both {
             }
             Operation::Retransmit { count } => {
                 for _ in 0..count {
-                    let fast =
-                        self.fast.retransmit_next(self.now, u64::MAX).map(|segment| segment.start);
+                    let fast = self.fast.retransmit_next(self.now).map(|segment| segment.start);
                     prop_assert_eq!(fast, self.slow.retransmit_next(self.now));
                 }
             }
@@ -248,7 +247,7 @@ impl Both {
 }
 
 /// A short run unless `PROPTEST_CASES` asks for another.
-pub(super) fn cases() -> ProptestConfig {
+pub(crate) fn cases() -> ProptestConfig {
     let short = ProptestConfig { cases: 2000, ..ProptestConfig::default() };
     if std::env::var_os("PROPTEST_CASES").is_some() { ProptestConfig::default() } else { short }
 }

@@ -1,8 +1,10 @@
 //! SACK processing of Linux 2.6.18 (`tcp_sacktag_write_queue`).
 
-use super::super::{EVER_RETRANSMITTED, LOST, RETRANSMITTED, SACKED, SentSegment, SentSegments};
-use super::{Packets, Prefix};
-use crate::recovery::Phase;
+use super::super::scoreboard::{Packets, Prefix};
+use crate::recovery::algorithm::Phase;
+use crate::recovery::sent::{
+    EVER_RETRANSMITTED, LOST, RETRANSMITTED, SACKED, SentSegment, SentSegments,
+};
 use crate::{Range, SackBlocks};
 
 /// Result of processing the SACK blocks of one acknowledgment.
@@ -48,32 +50,6 @@ impl Walk {
     fn note_behind(&mut self, packet: &SentSegment, end: u64) {
         if packet.is(RETRANSMITTED) && end > packet.repeated_at {
             self.behind_copy = self.behind_copy.max(Some(end));
-        }
-    }
-}
-
-impl Packets {
-    /// True if the packets up to offset `end` were compared with `block`, or it has grown from there.
-    fn knows(&self, block: Range, end: u64) -> bool {
-        let Range { start, end: block_end } = block;
-        let is_known = |known: &Range| {
-            known.start == start
-                && (known.end == block_end || (known.end == end && end < block_end))
-        };
-        self.compared_blocks.iter().any(is_known)
-    }
-
-    /// All packets up to the newest of `blocks` were compared with them. A single block is one of those
-    /// before that has grown, and the others still hold.
-    fn learn(&mut self, blocks: &[Range]) {
-        if let [grown] = blocks
-            && let Some(known) =
-                self.compared_blocks.iter_mut().find(|known| known.start == grown.start)
-        {
-            *known = *grown;
-        } else {
-            self.compared_blocks = [Range::default(); SackBlocks::MAX];
-            self.compared_blocks[..blocks.len()].copy_from_slice(blocks);
         }
     }
 }
@@ -125,6 +101,7 @@ impl SentSegments {
         let reported_first = received[0];
         let is_copy = is_copy(&received[..count], report.ack);
         let mut walk = self.walk(report.ack, report.phase, is_copy);
+        // The reported retransmission has left the queue, so no packet would tell of it.
         if walk.is_copy && received[0].end <= report.snd_una {
             self.take_needless(received[0].end);
         }
@@ -221,6 +198,7 @@ impl SentSegments {
         let mut copies = self.retransmitted;
         let mut copies_from = u64::MAX;
         while index < self.queue.len() && self.queue[index].start < newest {
+            // Packets that the acknowledgment removes are looked at in any case: they may have come late.
             if index < settled.packets && self.queue[index].end() > walk.ack {
                 Prefix { packets: index, segments: counted } = settled;
                 continue;

@@ -10,9 +10,6 @@ use std::collections::VecDeque;
 
 use netstudy_tcp::Counters;
 use netstudy_units::{Duration, Time};
-use netstudy_workload::Traffic;
-
-use crate::host::{End, EndIndex, Hosts};
 
 /// Counters of one end of a connection.
 #[derive(Clone, Copy, Debug, Default)]
@@ -52,54 +49,26 @@ impl Readings {
         let is_complete = self.taken.iter().all(|&taken| taken > self.passed);
         (*at == now && is_complete).then_some(read)
     }
-}
 
-impl<T: Traffic, N> Hosts<'_, T, N> {
-    /// Plans readings of all hosts at these times, which come after all planned before.
-    pub(crate) fn plan_readings(&mut self, times: impl IntoIterator<Item = Time>) {
-        let (hosts, ends) = (self.len(), self.ends().count());
-        let readings = &mut self.measure().readings;
-        readings.taken.resize(hosts, readings.passed);
+    /// Plans readings at these times, which come after all planned before, of so many hosts and ends.
+    pub(super) fn plan(
+        &mut self,
+        times: impl IntoIterator<Item = Time>,
+        hosts: usize,
+        ends: usize,
+    ) {
+        self.taken.resize(hosts, self.passed);
         let blank = || vec![Reading::default(); ends];
-        readings.planned.extend(times.into_iter().map(|at| (at, blank())));
-        debug_assert!(readings.planned.iter().is_sorted_by_key(|&(at, _)| at));
-        for host in 0..hosts {
-            let next = self.measure().readings.next(host);
-            self.lower_host_timer(host, next);
-        }
+        self.planned.extend(times.into_iter().map(|at| (at, blank())));
+        debug_assert!(self.planned.iter().is_sorted_by_key(|&(at, _)| at));
     }
 
-    /// A host has lived to its next reading.
-    pub(crate) fn take_reading(&mut self, host: usize) {
-        let of_host = |(place, end): (usize, &End)| {
-            (end.host as usize == host).then(|| (place, self.reading(place, end)))
-        };
-        let found: Vec<_> = self.ends().enumerate().filter_map(of_host).collect();
-        let readings = &mut self.measure().readings;
-        let place = readings.taken[host] - readings.passed;
+    /// A host has lived to its next reading; `found` of its ends, by their places among all.
+    pub(crate) fn take(&mut self, host: usize, found: Vec<(usize, Reading)>) {
+        let place = self.taken[host] - self.passed;
         for (end, reading) in found {
-            readings.planned[place].1[end] = reading;
+            self.planned[place].1[end] = reading;
         }
-        readings.taken[host] += 1;
-    }
-
-    /// Counters of the end at a place among all ends, up to its host's time.
-    fn reading(&self, place: usize, end: &End) -> Reading {
-        let (app, number) = self.application(end);
-        let index = EndIndex(place as u32);
-        Reading {
-            counters: self.counters(index),
-            sent_bytes: self.stream_bytes(index).sent,
-            receiving: app.receiving(number),
-        }
-    }
-
-    /// Counters of all ends at `now`, which the clock has reached. False: not planned, so hosts may be
-    /// ahead of `now`.
-    pub(crate) fn read_ends(&mut self, now: Time) -> (Vec<Reading>, bool) {
-        if let Some(read) = self.measure().readings.at(now) {
-            return (read.to_vec(), true);
-        }
-        (self.ends().enumerate().map(|(place, end)| self.reading(place, end)).collect(), false)
+        self.taken[host] += 1;
     }
 }

@@ -1,12 +1,13 @@
 //! Loss recovery of Linux 2.6.18: forward acknowledgment and rate halving.
 //!
 //! The names are from `net/ipv4/tcp_input.c` (`tcp_ack`, `tcp_fastretrans_alert` and the functions
-//! they call). The queue of sent packets, with its scoreboard, is `sent::packets`.
+//! they call). The queue of sent packets is `queue`, with its `scoreboard`.
 
 use netstudy_units::Time;
 
-use super::sent::{REORDERING, Report, Tagged};
-use super::{Algorithm, InUse, Phase};
+use super::queue::tagging::{Report, Tagged};
+use super::scoreboard::REORDERING;
+use crate::recovery::algorithm::{Algorithm, Phase, begin_loss};
 use crate::{Acked, CongestionControl, Endpoint, Segment, SentSegment};
 
 /// Segments that may leave in a burst when something looks lost (`tcp_max_burst`).
@@ -14,7 +15,7 @@ const MAX_BURST: u32 = 3;
 
 /// State of a connection under this recovery.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct State {
+pub(crate) struct State {
     /// Something was acknowledged since the timeout that began the phase Loss (`icsk_retransmits` is
     /// zero).
     advanced_in_loss: bool,
@@ -26,7 +27,7 @@ pub(super) struct State {
 
 /// Forward acknowledgment.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Fack;
+pub(crate) struct Fack;
 
 impl Algorithm for Fack {
     /// Forward acknowledgment is about SACK: without it, NewReno.
@@ -34,7 +35,7 @@ impl Algorithm for Fack {
         if end.sack {
             end.hold_packets();
         } else {
-            end.recovery.in_use = InUse::Rfc;
+            end.recovery.follow_rfcs();
         }
     }
 
@@ -64,6 +65,15 @@ impl Algorithm for Fack {
         }
     }
 
+    /// The first pass of `tcp_xmit_retransmit_queue`.
+    fn next_lost(end: &mut Endpoint, now: Time) -> Option<SentSegment> {
+        if end.sent.holds_packets() {
+            end.sent.retransmit_lost_packet(now, end.snd_nxt)
+        } else {
+            end.sent.retransmit_next(now)
+        }
+    }
+
     /// Forward retransmission, at the end of `tcp_xmit_retransmit_queue`.
     fn next_in_case(end: &mut Endpoint, now: Time) -> Option<SentSegment> {
         end.sent.retransmit_packet_forward(now, end.snd_nxt)
@@ -81,7 +91,13 @@ impl Algorithm for Fack {
             end.recovery.fack.prior_ssthresh = threshold_to_keep(end);
         }
         end.recovery.fack.advanced_in_loss = false;
-        super::lose_all(end, is_same_event);
+        begin_loss(end, is_same_event);
+        // Before the options are known, the queue holds the SYN, and no packets.
+        if end.sent.holds_packets() {
+            end.sent.lose_all_packets();
+        } else {
+            end.sent.lose_all();
+        }
     }
 }
 
@@ -147,6 +163,7 @@ fn raise_window(end: &mut Endpoint, now: Time, segments: u32, in_flight: u32) {
 #[cold]
 fn alert(end: &mut Endpoint, now: Time, advanced: bool, is_duplicate: bool, tagged: Tagged) {
     let excess = segments_beyond_reordering(end);
+    // Data sent since the phase began has arrived, so what was sent before it is lost (step C of the kernel).
     if tagged.is_beyond_phase
         && end.phase != Phase::Open
         && end.snd_una < end.recovery_point
@@ -168,6 +185,7 @@ fn alert(end: &mut Endpoint, now: Time, advanced: bool, is_duplicate: bool, tagg
         }
         Phase::Loss => {
             end.recovery.fack.advanced_in_loss |= advanced;
+            // All is marked lost already. Slow start retransmits it.
             moderate_window(end);
             return;
         }

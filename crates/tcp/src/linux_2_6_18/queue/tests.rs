@@ -10,10 +10,11 @@ use std::vec::Vec;
 use netstudy_units::{Duration, Time};
 use proptest::prelude::*;
 
-use super::super::{LOST, RETRANSMITTED, SACKED, SentSegment, SentSegments};
-use super::tagging::Walk;
-use super::{Prefix, Report, TAGS};
-use crate::recovery::Phase;
+use super::super::scoreboard::Prefix;
+use super::TAGS;
+use super::tagging::{Report, Tagged, Walk};
+use crate::recovery::algorithm::Phase;
+use crate::recovery::sent::{LOST, RETRANSMITTED, SACKED, SentSegment, SentSegments};
 use crate::{Range, SackBlocks};
 
 const MSS: u32 = 10;
@@ -31,7 +32,7 @@ fn queue(lens: &[u32]) -> SentSegments {
     sent
 }
 
-fn tag(sent: &mut SentSegments, ack: u64, phase: Phase, blocks: &[(u64, u64)]) -> super::Tagged {
+fn tag(sent: &mut SentSegments, ack: u64, phase: Phase, blocks: &[(u64, u64)]) -> Tagged {
     let mut sack = SackBlocks::default();
     for &(start, end) in blocks {
         sack.push(Range { start, end });
@@ -85,7 +86,7 @@ fn a_packet_is_lost_as_a_whole_or_not_at_all() {
 fn a_lost_packet_is_sent_again_by_segments() {
     let mut sent = queue(&[25]);
     sent.lose_oldest_packets(3, 25);
-    let again: Vec<_> = core::iter::from_fn(|| sent.retransmit_next(NOW, 25))
+    let again: Vec<_> = core::iter::from_fn(|| sent.retransmit_lost_packet(NOW, 25))
         .map(|segment| (segment.start, segment.end()))
         .collect();
     assert_eq!(again, [(0, 10), (10, 20), (20, 25)]);
@@ -131,7 +132,7 @@ fn what_comes_late_ends_forward_acknowledgment() {
     hears(&mut sent, &[(10, 20), (50, 60)]);
     assert!(!sent.packets().is_forward());
     assert_eq!(sent.packets().reordering(), 6 + 1 - 2);
-    sent.lose_all();
+    sent.lose_all_packets();
     assert_eq!(sent.packets().reordering(), super::REORDERING, "a timeout ends the patience");
     assert!(!sent.packets().is_forward());
 }
@@ -141,7 +142,7 @@ fn a_retransmission_is_never_late() {
     let mut sent = queue(&[10; 8]);
     hears(&mut sent, &[(50, 60)]);
     sent.lose_oldest_packets(2, 80);
-    while sent.retransmit_next(NOW, 80).is_some() {}
+    while sent.retransmit_lost_packet(NOW, 80).is_some() {}
     hears(&mut sent, &[(10, 20), (50, 60)]);
     assert!(sent.packets().is_forward());
 }
@@ -151,12 +152,12 @@ fn an_arrival_sent_after_a_copy_says_that_the_copy_is_lost() {
     let mut sent = queue(&[10; 4]);
     hears(&mut sent, &[(30, 40)]);
     sent.lose_oldest_packets(1, 40);
-    sent.retransmit_next(NOW, 40);
+    sent.retransmit_lost_packet(NOW, 40);
     sent.push_packet(SentSegment::fresh(40, 10, NOW));
     assert!(!sent.may_retransmit());
     let tagged = tag(&mut sent, 0, Phase::Recovery, &[(30, 50)]);
     assert!(tagged.is_news);
-    assert_eq!(sent.retransmit_next(NOW, 50).map(|segment| segment.start), Some(0));
+    assert_eq!(sent.retransmit_lost_packet(NOW, 50).map(|segment| segment.start), Some(0));
 }
 
 #[test]
@@ -165,7 +166,7 @@ fn a_copy_that_the_receiver_calls_needless_is_counted_out() {
     sent.packets_mut().begin_undo(0, 0);
     hears(&mut sent, &[(30, 40)]);
     sent.lose_oldest_packets(1, 40);
-    sent.retransmit_next(NOW, 40);
+    sent.retransmit_lost_packet(NOW, 40);
     assert!(!sent.packets().is_all_needless());
     sent.acknowledge_packets(10);
     tag(&mut sent, 10, Phase::Recovery, &[(0, 10), (30, 40)]);
@@ -292,9 +293,9 @@ impl Stream {
             Operation::LoseOldest { segments } => {
                 self.sent.lose_oldest_packets(segments, self.next);
             }
-            Operation::LoseAll => self.sent.lose_all(),
+            Operation::LoseAll => self.sent.lose_all_packets(),
             Operation::Retransmit => {
-                self.sent.retransmit_next(self.now, self.next);
+                self.sent.retransmit_lost_packet(self.now, self.next);
             }
             Operation::RetransmitForward => {
                 self.sent.retransmit_packet_forward(self.now, self.next);
@@ -327,7 +328,7 @@ impl Stream {
 }
 
 proptest! {
-    #![proptest_config(super::super::tests::cases())]
+    #![proptest_config(crate::recovery::sent::tests::cases())]
 
     #[test]
     fn counts_are_those_of_the_packets(operations in prop::collection::vec(operation(), 1..80)) {
@@ -361,7 +362,7 @@ fn tag_one_by_one(sent: &mut SentSegments, blocks: &[Range], walk: &mut Walk) {
 }
 
 proptest! {
-    #![proptest_config(super::super::tests::cases())]
+    #![proptest_config(crate::recovery::sent::tests::cases())]
 
     #[test]
     fn one_pass_for_all_blocks_marks_what_a_pass_for_each_does(
@@ -392,7 +393,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(super::super::tests::cases())]
+    #![proptest_config(crate::recovery::sent::tests::cases())]
 
     #[test]
     fn passes_that_leave_out_settled_packets_mark_what_whole_ones_do(

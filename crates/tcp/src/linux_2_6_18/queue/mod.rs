@@ -8,137 +8,17 @@
 //! Left out: the hints `fastpath_skb_hint` and others. With them the kernel starts a scan of the queue
 //! where the last one ended, and may miss a lost retransmission until the RTO.
 
-mod tagging;
+pub(crate) mod tagging;
 
 use netstudy_units::Time;
 
-use super::{
+use super::scoreboard::{Packets, Prefix, REORDERING};
+use crate::recovery::sent::{
     Acknowledged, EVER_RETRANSMITTED, LOST, RETRANSMITTED, SACKED, SentSegment, SentSegments,
 };
-use crate::{Range, SackBlocks};
 
-pub(crate) use tagging::{Report, Tagged};
-
-/// `sysctl_tcp_reordering`
-pub(crate) const REORDERING: u32 = 3;
-/// `TCP_MAX_REORDERING`
-const REORDERING_MAX: u32 = 127;
 /// State bits of a packet: SACKed, lost, retransmitted (`TCPCB_TAGBITS`).
 const TAGS: u8 = SACKED | LOST | RETRANSMITTED;
-
-/// The oldest packets of the queue, as many as `packets`, with `segments` together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Prefix {
-    packets: usize,
-    segments: u32,
-}
-
-impl Prefix {
-    /// The packet at `index` was split, and its parts have `more` segments than it had.
-    const fn split(&mut self, index: usize, more: u32) {
-        if index < self.packets {
-            self.packets += 1;
-            self.segments += more;
-        }
-    }
-
-    /// The oldest `packets` left the queue, and with a part of the next one `segments` in all.
-    const fn remove(&mut self, packets: usize, segments: u32) {
-        if packets < self.packets {
-            self.packets -= packets;
-            self.segments -= segments;
-        } else {
-            *self = Self { packets: 0, segments: 0 };
-        }
-    }
-}
-
-/// The queue's state that only Linux 2.6.18 keeps.
-#[derive(Clone, Debug)]
-pub(crate) struct Packets {
-    /// Payload bytes of a full segment; 0: the queue holds segments, not packets.
-    mss_bytes: u32,
-    /// Number of segments up to the newest SACKed one, which the kernel keeps approximately
-    /// (`fackets_out`).
-    facked: u32,
-    /// Reordering tolerance, in segments (`reordering`).
-    reordering: u32,
-    /// Forward acknowledgment is on: segments before the newest SACKed one count as lost. The first
-    /// reordering turns it off for the connection (`sack_ok & 2`).
-    forward: bool,
-    /// Blocks of the last acknowledgment with SACK (`recv_sack_cache`).
-    blocks: [Range; SackBlocks::MAX],
-    /// Blocks that all packets of `compared` were compared with.
-    compared_blocks: [Range; SackBlocks::MAX],
-    compared: Prefix,
-    /// The packets up to the end of the first block of the last acknowledgment with SACK, where the last pass
-    /// through the queue ended; none if it ended elsewhere.
-    reached: Prefix,
-    /// Each of these packets is SACKed, lost or retransmitted, and stays so.
-    touched: Prefix,
-    /// No retransmission in flight was sent before data from here on was.
-    copies_from: u64,
-    /// Offset at which the last undoable reduction began (`undo_marker`).
-    undo_from: Option<u64>,
-    /// Retransmissions since then, less those reported as duplicates (`undo_retrans`).
-    undo_copies: i32,
-}
-
-impl Default for Packets {
-    fn default() -> Self {
-        Self {
-            mss_bytes: 0,
-            facked: 0,
-            reordering: REORDERING,
-            forward: true,
-            blocks: [Range::default(); SackBlocks::MAX],
-            compared_blocks: [Range::default(); SackBlocks::MAX],
-            compared: Prefix::default(),
-            reached: Prefix::default(),
-            touched: Prefix::default(),
-            copies_from: 0,
-            undo_from: None,
-            undo_copies: 0,
-        }
-    }
-}
-
-impl Packets {
-    pub(crate) const fn reordering(&self) -> u32 {
-        self.reordering
-    }
-
-    pub(crate) const fn is_forward(&self) -> bool {
-        self.forward
-    }
-
-    /// `tcp_update_reordering`
-    pub(crate) fn came_late(&mut self, segments: u32) {
-        if segments > self.reordering {
-            self.reordering = segments.min(REORDERING_MAX);
-            self.forward = false;
-        }
-    }
-
-    /// An undoable reduction begins at offset `from`, with `copies` retransmissions in flight.
-    pub(crate) const fn begin_undo(&mut self, from: u64, copies: u32) {
-        self.undo_from = Some(from);
-        self.undo_copies = copies.cast_signed();
-    }
-
-    pub(crate) const fn end_undo(&mut self) {
-        self.undo_from = None;
-    }
-
-    pub(crate) const fn may_undo(&self) -> bool {
-        self.undo_from.is_some()
-    }
-
-    /// True if the receiver reported every retransmission as a duplicate.
-    pub(crate) const fn is_all_needless(&self) -> bool {
-        self.undo_from.is_some() && self.undo_copies == 0
-    }
-}
 
 impl SentSegments {
     /// Makes this a queue of packets, with segments of `mss_bytes`.
@@ -251,6 +131,7 @@ impl SentSegments {
             self.first += gone as u64;
             self.more -= segments - gone as u32;
         }
+        // The kernel trims a packet of several segments by whole segments (`tcp_tso_acked`).
         if let Some(&oldest) = self.queue.front()
             && oldest.start < ack
         {
@@ -311,7 +192,7 @@ impl SentSegments {
 
     /// Retransmits the first segment of the oldest lost packet (first pass of
     /// `tcp_xmit_retransmit_queue`).
-    pub(super) fn retransmit_lost_packet(
+    pub(crate) fn retransmit_lost_packet(
         &mut self,
         now: Time,
         snd_nxt: u64,
@@ -353,7 +234,7 @@ impl SentSegments {
 
     /// Marks all packets but the SACKed ones as lost (`tcp_enter_loss`). The timeout is undoable unless a
     /// packet was retransmitted before.
-    pub(super) fn lose_all_packets(&mut self) {
+    pub(crate) fn lose_all_packets(&mut self) {
         self.packets.facked = 0;
         self.packets.undo_copies = 0;
         self.packets.undo_from = self.queue.front().map(|oldest| oldest.start);

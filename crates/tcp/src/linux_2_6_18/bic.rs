@@ -1,6 +1,6 @@
 use netstudy_units::{Duration, Time};
 
-use super::{Acked, CongestionControl, Delivered, Window};
+use crate::congestion::control::{Acked, CongestionControl, Delivered, Window};
 
 /// Scale of [`BETA`].
 const SCALE: u32 = 1024;

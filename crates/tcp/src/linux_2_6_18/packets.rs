@@ -11,20 +11,21 @@
 //! frame of a request is then short, so the packet leaves as more frames than TCP counts segments. A
 //! packet of one segment is always one frame.
 
+use alloc::format;
+use alloc::string::String;
+
 use netstudy_units::Time;
 
-use super::Endpoint;
-use super::offload::Gate;
-use crate::{Range, Segment, SentSegment, recovery};
+use crate::{Config, Endpoint, Outlet, Range, Segment, SentSegment, recovery};
 
 /// Size of a page; pages hold consecutive parts of the stream (`tcp_sendmsg`).
-pub(super) const PAGE_BYTES: u32 = 4096;
+const PAGE_BYTES: u32 = 4096;
 
 /// The packet that the adapter is taking, and the layout of the packets to come.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Packet {
+pub(crate) struct Packet {
     /// The sender puts several segments of new data into one packet.
-    pub(super) is_in_use: bool,
+    pub(crate) is_in_use: bool,
     data: Range,
     /// End of the current request.
     request_end: u64,
@@ -38,32 +39,57 @@ pub(super) struct Packet {
     full_end: u64,
 }
 
+/// Whether the adapter can take the requests of `config`.
+pub(crate) fn check_requests(config: &Config) -> Result<(), String> {
+    let bytes = config.offload_request_bytes;
+    if !bytes.is_multiple_of(PAGE_BYTES) {
+        return Err(format!(
+            "an adapter takes requests of whole pages of {PAGE_BYTES} B, not of {bytes} B"
+        ));
+    }
+    Ok(())
+}
+
 impl Endpoint {
     /// The send queue holds packets from now on.
     pub(crate) fn hold_packets(&mut self) {
         let mss = u64::from(self.mss);
         self.packet.full_bytes = (u64::from(self.config.offload_bytes) / mss).max(1) * mss;
-        self.packet.is_in_use = self.gate != Gate::Open;
+        self.packet.is_in_use = self.has_gate();
         self.sent.hold_packets(self.mss);
     }
 
     /// The application writes while the send queue is empty.
-    pub(super) const fn begin_writing(&mut self) {
+    pub(crate) const fn begin_writing(&mut self) {
         self.packet.origin = self.write_end;
         self.packet.full_end = 0;
         self.packet.leaves_written = true;
     }
 
+    /// Hands the packets that may leave to `outlet`, segment by segment. Not to be compiled into the path of a
+    /// segment, where other connections would pay for it.
+    #[inline(never)]
+    pub(crate) fn send_packets(&mut self, now: Time, outlet: &mut impl Outlet) {
+        while self.snd_nxt < self.write_end && self.may_go_on_with_packets(now) {
+            let first = self.next_of_packet();
+            let mut segment = self.build_new_data(now, &first);
+            outlet.send(segment);
+            while self.becomes_next_of_packet(&mut segment) {
+                outlet.send(segment);
+            }
+        }
+    }
+
     /// The next frame of new data: of the current packet, or the first of a new one.
     #[cold]
     #[inline(never)]
-    pub(super) fn next_in_packets(&mut self, now: Time) -> Option<SentSegment> {
+    pub(crate) fn next_in_packets(&mut self, now: Time) -> Option<SentSegment> {
         self.may_go_on_with_packets(now).then(|| self.next_of_packet())
     }
 
     /// True if a segment of new data may be sent. If the current packet has none left, the next packet begins.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn may_go_on_with_packets(&mut self, now: Time) -> bool {
+    pub(crate) fn may_go_on_with_packets(&mut self, now: Time) -> bool {
         self.has_begun_packet() || self.may_begin_next(now)
     }
 
@@ -111,7 +137,7 @@ impl Endpoint {
     }
 
     /// End of the packet that contains `snd_nxt`.
-    pub(super) fn packet_end(&self) -> u64 {
+    pub(crate) fn packet_end(&self) -> u64 {
         self.full_packet_end().min(self.write_end)
     }
 
@@ -161,7 +187,7 @@ impl Endpoint {
     /// Makes of a segment that has just left the next one of the same packet, if there is one: at the same time
     /// only their places differ.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn becomes_next_of_packet(&mut self, segment: &mut Segment) -> bool {
+    pub(crate) fn becomes_next_of_packet(&mut self, segment: &mut Segment) -> bool {
         if !self.has_begun_packet() || self.ecn.on {
             return false;
         }
@@ -174,7 +200,7 @@ impl Endpoint {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn next_of_packet(&mut self) -> SentSegment {
+    pub(crate) fn next_of_packet(&mut self) -> SentSegment {
         let start = self.snd_nxt;
         let mss = u64::from(self.mss);
         let data = self.packet.data;

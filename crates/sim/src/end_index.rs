@@ -1,0 +1,28 @@
+//! The number of one end of a connection.
+
+/// Index of one end of a connection: twice the connection's number, plus 1 for the end that does not
+/// open it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct EndIndex(pub(crate) u32);
+
+impl EndIndex {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) const fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The number of its connection.
+    pub(crate) const fn connection(self) -> usize {
+        self.0 as usize / 2
+    }
+
+    /// 0: it opens the connection; 1: it does not.
+    pub(crate) const fn side(self) -> usize {
+        self.0 as usize % 2
+    }
+
+    /// The other end of the connection.
+    pub(crate) const fn peer(self) -> Self {
+        Self(self.0 ^ 1)
+    }
+}

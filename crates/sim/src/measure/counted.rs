@@ -1,0 +1,107 @@
+//! Reads the counters of hosts and network at a moment.
+
+use std::collections::BTreeMap;
+
+use netstudy_tcp::Counters;
+use netstudy_units::Time;
+use netstudy_workload::Traffic;
+
+use super::Rare;
+use super::readings::Reading;
+use crate::end_index::EndIndex;
+use crate::host::stations::StationCounters;
+use crate::host::{Hosts, Network};
+use crate::snapshot::{Carried, Connection, EndCounters, Frames, Snapshot, SwitchFrames};
+
+/// Counters of a network.
+pub(crate) trait Counted<T>: Network<T> {
+    /// At every end of every link, by [`netstudy_fabric::topology::CableEnd::number`], at `now`, which the
+    /// clock has reached.
+    fn ends(&self, hosts: &Hosts<'_, T, Self::Line>, now: Time) -> Vec<EndCounters>;
+
+    /// Frame counts at the end of a run.
+    fn frames(&self, hosts: &Hosts<'_, T, Self::Line>) -> Frames;
+
+    /// Frames that processes of one host have got from each other without a link, by the host's node.
+    fn inside(&self, _hosts: &Hosts<'_, T, Self::Line>, _now: Time) -> BTreeMap<usize, Carried> {
+        BTreeMap::new()
+    }
+
+    /// Work that the stations of hosts have done at `now`, by the host's node.
+    fn stations(&self, _now: Time) -> BTreeMap<usize, StationCounters> {
+        BTreeMap::new()
+    }
+
+    /// As [`Self::frames`], by switch in their order; none where there is never more than one.
+    fn switches(&self, _hosts: &Hosts<'_, T, Self::Line>) -> Vec<SwitchFrames> {
+        Vec::new()
+    }
+}
+
+impl Snapshot {
+    /// Counters at `now`, which the clock has reached. Host counters are exact where [`Readings`] were
+    /// planned for `now`. Otherwise they may be ahead by the host's actions before the next frame known
+    /// to the clock reaches it, except for [`Rare`] events.
+    pub(crate) fn new<T: Traffic, N: Counted<T>>(
+        hosts: &mut Hosts<'_, T, N::Line>,
+        network: &N,
+        now: Time,
+    ) -> Self {
+        // Events up to now are no longer ahead, so they must not be taken back below.
+        hosts.measure().settle(now);
+        let (read, is_of_now) = hosts.read_ends(now);
+        let mut snapshot = Self {
+            tcp: vec![Counters::default(); hosts.len()],
+            ends: network.ends(hosts, now),
+            connections: vec![Connection::default(); read.len() / 2],
+            inside: network.inside(hosts, now),
+            stations: network.stations(now),
+        };
+        for (index, reading) in read.iter().enumerate() {
+            let connection = &mut snapshot.connections[index / 2];
+            connection.ends[index % 2] = reading.counters;
+            connection.sent_bytes[index % 2] = reading.sent_bytes;
+            if index % 2 == 0 {
+                connection.receiving = reading.receiving;
+            }
+        }
+        for &(_, rare) in &hosts.measure().tally.ahead {
+            snapshot.take_back(rare, is_of_now);
+        }
+        for (index, end) in hosts.ends().enumerate() {
+            let counters = &snapshot.connections[index / 2].ends[index % 2];
+            snapshot.tcp[end.host as usize].add(counters);
+        }
+        snapshot
+    }
+
+    fn end(&mut self, end: EndIndex) -> &mut Counters {
+        &mut self.connections[end.connection()].ends[end.side()]
+    }
+
+    /// Subtracts an event that is already counted and happens later. Host counters that are `of_now` do
+    /// not hold it.
+    fn take_back(&mut self, rare: Rare, is_of_now: bool) {
+        match rare {
+            Rare::Retransmissions(..) | Rare::Timeout(_) if is_of_now => {}
+            Rare::Retransmissions(end, count) => self.end(end).segments_retransmitted -= count,
+            Rare::Timeout(end) => self.end(end).timeouts -= 1,
+            Rare::Drop(end, bytes) => {
+                let port = &mut self.ends[end].port;
+                port.frames_dropped -= 1;
+                port.bytes_dropped -= u64::from(bytes);
+            }
+        }
+    }
+}
+
+impl<T: Traffic, N> Hosts<'_, T, N> {
+    /// Counters of all ends at `now`, which the clock has reached. False: not planned, so hosts may be
+    /// ahead of `now`.
+    pub(crate) fn read_ends(&mut self, now: Time) -> (Vec<Reading>, bool) {
+        if let Some(read) = self.measure().readings.at(now) {
+            return (read.to_vec(), true);
+        }
+        (self.ends().enumerate().map(|(place, end)| self.reading(place, end)).collect(), false)
+    }
+}

@@ -1,0 +1,343 @@
+//! The measurement of a run: phases, samples, and counters at the edges of phases.
+//!
+//! [`Measure`] collects the marks of hosts, and is a part of their state. Above the hosts, `control` takes a run
+//! through its phases, and `counted` reads the counters of hosts and network.
+
+pub(crate) mod control;
+pub(crate) mod counted;
+pub(crate) mod outcome;
+pub(crate) mod readings;
+
+use std::collections::VecDeque;
+
+use netstudy_records::PhaseKind;
+use netstudy_units::{Duration, Time};
+use netstudy_workload::Action;
+
+use crate::end_index::EndIndex;
+use crate::phases::PhasePlan;
+use crate::sampling::Sampler;
+use outcome::{Edge, Sampled, Span};
+use readings::Readings;
+
+/// Longest virtual time without a sample, in addition to the length of phases: far more than any series
+/// of timeouts that still ends.
+const QUIET_TIME_MAX: Duration = Duration::from_secs(3600);
+/// Time from the last client that holds to the start of the next phase, as a controller needs to tell
+/// all clients.
+const CONTROL_TIME: Duration = Duration::from_ms(1);
+/// The length of a row of [`SecondSamples`].
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Counters of each sample; TCP counters are of the ends that send data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Totals {
+    dropped_packets: u64,
+    retransmissions: u64,
+    timeouts: u64,
+}
+
+/// A counted event that is rare enough to be noted with its time. Hosts run ahead of the clock, so a
+/// counter read at some time may include events shortly after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rare {
+    /// The end retransmits this many segments.
+    Retransmissions(EndIndex, u64),
+    /// The end's retransmission timer expires.
+    Timeout(EndIndex),
+    /// The switch port at this end of a link ([`netstudy_fabric::topology::CableEnd::number`]) drops a
+    /// frame of this many bytes.
+    Drop(usize, u32),
+}
+
+/// Noted [`Rare`] events.
+#[derive(Default)]
+struct Tally {
+    /// Since the last sample, up to a time that the clock has reached.
+    totals: Totals,
+    /// Later than that, in any order.
+    ahead: Vec<(Time, Rare)>,
+}
+
+/// Number of early events above which the measurement settles the past ones.
+const AHEAD_MAX: usize = 4096;
+
+impl Tally {
+    /// Adds the events up to `now`, which the clock has reached.
+    fn settle(&mut self, now: Time, config: &MeasureConfig) {
+        let totals = &mut self.totals;
+        let flows = config.connections + config.controls;
+        let sends = |end: EndIndex| config.senders[end.side()] && end.connection() < flows;
+        self.ahead.retain(|&(at, rare)| {
+            if at > now {
+                return true;
+            }
+            match rare {
+                Rare::Drop(..) => totals.dropped_packets += 1,
+                Rare::Retransmissions(end, count) if sends(end) => totals.retransmissions += count,
+                Rare::Timeout(end) if sends(end) => totals.timeouts += 1,
+                Rare::Retransmissions(..) | Rare::Timeout(_) => {}
+            }
+            false
+        });
+    }
+}
+
+/// Configuration of the measurement.
+pub(crate) struct MeasureConfig {
+    /// Hosts that begin and end the measuring phase.
+    pub(crate) clients: usize,
+    /// Number of the workload's connections, which come before all others.
+    pub(crate) connections: usize,
+    /// Number of the connections that control them, which come next: as many, or none.
+    pub(crate) controls: usize,
+    /// Whether the end that opens a connection sends data, and whether its peer does: whose
+    /// retransmissions and timeouts are sampled.
+    pub(crate) senders: [bool; 2],
+    pub(crate) phases: PhasePlan,
+    /// Whether bytes of connections are sampled each second.
+    pub(crate) each_second: bool,
+    /// Interval samplers.
+    pub(crate) samplers: Vec<Sampler>,
+}
+
+/// How far a run is in its phases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// Only the probe runs.
+    Idle,
+    /// The workload has begun.
+    WarmUp,
+    /// It rests since then.
+    Stopped(Time),
+    Measure,
+    /// The measuring phase is over for all clients; transfers under way may still end.
+    Over,
+}
+
+/// Collects the measurement. Applications note events at their own time, which may be ahead of the
+/// clock; counters are read when the clock gets there.
+pub(crate) struct Measure {
+    config: MeasureConfig,
+    /// Marks that are noted and not read yet, with the host, in the order of time and of hosts.
+    noted: VecDeque<(Time, usize, Mark)>,
+    /// Time of the first mark; [`Time::NEVER`] if there is none.
+    due: Time,
+    /// Time of the mark read last.
+    last: Time,
+    stage: Stage,
+    phases: Vec<Span>,
+    edges: Vec<Edge>,
+    tally: Tally,
+    /// Host counters at the edges of a measuring phase that ends after a time, and at its seconds.
+    pub(crate) readings: Readings,
+    sampled: Sampled,
+    /// When the second began that is under way, and the bytes that either end of each connection had
+    /// received then.
+    second: (Time, Vec<[u64; 2]>),
+    /// Clients that wait for the next phase.
+    holding: usize,
+    /// Clients in a warm-up whose end the controller decides.
+    ready: usize,
+    /// Clients for which the time of the measuring phase is over.
+    over: usize,
+    /// Clients with nothing under way any more.
+    ended: usize,
+}
+
+/// Marks without a host are read after marks of hosts.
+const NO_HOST: usize = usize::MAX;
+
+/// An event that the measurement has to record.
+#[derive(Clone, Copy, Debug)]
+enum Mark {
+    /// An application did it.
+    Noted(Action),
+    /// The clients that hold may go on.
+    Go,
+    /// Another second of the measuring phase is over.
+    Second,
+    /// The warm-up is over, and nothing is under way; the stop lasts for this time.
+    Stop(Duration),
+    /// The cool-down is over.
+    CoolDownEnd,
+    /// The sampler of this number reads.
+    Sampler(usize),
+}
+
+/// Edges at which counters are read: of the measuring phase, and of other phases with nothing under
+/// way.
+const MEASURE_START: &str = "measure-start";
+const MEASURE_END: &str = "measure-end";
+const WARM_UP_START: &str = "warm-up-start";
+const WARM_UP_END: &str = "warm-up-end";
+const COOL_DOWN_END: &str = "cool-down-end";
+
+impl Measure {
+    pub(crate) fn new(config: MeasureConfig) -> Self {
+        let stage = if config.phases.idle.is_some() { Stage::Idle } else { Stage::WarmUp };
+        let samplers = config.samplers.len();
+        let mut measure = Self {
+            config,
+            noted: VecDeque::new(),
+            due: Time::NEVER,
+            last: Time::ZERO,
+            stage,
+            phases: Vec::new(),
+            edges: Vec::new(),
+            tally: Tally::default(),
+            readings: Readings::default(),
+            sampled: Sampled::default(),
+            second: (Time::ZERO, Vec::new()),
+            holding: 0,
+            ready: 0,
+            over: 0,
+            ended: 0,
+        };
+        let phases = measure.config.phases;
+        // The models of applications have no data, so that their preparations take no time.
+        for kind in phases.preparations() {
+            measure.end_phase(kind, Time::ZERO);
+        }
+        for sampler in 0..samplers {
+            measure.mark(Time::ZERO, NO_HOST, Mark::Sampler(sampler));
+        }
+        measure
+    }
+
+    /// The application of a host notes an action at `now`.
+    pub(crate) fn note(&mut self, now: Time, host: usize, action: Action) {
+        self.mark(now, host, Mark::Noted(action));
+    }
+
+    fn mark(&mut self, at: Time, host: usize, mark: Mark) {
+        let place = self.noted.partition_point(|&(when, whose, _)| (when, whose) <= (at, host));
+        self.noted.insert(place, (at, host, mark));
+        self.due = self.noted[0].0;
+    }
+
+    /// The end of the connection that controls the connection of an end; none if there is none.
+    pub(crate) fn control_of(&self, end: EndIndex) -> Option<EndIndex> {
+        let MeasureConfig { connections, controls, .. } = self.config;
+        let control = EndIndex(end.0 + 2 * connections as u32);
+        (end.connection() < controls).then_some(control)
+    }
+
+    /// Something is counted at `at`, which may lie ahead of the clock.
+    #[cold]
+    pub(crate) fn count(&mut self, at: Time, rare: Rare) {
+        self.tally.ahead.push((at, rare));
+    }
+
+    /// When counters are to be read.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) const fn due(&self) -> Time {
+        self.due
+    }
+
+    /// Checks whether the run makes progress at `now`.
+    pub(crate) fn check_progress(&mut self, now: Time) -> Result<(), String> {
+        if now == Time::NEVER {
+            return Err("nothing is left to happen, yet the workload has not ended".to_owned());
+        }
+        let quiet_max = QUIET_TIME_MAX + self.config.phases.time();
+        if now.since(self.last) > quiet_max {
+            return Err(format!("what was begun has not ended after {quiet_max}"));
+        }
+        if self.tally.ahead.len() > AHEAD_MAX {
+            self.settle(now);
+        }
+        Ok(())
+    }
+
+    fn next(&mut self) -> Option<(Time, usize, Mark)> {
+        let first = self.noted.pop_front();
+        self.due = self.noted.front().map_or(Time::NEVER, |&(at, ..)| at);
+        first
+    }
+
+    /// Settles events up to `now`, which the clock has reached; later events stay ahead.
+    fn settle(&mut self, now: Time) {
+        self.tally.settle(now, &self.config);
+    }
+
+    /// Totals since the last sample, up to `now`.
+    fn take_totals(&mut self, now: Time) -> Totals {
+        self.settle(now);
+        std::mem::take(&mut self.tally.totals)
+    }
+
+    fn sample_iteration(&mut self, now: Time, started: Time, ended: Time) {
+        let totals = self.take_totals(now);
+        if self.stage != Stage::Measure {
+            return;
+        }
+        let Sampled { iterations, dropped_packets, .. } = &mut self.sampled;
+        iterations.completion_ns.push(ended.since(started).as_ns());
+        dropped_packets.push(totals.dropped_packets);
+        iterations.retransmissions.push(totals.retransmissions);
+        iterations.timeouts.push(totals.timeouts);
+    }
+
+    /// A phase is over that began with the end of the one before.
+    fn end_phase(&mut self, kind: PhaseKind, end: Time) {
+        let start = self.phases.last().map_or(Time::ZERO, |phase| phase.end);
+        self.phases.push(Span { kind, start, end });
+    }
+
+    /// The phases before the measuring phase are over.
+    fn end_warmup(&mut self, now: Time) {
+        let PhasePlan { warmup, stop, resets, .. } = self.config.phases;
+        let stopped = match self.stage {
+            Stage::Stopped(since) if stop.is_some() => since,
+            _ => now,
+        };
+        if warmup.is_some() {
+            self.end_phase(PhaseKind::WarmUp, stopped);
+        }
+        if stop.is_some() {
+            self.end_phase(PhaseKind::Stop, now);
+        }
+        if resets {
+            self.end_phase(PhaseKind::Reset, now);
+        }
+    }
+
+    /// A client waits for the next phase at `now`.
+    fn hold(&mut self, now: Time) {
+        self.holding += 1;
+        if self.holding < self.config.clients {
+            return;
+        }
+        self.holding = 0;
+        let mut next = Mark::Go;
+        if self.stage == Stage::WarmUp {
+            self.stage = Stage::Stopped(now);
+            if let Some(time) = self.config.phases.stop.filter(|time| *time > Duration::ZERO) {
+                next = Mark::Stop(time);
+            }
+        }
+        self.mark(now + CONTROL_TIME, NO_HOST, next);
+    }
+
+    fn start_of_measure(&self) -> Time {
+        self.time_of(MEASURE_START)
+    }
+
+    /// When an edge was; the start of the run if it was not.
+    fn time_of(&self, name: &str) -> Time {
+        self.edges.iter().find(|edge| edge.name == name).map_or(Time::ZERO, |edge| edge.at)
+    }
+
+    /// When hosts are to be read in a measuring phase from `start` that lasts for a time: at the end of
+    /// each second, and at its own.
+    fn times_of_measure(&self, start: Time) -> Vec<Time> {
+        let Some(time) = self.config.phases.measured_time() else { return Vec::new() };
+        let seconds = if self.config.each_second { time.as_ps() / SECOND.as_ps() } else { 0 };
+        let mut times: Vec<_> = (1..=seconds).map(|number| start + SECOND * number).collect();
+        if times.last() != Some(&(start + time)) {
+            times.push(start + time);
+        }
+        times
+    }
+}

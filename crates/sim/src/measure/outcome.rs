@@ -1,0 +1,121 @@
+//! The measurement of a run that has ended.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use netstudy_records::{Answers, IterationSamples, PhaseKind, SecondSamples, TransferSamples};
+use netstudy_units::{Duration, Time};
+
+use crate::applications::Cast;
+use crate::sampling::Sampler;
+use crate::snapshot::{Connection, Frames, Snapshot, SwitchFrames};
+
+/// The measurement of a run that has ended.
+pub(crate) struct Outcome {
+    pub(crate) samples: Sampled,
+    /// All phases, in order.
+    pub(crate) phases: Vec<Span>,
+    pub(crate) edges: Vec<Edge>,
+    /// Which of the edges are the start and the end of the measuring phase.
+    pub(super) measured: [usize; 2],
+    /// Whether the measuring phase began while the load of the warm-up went on.
+    pub(crate) begins_loaded: bool,
+    /// True: the measuring phase ends after a time. False: it ends at a count.
+    pub(crate) is_timed: bool,
+    pub(crate) samplers: Vec<Sampler>,
+    pub(crate) frames: Frames,
+    /// The same by switch, where there may be several.
+    pub(crate) switches: Vec<SwitchFrames>,
+    /// Bytes requested by the workload that peers had not sent yet.
+    pub(crate) owed_bytes: u64,
+}
+
+impl Outcome {
+    /// How long the measuring phase was.
+    pub(crate) fn took(&self) -> Duration {
+        let [from, to] = self.measured.map(|edge| self.edges[edge].at);
+        to.since(from)
+    }
+
+    /// Counters at the start of the measuring phase.
+    pub(crate) fn base(&self) -> &Snapshot {
+        &self.edges[self.measured[0]].counted
+    }
+
+    /// Counters at the end of the measuring phase.
+    pub(crate) fn end(&self) -> &Snapshot {
+        &self.edges[self.measured[1]].counted
+    }
+
+    /// Bytes received in the measuring phase by the ends that open connections, on the first
+    /// `connections`.
+    pub(crate) fn received(&self, connections: usize) -> u64 {
+        let received = |snapshot: &Snapshot| -> u64 {
+            let workload = snapshot.connections.iter().take(connections);
+            workload.map(|connection| connection.ends[0].bytes_received).sum()
+        };
+        received(self.end()) - received(self.base())
+    }
+
+    /// Growth of a counter of each of the workload's connections in the measuring phase.
+    pub(crate) fn grown(&self, cast: &Cast, value: &dyn Fn(&Connection) -> u64) -> Vec<u64> {
+        self.grown_in(0..cast.connections.len(), value)
+    }
+
+    /// As [`Self::grown`], of the connections that control them, if there are any.
+    pub(crate) fn grown_of_controls(
+        &self,
+        cast: &Cast,
+        value: &dyn Fn(&Connection) -> u64,
+    ) -> Vec<u64> {
+        let first = cast.connections.len();
+        self.grown_in(first..first + cast.controls.len(), value)
+    }
+
+    fn grown_in(&self, range: Range<usize>, value: &dyn Fn(&Connection) -> u64) -> Vec<u64> {
+        let pairs = self.end().connections[range.clone()].iter();
+        let pairs = pairs.zip(&self.base().connections[range]);
+        pairs.map(|(end, base)| value(end) - value(base)).collect()
+    }
+}
+
+/// A phase that took place.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Span {
+    pub(crate) kind: PhaseKind,
+    pub(crate) start: Time,
+    pub(crate) end: Time,
+}
+
+/// The start or the end of a phase, with all counters.
+#[derive(Debug)]
+pub(crate) struct Edge {
+    pub(crate) name: &'static str,
+    pub(crate) at: Time,
+    pub(crate) counted: Snapshot,
+}
+
+/// Samples of the measuring phase.
+#[derive(Default)]
+pub(crate) struct Sampled {
+    pub(crate) iterations: IterationSamples,
+    /// Of each iteration.
+    pub(crate) dropped_packets: Vec<u64>,
+    pub(crate) transfers: TransferSamples,
+    /// Of files: when the first byte of each transfer came, or left.
+    pub(crate) first_bytes_ns: Vec<u64>,
+    /// By connection: the times to connect and to log in.
+    pub(crate) log_ins: BTreeMap<u32, [Duration; 2]>,
+    /// By client and server.
+    pub(crate) requests: BTreeMap<(RequestsOf, [u32; 2]), Answers>,
+    pub(crate) seconds: SecondSamples,
+}
+
+/// The source of requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum RequestsOf {
+    /// The workload's, in the measuring phase.
+    Workload,
+    /// The probe's, in this phase.
+    Probe(PhaseKind),
+}

@@ -1,0 +1,123 @@
+//! The readings of a sampler, from hosts and network.
+
+use netstudy_tcp::{Counters, Endpoint};
+use netstudy_units::{Duration, Time};
+use netstudy_workload::Traffic;
+
+use super::{Sampler, Source};
+use crate::counters;
+use crate::end_index::EndIndex;
+use crate::host::Hosts;
+use crate::measure::counted::Counted;
+use crate::snapshot::{EndCounters, Snapshot};
+
+impl Snapshot {
+    fn host(&self, members: &[usize], interfaces: &[usize]) -> Vec<(&'static str, Option<u64>)> {
+        let mut tcp = Counters::default();
+        for &member in members {
+            tcp.add(&self.tcp[member]);
+        }
+        let mut nic = EndCounters::default();
+        for &interface in interfaces {
+            nic.add_interface(&self.ends[interface]);
+        }
+        let tcp = (!members.is_empty()).then(|| counters::of_host(&tcp));
+        let nic = (!interfaces.is_empty()).then(|| counters::of_interface(&nic));
+        let both = tcp.into_iter().flatten().chain(nic.into_iter().flatten());
+        both.map(|(name, value)| (name, Some(value))).collect()
+    }
+}
+
+/// As `TCP_INFO` of Linux has it where that stays without an end.
+const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
+
+/// The agent's readings of a connection, as far as the simulator has them. An unmeasured round-trip
+/// time is none.
+fn connection(tcp: &Endpoint, flow: &FlowCounters) -> [(&'static str, Option<u64>); 13] {
+    let us = |time: Option<Duration>| time.map(|time| time.as_ps() / 1_000_000);
+    let (rtt, window) = (tcp.rtt(), tcp.window());
+    [
+        ("srtt_us", us(rtt.srtt())),
+        ("rttvar_us", us(rtt.rttvar())),
+        ("min_rtt_us", us(rtt.min_rtt())),
+        ("rto_us", us(Some(rtt.rto()))),
+        ("cwnd_segments", Some(window.cwnd.into())),
+        ("ssthresh_segments", Some(window.ssthresh.min(INFINITE_SSTHRESH).into())),
+        ("retransmissions", Some(flow.tcp.segments_retransmitted)),
+        ("timeouts", Some(flow.tcp.timeouts)),
+        ("tcp_bytes_sent", Some(flow.tcp.bytes_sent)),
+        ("tcp_bytes_acked", Some(flow.bytes_acknowledged)),
+        ("tcp_bytes_received", Some(flow.tcp.bytes_received)),
+        ("bytes_received", Some(flow.bytes_received)),
+        ("bytes_sent", Some(flow.bytes_written)),
+    ]
+}
+
+/// Counters of one end of a flow, over all its connections. The application's bytes are data only; TCP's
+/// bytes include commands.
+struct FlowCounters {
+    tcp: Counters,
+    bytes_acknowledged: u64,
+    bytes_received: u64,
+    bytes_written: u64,
+}
+
+impl<T: Traffic, N> Hosts<'_, T, N> {
+    fn flow_counters(&mut self, end: EndIndex, snapshot: &Snapshot) -> FlowCounters {
+        let counted = |end: EndIndex| snapshot.connections[end.connection()].ends[end.side()];
+        let (data, bytes) = (counted(end), self.stream_bytes(end));
+        let mut flow = FlowCounters {
+            tcp: data,
+            bytes_acknowledged: bytes.acknowledged,
+            bytes_received: data.bytes_received,
+            bytes_written: bytes.written,
+        };
+        if let Some(control) = self.measure().control_of(end) {
+            flow.tcp.add(&counted(control));
+            flow.bytes_acknowledged += self.stream_bytes(control).acknowledged;
+        }
+        flow
+    }
+
+    /// A sampler reads at `at`, which the clock has reached.
+    pub(crate) fn read_sampler(
+        &mut self,
+        sampler: &mut Sampler,
+        at: Time,
+        network: &impl Counted<T, Line = N>,
+    ) {
+        // One snapshot for all subjects, so that their counters are of the same moment.
+        let snapshot = Snapshot::new(self, network, at);
+        sampler.at.push(at);
+        for subject in &mut sampler.subjects {
+            match &subject.source {
+                &Source::Port(end) => {
+                    let end = &snapshot.ends[end];
+                    let counted = counters::of_port(end).map(|(name, value)| (name, Some(value)));
+                    subject.push(counted);
+                }
+                &Source::Connection(end) => {
+                    let flow = self.flow_counters(end, &snapshot);
+                    subject.push(connection(self.tcp(end), &flow));
+                }
+                Source::Host { members, interfaces, cpus, node } => {
+                    let mut values = snapshot.host(members, interfaces);
+                    let busy = cpus.iter().flat_map(|all| all.counters(&snapshot));
+                    let stations = snapshot.stations.get(node).map(counters::of_stations);
+                    let counted = busy.chain(stations.into_iter().flatten());
+                    values.extend(counted.map(|(name, value)| (name, Some(value))));
+                    subject.push(values);
+                }
+                &Source::Interface(end, place) => {
+                    let end = &snapshot.ends[end];
+                    let drops = counters::of_interface(end).into_iter();
+                    let cpu = place.and_then(|(host, number)| {
+                        counters::of_packet_cpu(snapshot.stations.get(&host), number)
+                    });
+                    let counted = drops.chain(counters::of_packets(end)).chain(cpu);
+                    subject.push(counted.map(|(name, value)| (name, Some(value))));
+                }
+            }
+        }
+    }
+}

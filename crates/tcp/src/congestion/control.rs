@@ -1,0 +1,170 @@
+//! A congestion control, as its connection sees it, and the arithmetic that several of them share.
+
+use netstudy_units::{Duration, Time};
+
+use crate::Jiffies;
+
+/// The congestion window and its related state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Congestion window in segments, at least 1.
+    pub cwnd: u32,
+    /// Slow start threshold in segments.
+    pub ssthresh: u32,
+    /// Segments acknowledged since the window last grew in congestion avoidance.
+    pub credit: u32,
+}
+
+impl Window {
+    /// A window of `cwnd` segments whose slow start has no end yet (RFC 5681, 3.1).
+    #[must_use]
+    pub const fn new(cwnd: u32) -> Self {
+        Self { cwnd, ssthresh: u32::MAX, credit: 0 }
+    }
+
+    /// Whether the window is in slow start.
+    #[must_use]
+    #[inline]
+    pub const fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+}
+
+/// An acknowledgment of new data, as congestion controls see it.
+#[derive(Clone, Copy, Debug)]
+pub struct Acked {
+    /// When it arrived.
+    pub now: Time,
+    /// Segments that it acknowledged.
+    pub segments: u32,
+}
+
+/// Data delivered while no loss is suspected, as congestion controls see it.
+#[derive(Clone, Copy, Debug)]
+pub struct Delivered {
+    /// When the acknowledgment arrived.
+    pub now: Time,
+    /// Segments that it acknowledged. Where the send queue holds packets: packets acknowledged in whole
+    /// (`pkts_acked` of Linux 2.6.18).
+    pub entries: u32,
+    /// The round-trip time that it showed.
+    pub rtt: Option<Duration>,
+    /// The smoothed round-trip time.
+    pub srtt: Option<Duration>,
+    /// Everything below is acknowledged.
+    pub snd_una: u64,
+    /// Everything below was sent.
+    pub snd_nxt: u64,
+    /// Payload bytes of a full segment.
+    pub mss_bytes: u32,
+}
+
+/// The congestion marks of an acknowledgment, on a connection with ECN.
+#[derive(Clone, Copy, Debug)]
+pub struct Feedback {
+    /// Bytes that it acknowledges.
+    pub acked_bytes: u64,
+    /// Whether it says that there were marks.
+    pub marked: bool,
+    /// Everything below is acknowledged.
+    pub snd_una: u64,
+    /// Everything below was sent.
+    pub snd_nxt: u64,
+}
+
+/// Slow start by acknowledged segments (RFC 3465 with L unlimited; `tcp_slow_start` of Linux 6).
+/// Returns the segments beyond the threshold, or all of them outside of slow start.
+#[inline]
+pub(super) fn slow_start(window: &mut Window, segments: u32) -> u32 {
+    let growth = window.ssthresh.saturating_sub(window.cwnd).min(segments);
+    window.cwnd += growth;
+    segments - growth
+}
+
+/// Grows by one for each `per_increment` segments acknowledged (`tcp_cong_avoid_ai` of Linux 6).
+#[inline]
+pub(super) fn increase_additively(window: &mut Window, per_increment: u32, segments: u32) {
+    // Credit saved up for a slower growth counts for one segment.
+    if window.credit >= per_increment {
+        window.credit = 0;
+        window.cwnd += 1;
+    }
+    window.credit += segments;
+    window.cwnd += window.credit / per_increment;
+    window.credit %= per_increment;
+}
+
+/// The decisions in which congestion controls differ.
+pub trait CongestionControl {
+    /// The connection begins on a host that counts time by `clock`.
+    fn keep_time(&mut self, _clock: Jiffies) {}
+
+    /// New data was acknowledged outside of recovery while the window was in full use.
+    fn on_ack(&mut self, acked: Acked, window: &mut Window);
+
+    /// Segments were acknowledged while no loss is suspected, whether or not the window was in use.
+    #[inline]
+    fn on_delivered(&mut self, _delivered: &Delivered, _window: &mut Window) {}
+
+    /// The application writes after an idle time with nothing on the way; the last segment was sent at
+    /// `last_sent_at`.
+    #[inline]
+    fn on_restart(&mut self, _now: Time, _last_sent_at: Time) {}
+
+    /// The slow start threshold after a loss was found with `flight` segments sent and not
+    /// acknowledged.
+    fn ssthresh_after_loss(&mut self, window: &Window, flight: u32) -> u32;
+
+    /// Whether it works with explicit congestion notification only, and needs to know which bytes were
+    /// marked (RFC 8257, 3.2).
+    fn needs_ecn(&self) -> bool {
+        false
+    }
+
+    /// An acknowledgment on a connection with explicit congestion notification.
+    fn on_feedback(&mut self, _feedback: &Feedback) {}
+
+    /// The slow start threshold after marks: that after a loss (RFC 3168, 5).
+    fn ssthresh_after_mark(&mut self, window: &Window, flight: u32) -> u32 {
+        self.ssthresh_after_loss(window, flight)
+    }
+
+    /// The retransmission timer expired.
+    fn on_timeout(&mut self) {}
+
+    /// The window that undoes a spurious reduction to `cwnd` segments. For recoveries that do not
+    /// store the window of before themselves.
+    fn undone(&self, cwnd: u32) -> u32 {
+        cwnd
+    }
+
+    /// The slow start threshold of a new connection.
+    fn initial_ssthresh(&self) -> u32 {
+        u32::MAX
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn additive_increase_keeps_the_remainder_and_spends_old_savings_on_one() {
+        let mut window = Window { cwnd: 10, ssthresh: 10, credit: 0 };
+        // 25 = 2 x 10 + 5.
+        increase_additively(&mut window, 10, 25);
+        assert_eq!((window.cwnd, window.credit), (12, 5));
+        // 5 saved at 10 an increment are worth one at 4; then 9 = 2 x 4 + 1.
+        increase_additively(&mut window, 4, 9);
+        assert_eq!((window.cwnd, window.credit), (15, 1));
+    }
+
+    #[test]
+    fn slow_start_stops_at_the_threshold() {
+        let mut window = Window { cwnd: 8, ssthresh: 10, credit: 0 };
+        assert_eq!(slow_start(&mut window, 5), 3);
+        assert_eq!(window.cwnd, 10);
+        assert_eq!(slow_start(&mut window, 5), 5);
+        assert_eq!(window.cwnd, 10);
+    }
+}

@@ -1,0 +1,95 @@
+//! A loss recovery algorithm, as its endpoint sees it, and what all algorithms share.
+
+use netstudy_units::{Duration, Time};
+
+use crate::{Config, CongestionControl, Endpoint, Segment, SentSegment};
+
+/// Duplicate acknowledgments, or SACKed segments above, that make a segment count as lost
+/// (`DupThresh` of RFC 5681 and RFC 6675).
+pub(crate) const DUP_THRESH: u32 = 3;
+
+/// Where loss recovery stands, with the names of Linux.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// No loss is suspected.
+    Open,
+    /// Something arrived out of order.
+    Disorder,
+    /// Fast recovery, until `recovery_point` is acknowledged (RFC 6675, 5; RFC 6582, 3.2).
+    Recovery,
+    /// Slow start after a timeout, until `recovery_point` is acknowledged.
+    Loss,
+}
+
+/// A loss recovery algorithm, as called by its endpoint.
+pub(crate) trait Algorithm {
+    /// The least timeout on a host with the clock of `config`.
+    fn min_rto(config: &Config) -> Duration {
+        config.min_rto
+    }
+
+    /// The peer's SYN has arrived: it is known which options the connection has.
+    fn on_options(_end: &mut Endpoint) {}
+
+    /// An acknowledgment arrived while segments are outstanding. `window_changed`: it changed the peer's
+    /// window. `FAST`: it takes the endpoint's fast path, where there are no congestion marks.
+    fn on_ack<const FAST: bool>(
+        end: &mut Endpoint,
+        now: Time,
+        segment: &Segment,
+        window_changed: bool,
+    );
+
+    /// An acknowledgment arrived while no segment is outstanding.
+    fn on_idle_ack(_end: &mut Endpoint, _segment: &Segment, _window_changed: bool) {}
+
+    /// Data, a SYN or a FIN was sent for the first time.
+    fn on_sent(end: &mut Endpoint, now: Time);
+
+    /// The segment `again` was retransmitted.
+    fn on_retransmitted(_end: &mut Endpoint, _now: Time, _again: &SentSegment) {}
+
+    /// Segmentation offload holds back data that the window would allow, for a larger burst.
+    fn on_deferred(_end: &mut Endpoint, _now: Time) {}
+
+    /// A segment that is lost and was not retransmitted since: it is retransmitted now.
+    fn next_lost(end: &mut Endpoint, now: Time) -> Option<SentSegment> {
+        end.sent.retransmit_next(now)
+    }
+
+    /// In fast recovery with SACK, when the window has room but no lost segment and no new data is left
+    /// to send: a segment to retransmit in case that it is lost too.
+    fn next_in_case(_end: &mut Endpoint, _now: Time) -> Option<SentSegment> {
+        None
+    }
+
+    /// The timer expired.
+    fn on_timer(end: &mut Endpoint, now: Time) {
+        end.retransmission_timeout(now);
+    }
+
+    /// The retransmission timer expired while segments are outstanding: the phase Loss begins.
+    fn enter_loss(end: &mut Endpoint, now: Time);
+
+    /// Segments from which congestion control computes the new threshold after a loss or a mark:
+    /// `FlightSize` of RFC 5681 (2), sent and not acknowledged cumulatively, losses included. Segments
+    /// that limited transmit sent beyond the window do not count (RFC 6675, 5, step 4.2).
+    fn flight_size(end: &Endpoint) -> u32 {
+        end.sent.len().min(end.window.cwnd)
+    }
+}
+
+/// A timeout by the RFCs: the threshold falls if this is another loss event, and slow start begins with one
+/// segment (RFC 5681, 3.1; RFC 6298, 5.4 to 5.7). The caller marks all that is not SACKed as lost.
+pub(crate) fn begin_loss(end: &mut Endpoint, is_same_event: bool) {
+    if !is_same_event || end.snd_una >= end.recovery_point {
+        end.lower_threshold();
+    }
+    end.ecn.lowered_at = 0;
+    end.congestion.on_timeout();
+    end.window.cwnd = 1;
+    end.window.credit = 0;
+    end.phase = Phase::Loss;
+    end.recovery_point = end.snd_nxt;
+    end.dup_acks = 0;
+}

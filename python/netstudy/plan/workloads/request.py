@@ -1,4 +1,4 @@
-"""Requests and responses on their way to the wire: see netstudy.study.workloads.request."""
+"""Converts requests and responses to the wire: see netstudy.study.workloads.request."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from netstudy.study.workloads.request import Request
 _BUCKET_BYTES = 18
 """Size of a histogram bucket in a record."""
 _BUCKETS_MAX = 2_000
-"""Most buckets filled by latencies over a few orders of magnitude."""
+"""The most buckets that latencies over a few orders of magnitude fill."""
 
 
 class RequestLowering(Lowering[Request, wire.Request]):
@@ -27,7 +27,7 @@ class RequestLowering(Lowering[Request, wire.Request]):
     unit = "requests"
 
     def not_run(self, spec: Request, study: Study, path: Path) -> Iterator[str]:
-        """A connection for each request."""
+        """Refuses a new connection for each request."""
         levels = study.levels_at((*path, "new connections"), spec.new_connections)
         if any(level is True for _, level in levels):
             yield "A request's new connections are not supported yet; leave them out."
@@ -42,7 +42,7 @@ class RequestLowering(Lowering[Request, wire.Request]):
         roles: wire.Roles,
         context: Context,  # noqa: ARG002
     ) -> wire.Request:
-        """Every value of the study fits the wire."""
+        """Copies the study's values: each of them fits the wire."""
         return wire.Request(
             roles=roles,
             request_bytes=concrete(spec.request),

@@ -145,7 +145,7 @@ def _by_repetition(
         if first != value:
             raise StudyError(
                 f"gives {value.metric} of a cell, and {first.place} gives it too; leave one of "
-                f"them out, or name the test case that each belongs to",
+                "them out, or name the test case that each belongs to",
                 str(value.place),
             )
     return {number: list(metrics.values()) for number, metrics in sorted(found.items())}

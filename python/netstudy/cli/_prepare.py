@@ -89,7 +89,7 @@ def prepare(asked: Asked, on_count: Callable[[int], None] | None = None) -> Prep
         quick=asked.quick,
         without=list(asked.without),
     )
-    # --set and --without may change which variants there are, so they apply before one is chosen.
+    # Options may add or remove variants (--set, --without), so they apply before one is chosen.
     variant = _variant(told.with_variants(as_written), asked.variant, testbed)
     told = told.model_copy(update={"variant": variant})
     study = told.applied_to(as_written)

@@ -73,16 +73,15 @@ class Results:
         folder that it was run from. Results inside the study's folder are found as well."""
         path = Path(named)
         if not path.is_file() and not (path / STUDY).is_file():
-            return self.folders(named) or self._run_from(named)
+            # The name may be that of the folder that a study was run from.
+            return self.folders(named) or [
+                found for found in self.folders() if self._study_folder(found) == named
+            ]
         from netstudy.study import load
 
         study = load(path).study
         inside = (path if path.is_dir() else path.parent) / self.root.name
         return self.folders(study) or Results(inside).folders(study) or self.folders(named)
-
-    def _run_from(self, folder: str) -> list[Folder]:
-        """The folders of studies that were run from a folder of that name."""
-        return [found for found in self.folders() if self._study_folder(found) == folder]
 
     def _study_folder(self, folder: Folder) -> str | None:
         """The name of the folder that a study was run from, if its results are next to it; None if

@@ -370,7 +370,7 @@ def _costs(spec: Transactions, variant: BrokerageVariant, context: Context) -> w
         values["threads"] = threads
     if pool is not None:
         values["pool_connections"] = pool
-    if _in_memory(spec, context.topology):
+    if _medium(spec, context.topology) == "ram":
         values |= {"database_disk_ns": 0, "database_disk_cpu_ns": 0}
     return wire.Costs(profile=named, **values)
 
@@ -379,11 +379,6 @@ def _profile_costs(hardware: HardwareLibrary, name: str) -> dict[str, Any]:
     figures = hardware.application(name).figures
     given = {knob.wired: getattr(figures, key) for key, knob in knobs(wire.Costs).items()}
     return {wired: figure.value for wired, figure in given.items() if figure is not None}
-
-
-def _in_memory(spec: Transactions, topology: Topology) -> bool:
-    """Whether the database keeps its tables on a RAM disk."""
-    return _medium(spec, topology) == "ram"
 
 
 def _medium(spec: Transactions, topology: Topology) -> str | None:

@@ -179,7 +179,9 @@ def _ahead_bytes(run: wire.Run, route: Route) -> int:
     processes run."""
     slowest_bps = min((port.rate_bps for port, _ in route.hops), default=_INSIDE_BPS)
     turn = max(_LEAST_AHEAD_BYTES, bytes_in(slowest_bps, _TURN_NS))
-    return turn + 2 * min(held_bytes(run.network, route), _window(run))
+    # No connection has more in flight than a receive buffer holds.
+    window = max(group.tcp.receive_buffer_bytes for group in run.network.groups)
+    return turn + 2 * min(held_bytes(run.network, route), window)
 
 
 def held_bytes(network: wire.Network, route: Route) -> int:
@@ -191,11 +193,6 @@ def held_bytes(network: wire.Network, route: Route) -> int:
         for port, _ in route.hops
         if isinstance(node := network.node(port.node), wire.Switch)
     )
-
-
-def _window(run: wire.Run) -> int:
-    """Most bytes that a connection may have in flight: the largest receive buffer."""
-    return max(group.tcp.receive_buffer_bytes for group in run.network.groups)
 
 
 def _transfers(evidence: Evidence) -> Iterator[_Transfer]:

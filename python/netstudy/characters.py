@@ -35,4 +35,4 @@ def _picture(found: re.Match[str]) -> str:
     code = ord(found[0])
     if code < ord(" "):
         return chr(_PICTURES + code)
-    return "\u2421" if code == 0x7F else _OTHER  # the picture of DEL is no other's neighbour
+    return "\u2421" if code == 0x7F else _OTHER  # the symbol for DEL is apart from the others

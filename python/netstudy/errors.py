@@ -16,7 +16,7 @@ MISSED = 1
 
 _QUOTED: Final = re.compile(r'"([^"\n]{60})[^"\n]+"')
 _WORD: Final = re.compile(r"(?<!\S)([^\s/]{60})[^\s/]{60,}?(?=[;:,.]?(?:\s|$))")
-"""A long word that is not a path: a path that is cut cannot be copied."""
+"""A long word without a slash: paths stay whole, so that they can be copied."""
 _LINE_MAX: Final = 2000
 """Longer than any line with several names and paths in it."""
 

@@ -26,11 +26,11 @@ OnRound = Callable[[int, int], None]
 
 
 class Rounds:
-    """The further rounds of a study with a growing factor, computed from only its folder.
+    """The further rounds of a study with a growing factor, computed only from its results folder.
 
     A round is a function of the study, the invocation, and the records before it; it has the next
-    level of each outer loop that continues. Only one level per loop and round: a level without
-    a valid run ends its loop, so a further level may not be needed.
+    level of each outer loop that continues. A round has only one level per loop, since a level
+    without a valid run ends its loop and makes further levels unnecessary.
     """
 
     def __init__(self, folder: Folder) -> None:
@@ -48,7 +48,8 @@ class Rounds:
         self._records: dict[str, RunRecord] = {}
 
     def next(self) -> Plan | None:
-        """The plan of the next round; None: every loop has ended. No run may be missing."""
+        """The plan of the next round; None: every loop has ended. Requires a record of every run so
+        far."""
         wanted = [
             CaseTreatment(one.loop.case, one.next, one.next)
             for one in self._loops()
@@ -95,7 +96,7 @@ class Rounds:
 
 
 def _is_open(one: GrownLoop, again: Container[str]) -> bool:
-    """Whether runs of a loop are repeated, so that an ended loop may go on."""
+    """Whether runs of a loop are repeated, so that the loop may continue although it has ended."""
     return any(run.id in again for row in one.rows for run in row.planned)
 
 
@@ -113,7 +114,7 @@ def left_to_do(folder: Folder, again: Container[str]) -> Plan:
 
 def made_again(folder: Folder, testbed: Testbed) -> list[RunRecord]:
     """Runs that may end differently when repeated: failed runs and runs with interference. On a
-    testbed that repeats itself, only runs whose engine died."""
+    deterministic testbed, only runs whose engine died."""
     if testbed.repeats_itself:
         texts = folder.record_texts(folder.plan().runs)
         return [RunRecord.model_validate_json(one) for one in texts if is_of_dead_engine(one)]
@@ -125,7 +126,8 @@ def made_again(folder: Folder, testbed: Testbed) -> list[RunRecord]:
 
 
 def is_final(folder: Folder, testbed: Testbed) -> bool:
-    """Whether no run must be repeated: runs with interference may be repeated, but need not."""
+    """Whether the folder needs no repetition of a run. Runs with interference may be repeated, but
+    need not be."""
     return all(record.status != "failed" for record in made_again(folder, testbed))
 
 
@@ -163,7 +165,7 @@ def execute(
 
 @dataclass
 class _Walk:
-    """The runs in progress: each one counts as waiting until its record is on the disk."""
+    """The runs in progress: a run counts as waiting until its record is on the disk."""
 
     folder: Folder
     testbed: Testbed

@@ -71,7 +71,7 @@ class Figure(Model, Generic[T]):
     from_: WordsValue = Field(alias="from")
     """The document; the data of the fit; the measurement and its method; or the reason."""
     interval: Annotated[tuple[T, ...], Field(json_schema_extra=_TWO)] = ()
-    """Of a fitted figure: the lowest and the highest value that fit the data equally well."""
+    """For a fitted figure: the lowest and the highest value that fit the data equally well."""
     others: tuple[OtherValue, ...] = ()
     """Values of other sources, for the reader to judge."""
 
@@ -80,10 +80,10 @@ class Figure(Model, Generic[T]):
         if not self.interval:
             return self
         if self.source != "fitted":
-            raise fault("belongs to a figure that is fitted", "interval")
+            raise fault("is only for a fitted figure", "interval")
         low, high = self.interval[0], self.interval[-1]
         if len(self.interval) != 2 or not _ascending(low, self.value, high):
-            raise fault("must hold the value, as [lowest, highest]", "interval")
+            raise fault("must be [lowest, highest], with the value between them", "interval")
         return self
 
 
@@ -134,9 +134,9 @@ class _AnyNic(Model):
     rate: Figure[RateValue] | None = None
     """Line rate of its port."""
     buffers: Figure[CountValue] | None = None
-    """Buffers of the driver, as mainframe interfaces count them."""
+    """Number of driver buffers, the unit in which mainframe interfaces count their queue."""
     buffer: Figure[SizeValue] | None = None
-    """Size of each; without it each holds one frame."""
+    """Size of each buffer; without it each holds one frame."""
 
 
 class NicFigures(model_with(_AnyNic, figures(wire.Nic, Figure))):  # type: ignore[misc]
@@ -175,19 +175,19 @@ class HostFigures(Model):
     memory: Figure[SizeValue] | None = None
     system: Figure[WordsValue] | None = None
     discards: Figure[RateValue] | None = None
-    """Rate at which it can receive data and discard them."""
+    """Rate at which the host can receive data and discard them."""
     writes: Figure[RateValue] | None = None
-    """Rate at which it can receive data and write them to disk."""
+    """Rate at which the host can receive data and write them to disk."""
 
 
 class Profile(Model):
     """The common keys of all profiles."""
 
     profile: ProfileNameValue
-    """Its name, which is also its file's."""
+    """Name of the profile, and of its file."""
     kind: Kind
     title: WordsValue
-    """Its name in a report."""
+    """Name of the device in a report."""
     notes: WordsValue | None = None
     """Caveats that a reader must know before relying on it."""
 
@@ -206,7 +206,7 @@ class SwitchProfile(Profile):
             own = architecture == self.architecture
             for name in names:
                 if not own and getattr(self.figures, name) is not None:
-                    raise fault(f"belongs to a switch that is {architecture}", "figures", name)
+                    raise fault(f"is only for a switch that is {architecture}", "figures", name)
             if own and getattr(self.figures, names[0]) is None:
                 raise fault(f"a switch that is {architecture} needs {names[0]}", "figures")
         return self
@@ -220,13 +220,14 @@ class HostProfile(Profile):
     tcp: HostTcpFigures = HostTcpFigures()
     nic: NicFigures = NicFigures()
     local_path: LocalPathFigures | None = None
-    """Without it data inside the host take the latencies and the CPU time of the interface."""
+    """If absent, data that stay inside the host have the latencies and the CPU costs of the
+    interface."""
     cpu: CpuFigures | None = None
-    """Without it work costs only the CPU time in `nic`."""
+    """If absent, the CPU costs in `nic` are the only ones."""
     bus: BusFigures | None = None
-    """Without it buses are never the limit."""
+    """If absent, buses are never the limit."""
     disk: DiskFigures | None = None
-    """Without it there is no disk."""
+    """If absent, there is no disk."""
 
 
 class NicProfile(Profile):
@@ -277,11 +278,11 @@ class FigureRow:
     name: str
     """`pool`, `tcp.min_rto`."""
     value: str
-    """As written in the profile: "435 kB"."""
+    """The value as the profile writes it: "435 kB"."""
     source: str
     origin: str
     interval: str | None = None
-    """Of a fitted figure: the values that fit equally well, "81500 B to 99500 B"."""
+    """For a fitted figure: the values that fit equally well, "81500 B to 99500 B"."""
     others: tuple[str, ...] = ()
     """Values of other sources, each in a phrase."""
 
@@ -350,7 +351,7 @@ class HardwareLibrary:
         return self._files.get(name)
 
     def missing(self, kind: Kind, name: str) -> str | None:
-        """The error about a name; None if the library has it."""
+        """The error about an unknown profile name; None if the library has the profile."""
         path = self.file(name)
         found = self._kind(path) if path else None
         if found == kind:
@@ -393,7 +394,7 @@ class HardwareLibrary:
 
 @lru_cache(maxsize=256)
 def _loaded(path: Path, _modified_ns: int) -> tuple[Document, AnyProfile]:
-    """A file's profile: read once by all libraries of a process, until the file changes."""
+    """The profile in a file. All libraries of a process share it, until the file changes."""
     document = read(path)
     return document, _validated(document, path)
 
@@ -416,7 +417,7 @@ def _validated(document: Document, path: Path) -> AnyProfile:
         fail(document.problem(("kind",), f"must be one of {known}, not {describe(kind)}"))
     profile = validate(document, model)
     if profile.profile != path.stem:
-        message = f'the file is called "{path.stem}", so the profile must be too'
+        message = f'must be "{path.stem}", the name of its file'
         fail(document.problem(("profile",), message))
     return profile
 

@@ -79,7 +79,7 @@ class Knob:
     type: type
     """Type of the parsed value."""
     default: Any
-    """Value if not given; None: the description says what happens."""
+    """Value if the setting is not given; None: the description says what happens then."""
     model: WireModel
     """The model that it is a field of."""
 
@@ -197,7 +197,7 @@ def disorder(model: type[BaseModel], values: Mapping[str, Any]) -> Iterator[Diso
 
 
 def without_effect(model: type[BaseModel], values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Settings without an effect, each with the setting that it needs, which is not set so."""
+    """Settings that have no effect, each with the other setting that it would need."""
     by_wired = {knob.wired: knob.name for knob in knobs(model).values()}
     pairs: tuple[tuple[str, str], ...] = getattr(model, "NEEDS", ())
     for name, needed in ((by_wired[one], by_wired[other]) for one, other in pairs):

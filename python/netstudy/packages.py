@@ -1,4 +1,5 @@
-"""Packages that are imported when they are asked for, and named when they are not there."""
+"""Optional packages: imported on first use; the error about a missing package says how to install
+it."""
 
 from __future__ import annotations
 
@@ -14,8 +15,8 @@ EXTRAS: Final = {
     "polars": ("polars", "pyarrow"),
     "typst": ("typst",),
 }
-"""Package -> everything that its use needs: the extras of the same names, `arrow` for pyarrow and
-`pdf` for typst."""
+"""Package -> all packages that its use needs. They are the extras of the same names, `arrow` for
+pyarrow and `pdf` for typst."""
 
 
 class MissingPackageError(NetstudyError, ImportError):

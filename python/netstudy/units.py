@@ -2,10 +2,10 @@
 
 Inside the program a rate is an integer of bit/s, a size an integer of bytes, a duration an integer
 of nanoseconds. Text that is not a whole number of these is refused, and so is every unit outside
-the list: refusing is better than guessing, such as reading `mbit/s` as millibit. Rates are decimal
-(1 Mbit/s = 10^6 bit/s); sizes are decimal (kB, MB) or binary (KiB, MiB) as written.
+the list: a guess could be wrong, such as `mbit/s` read as millibits. Rates are decimal (1 Mbit/s =
+10^6 bit/s); sizes are decimal (kB, MB) or binary (KiB, MiB) as written.
 
-The sizes of headers stand here too, for all code that counts packets.
+The sizes of headers are here too, for all code that counts packets.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ class Dimension:
     """Spelling -> value in the base unit, smallest first."""
     example: str
     aliases: Mapping[str, str] = field(default_factory=dict)
-    """Foreign spelling in lower case -> the unit that was most likely meant."""
+    """Common misspelling in lower case -> the unit that was most likely meant."""
     zero: bool = True
-    """Whether 0 is a sensible value."""
+    """Whether 0 is allowed."""
 
     @property
     def listed(self) -> str:
@@ -136,7 +136,7 @@ DURATION = Dimension(
 PERCENT = Dimension("percentage", {"%": 1}, "2 %", aliases={"percent": "%", "pct": "%"})
 
 FINE_PERCENT = Dimension("percentage", {"%": 10**4}, "2.5 %", aliases=PERCENT.aliases)
-"""In millionths, for values of less than a percent."""
+"""A percentage in millionths, for values below one percent."""
 
 PACKET_RATE = Dimension(
     "packet rate",

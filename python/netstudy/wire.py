@@ -47,7 +47,7 @@ class Tcp(Wire):
         ("min_rto_ns", "max_rto_ns"),
         ("initial_rto_ns", "max_rto_ns"),
     )
-    """Pairs of fields: the value of the first is at most that of the second."""
+    """Pairs of fields: the value of the first may not exceed the value of the second."""
     NEEDS: ClassVar[tuple[tuple[str, str], ...]] = (
         ("offload_request_bytes", "offload_burst_bytes"),
         ("quick_ack_disorder", "quick_ack_segments"),
@@ -56,7 +56,8 @@ class Tcp(Wire):
     ONLY_WITH: ClassVar[tuple[tuple[str, str, str], ...]] = (
         ("offload_request_bytes", "recovery", "fack"),
     )
-    """A field that has no effect unless another one has that value."""
+    """Triples (field, other field, value): the field has no effect unless the other field has this
+    value."""
 
     profile: str
     congestion_control: Literal[
@@ -68,8 +69,8 @@ class Tcp(Wire):
     acknowledgment and rate halving, Linux 2.6.18) or `prr` (proportional rate reduction, Linux
     6)."""
     rack: bool = True
-    """With `prr`: losses are found by time (RFC 8985; `tcp_recovery` of Linux), else by three
-    SACKed segments above."""
+    """With `prr`: losses are found by time (RFC 8985; `tcp_recovery` of Linux); if false, by three
+    SACKed segments above them."""
     tail_loss_probe: bool = True
     """With `prr`: the tail of a flight is probed before the timeout (RFC 8985, 7;
     `tcp_early_retrans` of Linux)."""
@@ -78,16 +79,17 @@ class Tcp(Wire):
     timestamps: bool = True
     """Timestamps (RFC 7323): 12 bytes a segment, and an RTT sample from every ack."""
     ecn: bool = False
-    """Explicit congestion notification (RFC 3168) if the peer has it too; `dctcp` has it always."""
+    """Explicit congestion notification (RFC 3168) if the peer has it too; `dctcp` always has it."""
     initial_window_segments: int | None = Field(default=None, ge=1)
     """Initial cwnd in segments; without it RFC 3390 decides: min(4 MSS, max(2 MSS, 4380 bytes)).
     Larger: many flows that start together overrun a buffer at once."""
     rto_rule: Annotated[Literal["rfc-6298", "linux"], Said(what="an RTO rule")] = "rfc-6298"
     """Whether the minimum RTO bounds the timeout (`rfc-6298`) or its variance term (`linux`)."""
     initial_rto_ns: int = Field(default=1_000_000_000, ge=1, le=_TIMER_MAX_NS)
-    """RTO before the first RTT sample. Longer: losses before that sample are repaired later."""
+    """RTO before the first RTT sample. Longer: losses before the first sample are repaired
+    later."""
     min_rto_ns: int = Field(default=200_000_000, ge=0, le=_TIMER_MAX_NS)
-    """Minimum RTO. Longer: an incast that loses a tail waits longer; too short: spurious
+    """Minimum RTO. Longer: an incast waits longer after a tail loss; too short: spurious
     timeouts."""
     max_rto_ns: int = Field(default=120_000_000_000, ge=1_000_000, le=_TIMER_MAX_NS)
     """Maximum RTO, at which exponential backoff ends. Longer: a path that works again is noticed
@@ -118,16 +120,17 @@ class Tcp(Wire):
     offload_rule: Annotated[
         Literal["deferral", "autosizing"], Said(what="a way of segmentation offload")
     ] = "deferral"
-    """Bursts wait for a third of the window (`deferral`, Linux 2.6.18), or their size follows from
-    the pacing rate (`autosizing`, Linux 6)."""
+    """`deferral` (Linux 2.6.18): a burst waits for a third of the window. `autosizing` (Linux 6):
+    the size of a burst follows from the pacing rate."""
     offload_request_bytes: int = Field(default=0, ge=0, le=_WINDOW_MAX, multiple_of=4096)
     """Bytes of one adapter request, in whole pages of 4 KiB: the adapter segments each request of a
     packet separately; `0 B`: one request for the whole packet. Larger: fewer short frames. Only
     with `fack`."""
     limit_output_bytes: int = Field(default=0, ge=0, le=_WINDOW_MAX)
-    """TCP small queues (Linux since 3.6): a connection holds back while its own packets take that
-    much memory in its host, or as much as a millisecond at its pacing rate, and more than one
-    packet's; `0 B` is no limit. Larger: a longer queue in the sender, which may overflow."""
+    """TCP small queues (Linux since 3.6): the most memory that a connection's packets may take in
+    its host before the next packet waits. Below this limit, they may take as much as the pacing
+    rate carries in a millisecond, or two packets if that is more; `0 B` is no limit. Larger: a
+    longer queue in the sender, which may overflow."""
     send_buffer_bytes: int = Field(default=4_194_304, ge=_DATAGRAM_MIN, le=_WINDOW_MAX)
     """Size of the sending socket's buffer, which limits the window. Larger: longer queues, and more
     memory."""
@@ -154,47 +157,50 @@ class Nic(Wire):
     """Pairs of fields: the first has no effect without the second."""
 
     send_latency_ns: int = Field(default=0, ge=0, le=_PATH_MAX_NS)
-    """From the socket to the wire."""
+    """Latency from the socket to the wire."""
     receive_latency_ns: int = Field(default=0, ge=0, le=_PATH_MAX_NS)
-    """From the wire to the socket."""
+    """Latency from the wire to the socket."""
     receive_jitter_ns: int = Field(default=0, ge=0, le=_WORK_MAX_NS)
-    """Mean of the random (exponential) additional latency of a segment; segments stay in order.
-    At 0, all flows of a bottleneck stay in step with it, and losses repeat a pattern."""
+    """Mean of the random (exponential) additional latency of a segment; segments stay in order. At
+    0, all flows through a bottleneck stay in step with it, and losses repeat a pattern."""
     receive_frame_ns: Annotated[int, Said(name="receive_per_frame")] = Field(
         default=0, ge=0, le=_WORK_MAX_NS
     )
     """Processor time that a received frame costs, whatever its size."""
     receive_rate_bps: int | None = Field(default=None, ge=_RATE_MIN_BPS)
-    """Rate at which the processor handles the bytes of received frames; without it at once."""
+    """Rate at which the processor handles the bytes of received frames; without it, bytes cost no
+    time."""
     transmit_queue_frames: int = Field(default=1000, ge=1)
-    """Most frames that wait for the wire."""
+    """The most frames that may wait for the wire."""
     packet_rate_pps: int | None = Field(default=None, ge=1)
-    """Most frames a second in either direction, whatever their size; without it no limit."""
+    """The most frames per second in either direction, whatever their size; without it no limit."""
     receive_ring_frames: int | None = Field(default=None, ge=1)
     """Descriptors of the receive ring, each used by a frame until the processor has handled it;
     without it no limit. The host drops a frame that finds no free descriptor."""
     receive_refill_frames: int = Field(default=1, ge=1, le=UINT32_MAX)
-    """Descriptors that the driver returns to the interface at a time: it waits until the processor
-    has handled so many frames. More: at times a shorter ring, and losses in a row."""
+    """Number of descriptors that the driver returns to the interface together, once the processor
+    has handled that many frames. More: a ring that is shorter at times, and consecutive losses."""
     interrupt_delay_ns: int = Field(default=0, ge=0, le=_WORK_MAX_NS)
     """Interrupt coalescing: time from the first frame in the ring until an idle processor starts.
     Longer: fewer, larger batches, and a longer round trip."""
     poll_weight_frames: int | None = Field(default=None, ge=1)
-    """Most frames that the processor takes from the ring in one batch; without it all of them."""
+    """The most frames that the processor takes from the ring in one batch; without it, all of
+    them."""
     receive_merge_bytes: int = Field(default=0, ge=0, le=_WINDOW_MAX)
     """Largest payload of a segment that LRO or GRO merges from a batch; `0 B` merges none."""
     honours_pause: bool = False
-    """Whether it pauses when the switch asks for it (IEEE 802.3, annex 31B)."""
+    """Whether the interface pauses when the switch asks for it (IEEE 802.3, annex 31B)."""
     pause_high_frames: int | None = Field(default=None, ge=0)
-    """XOFF threshold: it asks the switch to pause when more frames wait in its ring; without it
-    never. Higher: less room for frames in flight."""
+    """XOFF threshold: the interface asks the switch to pause when more frames than this wait in its
+    ring; without it, never. Higher: less room for frames in flight."""
     pause_low_frames: int | None = Field(default=None, ge=0)
-    """XON threshold: the pause ends when no more frames wait; without it half of `pause_high`."""
+    """XON threshold: the pause ends when at most this many frames wait; without it, half of
+    `pause_high`."""
     pause_quanta: int = Field(default=65_535, ge=2, le=65_535)
     """Requested length of a pause, in 512 bit times; requested again after half of it."""
     checksum_offload: bool | None = None
     """Whether the interface computes and checks the checksums of TCP; without it the machine's
-    setting. The simulator states it and does not model it: give the cost of packets under `cpu`."""
+    setting. The simulator does not model it: give the cost of packets under `cpu`."""
 
 
 class LocalPath(Wire):
@@ -204,10 +210,10 @@ class LocalPath(Wire):
     """
 
     latency_ns: int = Field(default=0, ge=0, le=_PATH_MAX_NS)
-    """From the socket of one endpoint to the socket of the other, without the copy."""
+    """Latency from the socket of one endpoint to the socket of the other, without the copy."""
     rate_bps: int | None = Field(default=None, ge=_RATE_MIN_BPS)
     """Rate at which the host copies packets from one endpoint to the other, one at a time; without
-    it at once."""
+    it, copies take no time."""
     mtu_bytes: int = Field(default=65_535, ge=576, le=65_535)
     """Largest IP packet. Larger: fewer packets, and coarser steps of the window."""
 
@@ -226,8 +232,9 @@ class Cpu(Wire):
     """
 
     cpus: int = Field(default=1, ge=1, le=4096)
-    """CPUs that share the work. One CPU at a time handles the packets of an interface, and one the
-    data of a connection; an application is one process a connection."""
+    """Number of CPUs that share the work. Only one CPU at a time handles the packets of an
+    interface, and only one the data of a connection; an application has one process per
+    connection."""
     speed_pct: int = Field(default=100, ge=1, le=1_000_000)
     """Speed of the CPUs: at `200 %` everything costs half as much CPU time."""
     service: Annotated[Literal["fixed", "exponential"], Said(what="a kind of service time")] = (
@@ -267,7 +274,7 @@ class Cpu(Wire):
     call_ns: Annotated[int, Said(name="per_call")] = Field(default=0, ge=0, le=_WORK_MAX_NS)
     """CPU time of a system call that moves bytes, whatever their number."""
     call_bytes: Annotated[int, Said(name="call_size")] = Field(default=65_536, ge=1, le=_WINDOW_MAX)
-    """Most bytes that a call moves. Larger: fewer calls, and longer ones."""
+    """The most bytes that one call moves. Larger: fewer and longer calls."""
 
 
 class Bus(Wire):
@@ -282,13 +289,13 @@ class Bus(Wire):
     memory_channel_bps: Annotated[int | None, Said(name="memory_channel_rate")] = Field(
         default=None, ge=_RATE_MIN_BPS
     )
-    """Rate of each; without it the memory is never the limit."""
+    """Rate of each channel; without it, the memory is never the limit."""
     io_channels: int = Field(default=1, ge=1, le=4096)
     """Channels between devices and memory."""
     io_channel_bps: Annotated[int | None, Said(name="io_channel_rate")] = Field(
         default=None, ge=_RATE_MIN_BPS
     )
-    """Rate of each; without it the I/O is never the limit."""
+    """Rate of each channel; without it, the I/O is never the limit."""
 
 
 class Disk(Wire):
@@ -297,10 +304,10 @@ class Disk(Wire):
     disk_rate_bps: Annotated[int, Said(name="rate")] = Field(
         default=1_000_000_000, ge=_RATE_MIN_BPS
     )
-    """Rate of reading and writing in order."""
+    """Rate of sequential reads and writes."""
     access_ns: Annotated[int, Said(name="access_time")] = Field(default=0, ge=0, le=_WORK_MAX_NS)
-    """Seek time of a request that does not follow the previous one on the disk, as when several
-    files take turns."""
+    """Seek time of a request that does not continue the previous one on the disk, such as when
+    several files take turns."""
     write_cache_bytes: Annotated[int, Said(name="write_cache")] = Field(default=0, ge=0, le=2**50)
     """Written bytes that may wait for the disk before writers wait. Larger: short writes seem as
     fast as memory."""
@@ -321,7 +328,7 @@ class Group(Wire):
     """Processor time that each host's processes may take, in percent of one processor, as whole
     thousandths; None: no limit. Only testbeds of real hosts can impose it."""
     memory_bytes: int | None = Field(default=None, ge=1)
-    """Main memory of each host; None: not given. The simulator states it and does not model it."""
+    """Main memory of each host; None: not given. The simulator does not model it."""
     local_path: LocalPath | None = None
     """Of simulated hosts; None: packets take the latencies and the processor time of the host's
     first interface."""
@@ -357,18 +364,19 @@ class Switch(Wire):
     ] = "store-and-forward"
     """Whether a frame may leave before it has fully arrived."""
     latency_ns: int = Field(default=0, ge=0, le=_PATH_MAX_NS)
-    """From the ingress port to the egress port, without queueing."""
+    """Latency from the ingress port to the egress port, without queueing."""
     ecn_threshold_bytes: int | None = Field(default=None, ge=0)
-    """Frames of hosts with `ecn` or `dctcp` are marked when they meet a longer queue
-    (ingress-queued: when they leave more behind for the same egress); without it never. Lower:
-    shorter queues, until the link runs empty."""
+    """ECN threshold: a frame of a host with `ecn` or `dctcp` is marked when it meets a longer queue
+    than this (ingress-queued: when more bytes for the same egress remain behind it); without it,
+    never. Lower: shorter queues, until the link runs empty."""
     honours_pause: bool = False
     """Whether an egress pauses when its host asks for it (IEEE 802.3, annex 31B)."""
     pause_high_bytes: int | None = Field(default=None, ge=0)
-    """XOFF threshold: it asks a host to pause when the host's frames occupy more of the buffer;
-    without it never. Higher: less room for frames in flight."""
+    """XOFF threshold: the switch asks a host to pause when the host's frames occupy more of the
+    buffer than this; without it, never. Higher: less room for frames in flight."""
     pause_low_bytes: int | None = Field(default=None, ge=0)
-    """XON threshold: the pause ends when they occupy no more; without it half of `pause_high`."""
+    """XON threshold: the pause ends when the host's frames occupy at most this much; without it,
+    half of `pause_high`."""
     pause_quanta: int = Field(default=65_535, ge=2, le=65_535)
     """Requested length of a pause, in 512 bit times; requested again after half of it."""
 
@@ -380,7 +388,7 @@ class Host(Wire):
     name: str
     group: str
     machine: str | None = None
-    """The machine that it runs on; None: the testbed's own."""
+    """The machine that the host runs on; None: the testbed's own."""
 
 
 Stack = Literal["own", "shared"]
@@ -515,20 +523,20 @@ class Roles(Wire):
 
 
 class Incast(Wire):
-    """One client asks every server at once for a block, waits for all, repeats.
+    """One client asks every server at once for a block, waits for all blocks, and repeats.
 
-    Phases count iterations.
+    A phase ends after a given number of iterations.
     """
 
     kind: Literal["incast"] = "incast"
     roles: Roles
     """One client, some servers."""
     block_bytes: int = Field(gt=0)
-    """Size of a response. Unstriped: of each server. Striped: of all servers together."""
+    """Size of the response of each server; if striped, of the responses of all servers together."""
     striped: bool = False
     request_bytes: int = Field(default=64, gt=0)
     request_spacing_ns: int = Field(default=0, ge=0, le=_PATH_MAX_NS)
-    """Time between the requests to one server and the next."""
+    """Time between the request to one server and the request to the next."""
     start_jitter: Jitter = NoJitter()
     """Delay between a server's receipt of a request and its first byte, drawn anew each time."""
 
@@ -570,7 +578,7 @@ class Ftp(Wire):
 class Transfer(Wire):
     """Each pair of client and server moves bytes, one transfer after the other.
 
-    Phases count the transfers of each flow, or last for a time.
+    A phase ends after a given number of transfers per flow or after a given duration.
     """
 
     kind: Literal["transfer"] = "transfer"
@@ -578,7 +586,8 @@ class Transfer(Wire):
     direction: Literal["get", "put", "both"] = "get"
     """From the server, to the server, or both ways at once over the same connection."""
     size_bytes: int | None = Field(default=None, gt=0)
-    """Bytes of a transfer each way; None: it goes on until the phase ends."""
+    """Bytes of a transfer in each of its directions; None: a transfer lasts until the phase
+    ends."""
     flows: int = Field(default=1, gt=0)
     """Connections of each pair, all at once."""
     request_bytes: int = Field(default=64, gt=0)
@@ -603,7 +612,7 @@ class Transfer(Wire):
 class Request(Wire):
     """Each pair of client and server exchanges requests and responses.
 
-    Phases count the requests of each connection, or last for a time.
+    A phase ends after a given number of requests per connection or after a given duration.
     """
 
     kind: Literal["request"] = "request"
@@ -611,13 +620,13 @@ class Request(Wire):
     request_bytes: int = Field(default=64, gt=0)
     response_bytes: int = Field(default=64, gt=0)
     connections: int = Field(default=1, gt=0)
-    """Of each pair."""
+    """Number of connections of each pair."""
     outstanding: int = Field(default=1, gt=0)
-    """Requests of a connection that may wait for their responses."""
+    """Requests of a connection that may wait for their responses at the same time."""
     think_ns: int = Field(default=0, ge=0)
     """Time between a response and the next request."""
     every_ns: int | None = Field(default=None, gt=0)
-    """Interval of requests, answered or not; None: the next one follows an answer."""
+    """Interval of requests, answered or not; None: a request is sent only after an answer."""
 
     @property
     def connected(self) -> Iterator[tuple[str, str]]:
@@ -640,16 +649,17 @@ class TierRoles(Roles):
 
 
 class PasswordSource(Wire):
-    """Where the password of a role is: plans and records have its place, never the password."""
+    """Where to read the password of a role: plans and records have this place, never the
+    password."""
 
     env: str | None = None
     """An environment variable."""
     pgpass: str | None = None
-    """A file of libpq's passwords."""
+    """A password file of libpq."""
 
 
 class ExistingDatabase(Wire):
-    """A PostgreSQL server that exists already."""
+    """A PostgreSQL server that was there before the run."""
 
     host: str
     """An address, or the folder of its Unix socket."""
@@ -666,7 +676,7 @@ class Brokerage(Wire):
 
     kind: Literal["brokerage"] = "brokerage"
     variant: str | None = None
-    """Name of its variant, for people; None: its usual settings."""
+    """Name of its variant, for people; None: the default settings."""
     threads: int | None = Field(default=None, gt=0)
     """Threads of the application server; None: as many as CPUs."""
     pool_connections: int = Field(default=16, gt=0)
@@ -682,7 +692,7 @@ class Brokerage(Wire):
     quotes: int = Field(default=10_000, gt=0)
     """Quoted stocks."""
     existing: ExistingDatabase | None = None
-    """The server that has the data; None: one of the run's own."""
+    """The server that has the data; None: the run starts its own."""
 
 
 class Program(Wire):
@@ -694,14 +704,14 @@ class Program(Wire):
     port: int = Field(ge=1, le=65_535)
     """Port that it listens on, at the address of its host."""
     ready_path: str = "/"
-    """Path whose answer says that it is ready."""
+    """Path that answers with success once the program is ready."""
 
 
 Application = Annotated[Brokerage | Program, Field(discriminator="kind")]
 
 
 class HttpRequest(Wire):
-    """A request of HTTP."""
+    """An HTTP request."""
 
     method: Literal["GET", "POST"] = "GET"
     path: str
@@ -716,11 +726,12 @@ class Operation(Wire):
 
     name: str
     share_ppm: int = Field(ge=0, le=1_000_000)
-    """Its share of all operations, in millionths; all shares add up to a million."""
+    """The share of this operation among all operations, in millionths; all shares add up to a
+    million."""
     elements_ppm: int = Field(gt=0)
     """Mean number of page elements of one operation, in millionths."""
     requests: tuple[HttpRequest, ...] = ()
-    """Empty: the application knows them."""
+    """Requests of the operation; empty: the application itself defines them."""
 
 
 class ClosedLoad(Wire):
@@ -744,7 +755,8 @@ class OpenLoad(Wire):
     arrivals: Literal["poisson", "uniform"] = "poisson"
     """Independent of each other, or at equal intervals."""
     users: int = Field(default=1_000, gt=0)
-    """Most submissions in flight, all generators together: a further one is not begun."""
+    """The most submissions in flight, all generators together: at this limit, further submissions
+    are not begun."""
 
 
 Load = Annotated[ClosedLoad | OpenLoad, Field(discriminator="kind")]
@@ -770,30 +782,32 @@ class Costs(Wire):
     database_response_bytes: int = Field(default=600, gt=0)
     """Bytes of its answer."""
     database_cpu_ns: int = Field(default=0, ge=0, le=_WORK_MAX_NS)
-    """CPU time of the database, of all requests together."""
+    """CPU time of the database for all requests together."""
     database_disk_cpu_ns: int = Field(default=0, ge=0, le=_WORK_MAX_NS)
-    """Additional CPU time for its use of a disk; none if its tables are on a RAM disk."""
+    """Additional CPU time of the database for the use of a disk; none if its tables are on a RAM
+    disk."""
     database_shared_cpu_ns: int = Field(default=0, ge=0, le=_WORK_MAX_NS)
     """CPU time of work that the database does once for all requests that hold slots, such as a
     flush of the log. A single request pays all of it; concurrent requests share it."""
     database_hold_ns: int = Field(default=0, ge=0, le=_WORK_MAX_NS)
-    """Time that the requests hold their slot in addition: logs, waits that use no CPU."""
+    """Additional time for which the requests hold their slot without using a CPU, such as waits for
+    the log."""
     database_contention_ns: int = Field(default=0, ge=0, le=_WORK_MAX_NS)
-    """Time that requests wait in their slot for locks of others when all other slots are in use.
-    When fewer are in use, they wait in proportion; a single request does not wait."""
+    """Time that requests wait in their slot for locks of other requests when all other slots are in
+    use. When fewer are in use, they wait in proportion; a single request does not wait."""
     database_buffer_wait_ns: int = Field(default=0, ge=0, le=_WORK_MAX_NS)
     """Time that requests wait in their slot for a buffer of the database's interface when its queue
     holds 1000 frames. The wait is in inverse proportion to the length of that queue."""
     database_slots: int = Field(default=64, gt=0)
-    """Requests that the database works on at a time."""
+    """The most requests that the database works on at a time."""
     database_disk_ns: int = Field(default=0, ge=0, le=_WORK_MAX_NS)
-    """Time of its disk, of all requests together."""
+    """Disk time of the database for all requests together."""
     delay_ns: int = Field(default=0, ge=0, le=_WORK_MAX_NS)
     """Additional time in which all tiers are idle."""
     service: Literal["fixed", "exponential"] = "exponential"
     """Distribution of the time of each piece of work."""
     threads: int | None = Field(default=None, gt=0)
-    """Page elements that the application server works on at a time; None: any number."""
+    """The most page elements that the application server works on at a time; None: no limit."""
     pool_connections: int = Field(default=64, gt=0)
     """Connections of the application server to the database."""
 
@@ -801,14 +815,14 @@ class Costs(Wire):
 class Transactions(Wire):
     """Users submit operations to an application server, which queries its database.
 
-    Phases last for a time.
+    A phase ends after a given duration.
     """
 
     kind: Literal["transactions"] = "transactions"
     roles: TierRoles
     application: Application
     mix: tuple[Operation, ...] = Field(min_length=1)
-    """The operations, and how often each is drawn."""
+    """The operations with their shares."""
     load: Load
     """The number of users or the rate of submissions."""
     statistics_every_ns: int = Field(default=1_000_000_000, gt=0)
@@ -831,12 +845,12 @@ class PublishedValue(Wire):
     """A published value of a run."""
 
     metric: str
-    """As the study names it."""
+    """Name of the metric in the study."""
     value: float
     rounding: float = Field(gt=0)
-    """One unit of the last digit that the source gives."""
+    """One unit of the last digit that the source prints."""
     row: str
-    """Its file and line."""
+    """File and line of the value."""
 
 
 class Published(Wire):
@@ -908,11 +922,11 @@ APPLICATION_PHASES: Final[tuple[PhaseKind, ...]] = (
     "gather-statistics",
     "reset",
 )
-"""Phases of a workload that has an application of its own, in their order."""
+"""Phases of a workload with an application, in their order."""
 
 
 class UntilCount(Wire):
-    """After so many iterations, transfers or requests of the workload."""
+    """Ends a phase after a number of iterations, transfers or requests of the workload."""
 
     kind: Literal["count"] = "count"
     count: int = Field(ge=0)
@@ -933,7 +947,7 @@ class Phase(Wire):
 
     kind: PhaseKind
     until: Until | None = None
-    """When it ends; None: when its work is done."""
+    """When the phase ends; None: when its work is done."""
 
 
 InstrumentKind = Literal["host", "tcp", "ports", "snmp"]
@@ -943,12 +957,13 @@ the switch itself or by SNMP."""
 
 
 class SecretSource(Wire):
-    """Where a community or a password is: plans and records have its place, never the secret."""
+    """Where to read a community or a password: plans and records have this place, never the
+    secret."""
 
     env: str | None = None
     """An environment variable."""
     file: str | None = None
-    """A file whose first line it is."""
+    """A file whose first line is the secret."""
 
 
 SnmpAuthentication = Literal["SHA", "SHA-224", "SHA-256", "SHA-384", "SHA-512"]
@@ -961,22 +976,19 @@ class SnmpAccess(Wire):
     """Credentials of a poller: a community (SNMPv2c), or a user (SNMPv3)."""
 
     community: SecretSource | None = None
-    """None: an emulated switch's, which the testbed generates for each run."""
+    """None: the testbed generates a community for its emulated switches in each run."""
     user: str | None = None
     """The user of SNMPv3; None: SNMPv2c."""
     authentication: SnmpAuthentication = "SHA"
     authentication_password: SecretSource | None = None
-    """Every user has one."""
+    """Required with a user."""
     privacy: SnmpCipher | None = None
-    """None: messages are signed and not encrypted."""
+    """None: messages are signed but not encrypted."""
     privacy_password: SecretSource | None = None
 
 
 class Instrument(Wire):
-    """Something that is sampled at an interval.
-
-    Counters are read at the edges of phases without being asked for.
-    """
+    """Something that is sampled at an interval."""
 
     kind: InstrumentKind
     node: str
@@ -986,9 +998,9 @@ class Instrument(Wire):
     from_: str | None = Field(default=None, alias="from")
     """The node that polls; None: the node itself."""
     access: SnmpAccess | None = None
-    """Its credentials for SNMP; None: nobody polls by SNMP."""
+    """Credentials for SNMP; None: nobody polls by SNMP."""
     sysstat: bool = False
-    """Of a host: sysstat's own program records the measuring phase as well."""
+    """For a host: sysstat's own program records the measuring phase as well."""
 
 
 Treatment = dict[str, Level]
@@ -1009,15 +1021,17 @@ class Run(Wire):
     probe: Probe | None = None
     """Small requests during the workload; None: there are none."""
     phases: tuple[Phase, ...]
-    """In order; one of them is the measuring phase. Empty where they are not known."""
+    """In order; one of them is the measuring phase. Empty if the phases are not known."""
     instruments: tuple[Instrument, ...] = ()
 
     def until(self, kind: PhaseKind) -> UntilCount | UntilTime | None:
-        """When the first phase of a kind ends; None: there is none, or it has no bound."""
+        """What ends the first phase of a kind; None: there is no such phase, or nothing bounds
+        it."""
         return next((phase.until for phase in self.phases if phase.kind == kind), None)
 
     def count(self, kind: PhaseKind) -> int:
-        """Iterations, transfers or requests of a phase; 0 if it lasts for a time or is absent."""
+        """Iterations, transfers or requests of a phase; 0 if the phase ends after a duration or is
+        absent."""
         until = self.until(kind)
         return until.count if isinstance(until, UntilCount) else 0
 
@@ -1040,7 +1054,7 @@ class EngineRecord(Wire):
 
 class RunUnderWay(Wire):
     """Progress of the run under way, in iterations, transfers or requests of its workload, or in
-    milliseconds if its phases last for a time."""
+    milliseconds if its phases end after a duration."""
 
     done: int
     of: int
@@ -1056,9 +1070,9 @@ class ProgressRecord(Wire):
     packets: int
     """Useful data packets carried so far, over all runs."""
     packets_planned: int
-    """Useful data packets of the plan; 0: not known, since runs last for a time."""
+    """Useful data packets of the plan; 0: not known, since phases end after a duration."""
     under_way: RunUnderWay | None = None
-    """None: no run is under way, or several are."""
+    """None if no run or several runs are under way."""
 
 
 class Check(Wire):
@@ -1070,7 +1084,7 @@ class Check(Wire):
 
 
 class IterationSamples(Wire):
-    """One value an iteration of the measuring phase, all of the same length."""
+    """One value per iteration of the measuring phase; all columns have the same length."""
 
     completion_ns: tuple[int, ...]
     """From the first request to the last byte of the last server."""
@@ -1084,7 +1098,7 @@ class IterationSamples(Wire):
 
 
 class ConnectionSamples(Wire):
-    """One value a connection of the workload over the measuring phase, in the order of the plan.
+    """One value per connection of the workload over the measuring phase, in the order of the plan.
 
     Bytes divided by busy time is the throughput of a connection while it had something to do, which
     a fairness index compares (Jain, Chiu and Hawe, DEC-TR-301, 1984).
@@ -1095,7 +1109,7 @@ class ConnectionSamples(Wire):
     server: tuple[str, ...]
     """The node that listened."""
     bytes_received: tuple[int, ...]
-    """Application bytes that the client received, each verified where the testbed is real."""
+    """Application bytes that the client received; real testbeds verify each byte."""
     bytes_sent: tuple[int, ...]
     """Application bytes of the client that the server received, requests included."""
     busy_ns: tuple[int, ...]
@@ -1107,18 +1121,18 @@ class ConnectionSamples(Wire):
     timeouts: tuple[int, ...]
     """Expiries of these ends' retransmission timers."""
     connect_ns: tuple[int, ...] | None = None
-    """Of sessions: time until the control connection was open."""
+    """For sessions: time until the control connection was open."""
     login_ns: tuple[int, ...] | None = None
-    """Of sessions: time from there until the session was ready for transfers."""
+    """For sessions: time from then until the session was ready for transfers."""
 
 
 class TransferSamples(Wire):
-    """One value a transfer that ended in the measuring phase."""
+    """One value per transfer that ended in the measuring phase."""
 
     connection: tuple[int, ...]
     """The row of ConnectionSamples."""
     start_ns: tuple[int, ...]
-    """When it was due, by the clock of its client."""
+    """When the transfer was due, by the clock of its client."""
     end_ns: tuple[int, ...]
     """When the client knew that all bytes had arrived."""
     bytes_received: tuple[int, ...]
@@ -1126,7 +1140,7 @@ class TransferSamples(Wire):
     bytes_sent: tuple[int, ...]
     """Application bytes of the client that the server received."""
     first_byte_ns: tuple[int, ...] | None = None
-    """Of files: when the first byte of data reached the client, or left it."""
+    """For files: when the first byte of data reached the client, or left it."""
 
 
 class RequestHistogram(Wire):
@@ -1135,8 +1149,9 @@ class RequestHistogram(Wire):
     operation: str
     """`request`, `probe`, `page element`, `transaction`, or an operation of an application."""
     latency: Literal["response", "service", "first-byte"] = "response"
-    """`response`: from its due time to the last byte of the answer. `service`: from its sending to
-    the last byte. `first-byte`: from its sending to the first byte."""
+    """`response`: from the time when a request was due to the last byte of the answer. `service`:
+    from the sending of the request to the last byte. `first-byte`: from the sending of the request
+    to the first byte."""
     phase: PhaseKind
     """The phase that the requests were due in."""
     client: str
@@ -1154,7 +1169,7 @@ class RequestHistogram(Wire):
     value_ns: tuple[int, ...]
     """The highest latency of each bucket that is not empty, ascending."""
     requests: tuple[int, ...]
-    """Requests in it."""
+    """Number of requests in each bucket."""
 
 
 class SecondSamples(Wire):
@@ -1172,15 +1187,15 @@ class SecondSamples(Wire):
 
 
 class TransactionSamples(Wire):
-    """Outcomes of the operations of the measuring phase: a row a generator and operation."""
+    """Outcomes of the operations of the measuring phase: one row per generator and operation."""
 
     client: tuple[str, ...]
     """The generator."""
     operation: tuple[str, ...]
     """The operation."""
     offered: tuple[int, ...]
-    """Submissions that were due, or in flight when the phase began: the sum of completed, network
-    errors, server errors, not met and unfinished."""
+    """Submissions that were due, or in flight when the phase began: the sum of `completed`,
+    `network_errors`, `server_errors`, `not_met` and `unfinished`."""
     carried: tuple[int, ...] = ()
     """Submissions in flight when the phase began. Empty in records of versions without it."""
     not_met: tuple[int, ...]
@@ -1202,7 +1217,8 @@ class TransactionSamples(Wire):
 
 
 class TransactionErrors(Wire):
-    """Errors of the measuring phase by their reason: a row a generator, operation and reason."""
+    """Errors of the measuring phase by their reason: one row per generator, operation and
+    reason."""
 
     client: tuple[str, ...]
     """The generator."""
@@ -1211,7 +1227,7 @@ class TransactionErrors(Wire):
     reason: tuple[str, ...]
     """`503`, `connection reset`, `timed out` and the like."""
     count: tuple[int, ...]
-    """How often."""
+    """Number of these errors."""
 
 
 class StatisticsSamples(Wire):
@@ -1223,7 +1239,7 @@ class StatisticsSamples(Wire):
     at_ns: tuple[int, ...]
     """Time since the phase began."""
     users: tuple[int, ...]
-    """Its users."""
+    """Number of its users."""
     page_elements: tuple[int, ...]
     """Answers of HTTP with success."""
     transactions: tuple[int, ...]
@@ -1243,7 +1259,7 @@ class StatisticsSamples(Wire):
 
 
 class Samples(Wire):
-    """Samples of the measuring phase: tables, each with a column a quantity."""
+    """Samples of the measuring phase: tables with one column per quantity."""
 
     iteration: IterationSamples | None = None
     connection: ConnectionSamples | None = None
@@ -1271,11 +1287,11 @@ SAMPLE_TABLES: Final[dict[str, tuple[str, ...]]] = {
 HISTOGRAM_TABLES: Final[dict[str, tuple[str, ...]]] = {
     "request": ("operation", "latency", "phase", "client", "server", "value_ns", "requests")
 }
-"""Table of samples that is histograms -> its columns, a row a bucket."""
+"""Table of histograms -> its columns, with one row per bucket."""
 
 
 class PhaseTimes(Wire):
-    """A phase that took place."""
+    """A completed phase."""
 
     kind: PhaseKind
     start_ns: int
@@ -1288,9 +1304,9 @@ class RecordNode(Wire):
 
     kind: Literal["host", "zone", "switch"]
     group: str
-    """Of a host or a zone; a switch is a group of its own."""
+    """Group of the host or zone; a switch is a group of its own."""
     clock: str
-    """The clock of its times. Times of different clocks must not be compared."""
+    """Name of the clock of its timestamps. Timestamps of different clocks must not be compared."""
     cpus: float | None = Field(default=None, gt=0)
     """Processors that a host may use; `host_cpu_ns` is their busy time. In namespaces: the CPUs
     that its processes are pinned to, or less with a quota. In the simulator: one for each of its
@@ -1300,7 +1316,7 @@ class RecordNode(Wire):
     """Name of the file that describes its machine, `captures/nodes/<name>.json`. None:
     it was simulated, or nothing was captured."""
     read_at_ns: tuple[int, ...] | None = None
-    """When its counters were read at each edge, by that clock; None: at the edge itself."""
+    """When its counters were read at each edge, by its clock; None: at the edge itself."""
 
 
 class Edge(Wire):
@@ -1311,25 +1327,25 @@ class Edge(Wire):
     at_ns: int
     """By the clock of the run's first client."""
     quiet_ns: int | None = None
-    """At the end of a phase: when the last of its traffic had arrived, by that clock. Counters are
-    read later. None: they were read at that time."""
+    """At the end of a phase: when the last of its traffic had arrived, by the same clock. Counters
+    are read later. None: they were read at the end itself."""
 
 
 MEASURE_START: Final = "measure-start"
 MEASURE_END: Final = "measure-end"
 """The edges of the measuring phase."""
 MAXIMA: Final = ("queue_bytes_max",)
-"""Readings that are the largest value so far, and not a count."""
+"""Readings that are the largest value so far instead of a count."""
 
 Readings = dict[str, tuple[int | None, ...]]
-"""Counter -> a value an edge; None: it was not read there."""
+"""Counter -> its value at each edge; None: it was not read there."""
 Edges = tuple[int | None, int | None]
-"""The places of the edges that a phase starts and ends with; None: counters were not read there."""
+"""Indices of the edges at the start and the end of a phase; None: counters were not read there."""
 
 
 def growth_between(name: str, values: tuple[int | None, ...], edges: Edges) -> int | None:
-    """Growth of a counter between two edges; a maximum is the maximum of the run so far. None: it
-    was not read at one of them."""
+    """Growth of a counter between two edges; for one of `MAXIMA`, the maximum of the run so far.
+    None: the counter was not read at both edges."""
     first, last = edges
     if first is None or last is None:
         return None
@@ -1340,18 +1356,18 @@ def growth_between(name: str, values: tuple[int | None, ...], edges: Edges) -> i
 
 
 class Series(Wire):
-    """Samples of one node, port or connection: a column a counter, a value a sample."""
+    """Samples of one node, port or connection: one column per counter, one value per sample."""
 
     node: str
     port: str | None = None
-    """None: the node's own."""
+    """None: the samples are of the node itself."""
     connection: int | None = None
-    """A row of ConnectionSamples; None: not of one connection."""
+    """A row of ConnectionSamples; None: the samples are not of a connection."""
     instrument: InstrumentKind
     at_ns: tuple[int, ...]
     """By the node's clock."""
     values: dict[str, tuple[int | None, ...]]
-    """Counters since the run began and momentary states; None: it could not be read."""
+    """Counters since the run began, and momentary states; None: the value could not be read."""
 
 
 HARDWARE_COUNTERS: Final = "hardware counters"
@@ -1365,8 +1381,8 @@ DISTURBED_ATTEMPTS: Final = "attempts that the machine disturbed, before the one
 
 
 class TestbedLimit(Wire):
-    """A resource of a testbed of real machines and the amount that the run used: above `allowed`,
-    the run measured the testbed instead of the network under study."""
+    """A resource of a real testbed and the amount that the run used. Above `allowed`, the run
+    measured the testbed instead of the network under study."""
 
     __test__: ClassVar[bool] = False  # not a test case, whatever its name suggests to pytest
 
@@ -1386,7 +1402,7 @@ class TestbedLimit(Wire):
 
 
 class Reconciliation(Wire):
-    """Two instruments that counted the same thing, or two that are in a known proportion."""
+    """Two instruments that counted the same quantity, or quantities in a known ratio."""
 
     check: str
     """The two equal quantities, the left instrument first: `frames that servers sent = frames that
@@ -1396,7 +1412,7 @@ class Reconciliation(Wire):
     difference: float
     """Left minus right."""
     tolerance: float
-    """The largest difference, either way, that the instruments themselves allow."""
+    """The largest difference, in either direction, that the instruments themselves can explain."""
     explained: str | None = None
     """The cause of the difference, if known."""
     holds: bool
@@ -1412,13 +1428,13 @@ class RunRecord(Wire):
     seed: str
     status: Literal["ok", "invalid", "failed"]
     mode: Literal["closed-form", "per-hop"] | None = None
-    """Mode of the simulator: most hops of a frame computed when it enters them, or one event a hop,
-    which is slower and can express PAUSE. None: it was not simulated."""
+    """Mode of the simulator: most hops in closed form, or one event per hop, which is slower and
+    can express PAUSE. None: the run was not simulated."""
     error: str | None = None
     checks: tuple[Check, ...] = ()
     nodes: dict[str, RecordNode] = Field(default_factory=dict)
     phases: tuple[PhaseTimes, ...] = ()
-    """One of them is the measuring phase, unless the run failed or is a published one."""
+    """One of them is the measuring phase, unless the run failed or is published."""
     samples: Samples = Samples()
     edges: tuple[Edge, ...] = ()
     counters: dict[str, Readings] = Field(default_factory=dict)
@@ -1433,9 +1449,10 @@ class RunRecord(Wire):
     environment: dict[str, str] = Field(default_factory=dict)
     """Properties of the machine, such as `kernel` and `testbed`; empty for the simulator."""
     scaled_by: str | None = None
-    """Factor that multiplied all link rates of the study, such as `1/20`; None: none."""
+    """Factor that multiplied all link rates of the study, such as `1/20`; None: they were not
+    changed."""
     published: dict[str, float] = Field(default_factory=dict)
-    """Metric -> its value, if the run is a published one."""
+    """Metric -> its value, for a published run."""
     published_rounding: dict[str, float] = Field(default_factory=dict)
     """Metric -> one unit of the last digit of its published value."""
 
@@ -1449,8 +1466,8 @@ class RunRecord(Wire):
         return next((phase for phase in self.phases if phase.kind == kind), None)
 
     def edges_of(self, kind: PhaseKind) -> Edges:
-        """Which edges a phase of that kind starts and ends with, by their place in `edges`; where
-        one phase follows another, a single edge is both. None: counters were not read there."""
+        """Indices in `edges` of the start and the end of a phase of that kind. The end of one phase
+        may also be the start of the next. None: counters were not read there."""
         names = {edge.name: place for place, edge in enumerate(self.edges)}
         kinds = [phase.kind for phase in self.phases]
         place = kinds.index(kind) if kind in kinds else -1
@@ -1467,9 +1484,9 @@ class RunRecord(Wire):
         return None if table is None else sum(table.bytes_received)
 
     def growth(self, readings: Readings, phase: PhaseKind = "measure") -> dict[str, int]:
-        """How counters grew over a phase; a maximum is that of the run so far.
+        """Growth of counters over a phase; for `MAXIMA`, the maximum of the run so far.
 
-        A counter that was not read at one of the edges is not there: missing is not zero.
+        A counter that was not read at both edges is left out: missing is not zero.
         """
         edges = self.edges_of(phase)
         grown = {name: growth_between(name, values, edges) for name, values in readings.items()}
@@ -1477,7 +1494,7 @@ class RunRecord(Wire):
 
 
 class EndRecord(Wire):
-    """Last record of a stream that came to its end."""
+    """Last record of a complete stream."""
 
     kind: Literal["end"] = "end"
     runs: int

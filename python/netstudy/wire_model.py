@@ -20,11 +20,10 @@ class Wire(Described, BaseModel):
 
 @dataclass(frozen=True)
 class Said:
-    """Name and description of a setting in studies and profiles, where they differ from the field.
-
-    By default the name is the field's without its unit, and the description is made of its words.
-    """
+    """Name and description of a setting in studies and profiles, if not the default ones. The
+    default name is the field's name without its unit, the default description the words of that
+    name."""
 
     name: str | None = None
     what: str | None = None
-    """Description of its values, for messages: "a way of loss recovery"."""
+    """Description of the setting's values, for messages: "a way of loss recovery"."""

@@ -281,7 +281,7 @@ def test_a_figure_that_the_data_say_nothing_of_is_left_as_it_was(
     assert invoke(fitted_shortly(shop, *options)) == 0
     out, err = capsys.readouterr()
     assert "shop app_cpu_growth: 0 % (no interval)\n" in out
-    assert "the data say nothing of app_cpu_growth: no fitted value changes with it\n" in out
+    assert "the data do not determine app_cpu_growth: no fitted value changes with it\n" in out
     assert "unchanged in the profile: app_cpu_growth\n" in err
     text = new.read_text()
     assert "source: fitted" in text
@@ -296,8 +296,8 @@ def test_where_the_data_say_nothing_no_profile_is_written(
     new = tmp_path / "new.yaml"
     assert invoke(fitted_shortly(shop, *ONE_CPU, *how, "--write", str(new))) == 2
     out, err = capsys.readouterr()
-    assert "the data say nothing of app_cpu_growth" in out
-    assert "--write: nothing is written: the data say nothing of app_cpu_growth" in err
+    assert "the data do not determine app_cpu_growth" in out
+    assert "--write: nothing is written: the data do not determine app_cpu_growth" in err
     assert not new.exists()
 
 
@@ -310,9 +310,14 @@ def test_where_the_data_say_nothing_no_profile_is_written(
         (
             "x.yaml",
             ["--fit", "app_cpu,host-1g:nic.send_latency"],
-            "--write: x.yaml is no folder, and shop and host-1g are several files; name a folder",
+            "--write: x.yaml is not a folder, but shop and host-1g need one file each; name a "
+            "folder",
         ),
-        ("x.yaml", ["--fit", ""], "no figure of a profile is fitted or chosen: nothing to write"),
+        (
+            "x.yaml",
+            ["--fit", ""],
+            "no figure of a profile is fitted or chosen, so there is nothing to write",
+        ),
     ],
 )
 def test_a_place_that_cannot_be_written_is_refused_before_anything_is_simulated(
@@ -355,7 +360,7 @@ def test_figures_that_the_data_do_not_tell_apart_are_named_and_not_written(
     command = fitted_shortly(shop, *options, *loosely)
     assert invoke(command) == 2
     out, err = capsys.readouterr()
-    assert "the data do not tell delay and database_hold apart: fit fewer of them\n" in out
+    assert "the data cannot distinguish delay and database_hold: fit fewer of them\n" in out
     assert out.count("(no interval)") == 2
     assert "hold only with the values above of delay and database_hold" in err
     assert not new.exists()

@@ -30,7 +30,7 @@ def test_a_folder_beside_itself_has_no_difference(
 ) -> None:
     outcome = netstudy("compare", both[0], both[0], "--band", "0")
     assert outcome.code == 0
-    assert outcome.err == f"both names mean {both[0]}: no difference can show\n"
+    assert outcome.err == f"A and B are the same folder, {both[0]}, so there is no difference\n"
     assert "6 pairs of cells matched by switch and servers." in outcome.out
     assert "36 of 36 values with a band lie inside it." in outcome.out
     assert "set differently" not in outcome.out
@@ -183,4 +183,4 @@ class TestFoldersThatAreNotWhole:
             path.unlink()
         outcome = netstudy("compare", *both)
         assert outcome.code == 2
-        assert f"{both[0]} has no run with numbers" in outcome.err
+        assert f"{both[0]} has no valid run" in outcome.err

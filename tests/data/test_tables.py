@@ -329,7 +329,7 @@ class TestPartsOfTheSeries:
         ("asked", "said"),
         [
             ({"interval": "2"}, "--interval: "),
-            ({"interval": "0 s"}, "--interval: 0 s is no length"),
+            ({"interval": "0 s"}, "--interval: 0 s is not a length"),
             ({"interval": "3s..2s"}, "--interval: 3s..2s ends before it begins"),
         ],
     )
@@ -340,7 +340,7 @@ class TestPartsOfTheSeries:
             loaded.samples("series", **asked)
 
     def test_other_tables_have_none_of_it(self, loaded: netstudy.StudyData) -> None:
-        with pytest.raises(netstudy.NetstudyError, match="--node: is of samples of series"):
+        with pytest.raises(netstudy.NetstudyError, match="--node: is only for samples of series"):
             loaded.samples("second", node="server")
 
     def test_the_verb_takes_the_same(
@@ -363,4 +363,4 @@ class TestPartsOfTheSeries:
         assert f"no run has such a series; nodes: {nodes}; counters: " in err
         assert counter in err
         assert invoke(["export", str(loaded.path), "--node", node]) == 2
-        assert "--node: is of samples of series, not of cells" in capfd.readouterr().err
+        assert "--node: is only for samples of series, not of cells" in capfd.readouterr().err

@@ -118,7 +118,7 @@ def test_a_value_that_does_not_fit(old: str, new: str, said: str, refusal: Refus
                      "levels or a range such as 1..23"),
         ("[0]", "7:13: factors.servers.0: must be at least 1, not 0 "
                 "(used by topology.server.count)"),
-        ("[1, null]", '7:16: factors.servers.1: is null; for the word, write "null" in quotes'),
+        ("[1, null]", '7:16: factors.servers.1: is null; to give the word, write "null" in quotes'),
         ("[1, [2]]", "7:16: factors.servers.1: must be text or a number, not a list"),
         ("[{count: 1}]", "7:13: factors.servers.0: a level that is a map needs a name: "
                          "{name: …, …}"),

@@ -118,19 +118,21 @@ def test_an_unknown_name_gives_the_nearest_and_the_list(library: HardwareLibrary
         (', from: "a table, 1 to 4 servers"', "",
          "8:3: figures.port_buffer.from: the key is missing"),
         ("source: fitted", "source: assumed",
-         "9:15: figures.port_buffer.interval: belongs to a figure that is fitted"),
+         "9:15: figures.port_buffer.interval: is only for a fitted figure"),
         ("[60 kB, 80 kB]", "[70 kB, 80 kB]",
-         "9:15: figures.port_buffer.interval: must hold the value, as [lowest, highest]"),
+         "9:15: figures.port_buffer.interval: must be [lowest, highest], with the value between "
+         "them"),
         ("[60 kB, 80 kB]", "[60 kB]",
-         "9:15: figures.port_buffer.interval: must hold the value, as [lowest, highest]"),
+         "9:15: figures.port_buffer.interval: must be [lowest, highest], with the value between "
+         "them"),
         ("value: 4,", "value: 0,", "6:18: figures.ports.value: must be at least 1, not 0"),
         ("kind: switch", "kind: router",
          '2:7: kind: must be one of switch, host, nic, tcp, application, not "router"'),
         ("profile: plain", "profile: plane",
-         '1:10: profile: the file is called "plain", so the profile must be too'),
+         '1:10: profile: must be "plain", the name of its file'),
         ("port_buffer:", "pool:", "6:3: figures: a switch that is output-queued needs port_buffer"),
         ("architecture: output-queued", "architecture: shared-memory",
-         "8:16: figures.port_buffer: belongs to a switch that is output-queued"),
+         "8:16: figures.port_buffer: is only for a switch that is output-queued"),
     ],
 )  # fmt: skip
 def test_a_mistake_in_a_profile_has_its_place(

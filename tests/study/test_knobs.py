@@ -301,7 +301,7 @@ def test_what_belongs_to_another_loss_recovery_is_not_simulated(
     name = setting.partition(":")[0]
     assert unsupported(study, "sim") == [
         f"The {name} of host server has no effect in the simulator without recovery: prr; leave it "
-        "out, or say that too."
+        "out, or set recovery: prr too."
     ]
     assert unsupported(study, "netns-kernel") == unsupported(small(), "netns-kernel")
 

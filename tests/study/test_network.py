@@ -330,8 +330,8 @@ BOTH = TO_SWITCH.format("client") + TO_SWITCH.format("server")
         (two_hosts(BOTH, more=ONE_SWITCH, client="{profile: host-1g, count: 2}").replace(
             "  server:", "  hosts: {client-1: {profile: host-1g}}\n  server:").replace(
             TO_SWITCH.format("server"), TO_SWITCH.format("server") + TO_SWITCH.format("client-1")),
-         "6:21: topology.hosts.client-1: a host would be called client-1, which is another node's "
-         "name"),
+         "6:21: topology.hosts.client-1: a host would have the name client-1, which another node "
+         "has already"),
     ],
 )  # fmt: skip
 def test_a_graph_that_does_not_hold_together_is_refused_with_its_place(

@@ -176,7 +176,7 @@ def test_a_switch_is_polled_at_the_ports_towards_a_group(small: Small) -> None:
 @pytest.mark.parametrize(
     ("rest", "said"),
     [
-        ("port: server, from: client", "client is 2 hosts; one of them polls"),
+        ("port: server, from: client", "client is 2 hosts; polls come from a single host"),
         ("port: server, from: server",
          "server has a part in the workload; polls come from an idle host"),
         ("port: server, from: nobody", 'no host "nobody"'),

@@ -340,7 +340,7 @@ def test_an_interface_of_a_host_brings_its_own_figures(small: Small, tmp_path: P
         (("client: {profile: host-10g}", "client: {profile: host-10g, count: 2}"),
          "10:38: topology.client.count: an incast has one client"),
         (('switch: "${switch}"', 'switch: {profile: "${switch}", pool: 1 MB}'),
-         "9:40: topology.switch.pool: belongs to a switch that is shared-memory; "
+         "9:40: topology.switch.pool: is only for a switch that is shared-memory; "
          "generic-shallow is output-queued"),
         (('block: "${block}"', "block: 2 B, striped: true"),
          "14:19: workload.incast.block: 2 bytes leave less than one byte for each of 3 servers"),
@@ -398,8 +398,8 @@ def test_the_simulator_carries_transactions_out(name: str) -> None:
 @pytest.mark.parametrize(
     ("keys", "said"),
     [
-        ("from: ram", "is of files, and protocol tcp has none"),
-        ("data path: copying", "is of files, and protocol tcp has none"),
+        ("from: ram", "is only for files, and protocol tcp has none"),
+        ("data path: copying", "is only for files, and protocol tcp has none"),
         ("protocol: ftp, direction: both", "ftp carries a file one way"),
         ("protocol: ftp, request: 64 B", "ftp has requests of its own"),
         ("protocol: ftp, data path: sendfile", "sendfile sends a file; write from"),
@@ -427,7 +427,7 @@ def test_a_sink_of_files_is_refused_where_there_are_none(small: Small) -> None:
         ("  servers: 1..3", "  servers: [1]\n  sink: ['null', disk]"),
         ('incast: {block: "${block}", iterations: 10}', 'transfer: {size: 1 MB, to: "${sink}"}'),
     )
-    with pytest.raises(StudyError, match="is of files, and protocol tcp has none"):
+    with pytest.raises(StudyError, match="is only for files, and protocol tcp has none"):
         make_plan(study)
 
 
@@ -459,7 +459,7 @@ def test_buffers_of_a_link_are_frames_that_wait_at_hosts(small: Small) -> None:
 
 def test_buffers_that_are_said_twice_are_refused(small: Small) -> None:
     study = small(("link: {", "link: {buffers: 16, nic: {buffers: 16}, "))
-    with pytest.raises(StudyError, match="buffers: is said twice"):
+    with pytest.raises(StudyError, match="buffers: is set twice"):
         make_plan(study)
 
 
@@ -471,5 +471,5 @@ def test_what_the_simulator_only_states_is_said(small: Small) -> None:
         "local_path of host server, which has no zones,",
         "checksum_offload of host server",
     ]
-    said = "The {} is stated and not modelled by the simulator: it changes no result there."
+    said = "The {} is not modelled by the simulator and changes no result there."
     assert stated(study) == [said.format(part) for part in parts]

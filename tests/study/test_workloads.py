@@ -201,8 +201,8 @@ def test_one_host_may_be_said_by_a_level(small: Small, refusal: Refusal) -> None
 
 
 def stated_of(study: Study) -> list[str]:
-    """What is stated and not modelled."""
-    end = " is stated and not modelled by the simulator: it changes no result there."
+    """The parts that the simulator does not model."""
+    end = " is not modelled by the simulator and changes no result there."
     return [one.removeprefix("The ").removesuffix(end) for one in stated(study)]
 
 
@@ -216,7 +216,7 @@ def test_what_the_simulator_does_not_model_of_transactions_is_said(small: Small)
     assert stated_of(study) == [
         "disk of host db",
         "users of the population",
-        "variant quik, which is none of quick,",
+        "variant quik, which is not one of quick,",
     ]
     there = ("clients: load", "clients: load, dsn: 'postgresql://u@/d?host=/s'")
     study = small(there, DSN, ("sqlite, ", ""), text=SERVED)

@@ -1,8 +1,6 @@
-"""The buffer architectures of switches, a file each.
-
-A new one is a file here, listed below; a file in crates/fabric/src/switch, listed in buffers.rs
-there; and a profile in hardware/.
-"""
+"""The buffer architectures of switches, one file each. A new architecture needs a file here, which
+is listed below; a file in crates/fabric/src/switch, which is listed in buffers.rs there; and a
+profile in hardware/."""
 
 from __future__ import annotations
 
@@ -27,7 +25,7 @@ __all__ = [
 ]
 
 Architecture = Literal["output-queued", "shared-memory", "ingress-queued"]
-"""The architectures by the names that profiles give them."""
+"""The architectures by their names in profiles."""
 _AnyBuffer = OutputQueued | SharedMemory | IngressQueued
 Buffer = Annotated[_AnyBuffer, Field(discriminator="kind")]
 

@@ -1,4 +1,4 @@
-"""Every buffer architecture of a switch answers these questions."""
+"""The interface of the buffer architectures of switches."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class SwitchBuffer(Wire):
     profiles."""
 
     TITLE: ClassVar[str]
-    """Its name before descriptions of its parameters."""
+    """Name of the architecture, with which descriptions of its parameters begin."""
 
     @abstractmethod
     def holds(self, frame_bytes: int) -> bool:
@@ -24,10 +24,11 @@ class SwitchBuffer(Wire):
         """The most bytes that frames from one ingress port to one egress port can occupy."""
 
     def longest_queue_bytes(self, ports: int) -> int:  # noqa: ARG002
-        """The most bytes that can wait for one egress port of a switch with so many ports."""
+        """The most bytes that can wait for one egress port, in a switch with this number of
+        ports."""
         return self.queue_bytes()
 
     def kernel_queue_bytes(self) -> int | None:
-        """The length of a byte-limited queue of the kernel at each port that admits the same
-        frames; None if no queue of the kernel does."""
+        """Length of a byte-limited kernel queue at each port that would admit the same frames as
+        this buffer; None if there is no equivalent."""
         return None

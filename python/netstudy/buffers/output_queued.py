@@ -19,7 +19,7 @@ class OutputQueued(SwitchBuffer):
     """The private drop-tail buffer of each port."""
 
     def holds(self, frame_bytes: int) -> bool:
-        """A port has room for the frame."""
+        """Whether the buffer of a port has room for the frame."""
         return frame_bytes <= self.port_buffer_bytes
 
     def queue_bytes(self) -> int:

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 
 def finished_folder(results: Path, named: str | None, *, or_part: bool = False) -> Folder:
-    """The newest folder of that name with all runs. Notes a newer folder that lacks runs, and
-    failed runs.
+    """The newest folder of that name with all runs. Prints a note about a newer folder that lacks
+    runs, and about failed runs.
 
     With `or_part`, a folder that lacks runs is used if there is no other."""
     from netstudy.store import Results

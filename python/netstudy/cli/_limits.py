@@ -1,6 +1,7 @@
-"""The cost of a plan, and the refusal of plans that exceed this machine or the allowed time.
+"""The cost of a plan, and the refusal of plans that need more than this machine has or more than
+the allowed time.
 
-All of it is arithmetic over treatments, done before a plan is expanded into its runs.
+Everything is computed from treatments, before a plan is expanded into its runs.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Cost:
 
 
 def cost(planned: PlannedStudy, testbed: Testbed, threads: int | None) -> Cost:
-    """The cost of the plan on a testbed: of the first round, if a factor grows."""
+    """The cost of the plan on a testbed; if a factor grows, of the first round only."""
     return _cost(planned.estimate, testbed, threads)
 
 
@@ -45,7 +46,7 @@ def most(planned: PlannedStudy, testbed: Testbed, threads: int | None) -> Cost:
 
 
 def least(runs: int, testbed: Testbed, threads: int | None) -> Cost:
-    """The least possible cost of so many runs."""
+    """Lower bound of the cost of this number of runs."""
     from netstudy.plan import Estimate
 
     return _cost(Estimate.of_count(runs), testbed, threads)

@@ -18,7 +18,8 @@ RunName = Annotated[
     str | None,
     typer.Argument(
         metavar="[RUN]",
-        help="A results folder, or a study's name or path for its newest; else the newest of all.",
+        help="A results folder, or the name or path of a study for its newest results. [default: "
+        "the newest results of all studies]",
         autocompletion=completion.results,
     ),
 ]
@@ -68,8 +69,8 @@ TestbedName = Annotated[
     str | None,
     typer.Option(
         "--testbed",
-        help="Where to run: sim, netns or netns-kernel; published: the study's reference data "
-        "in place of runs. [default: sim]",
+        help="Where to run: sim, netns or netns-kernel; published: take the study's reference "
+        "data instead of running it. [default: sim]",
         autocompletion=completion.testbeds,
     ),
 ]

@@ -1,7 +1,7 @@
 """A plan in outline, one line for each item: hosts, switches, links, phases, samplers.
 
-Runs of a plan differ by their treatments. A line covers all of them: a count as its range, other
-properties as a list of their values.
+Each line covers all runs of a plan, although their treatments differ: it has the range of a count,
+and a list of the values of any other property.
 """
 
 from __future__ import annotations

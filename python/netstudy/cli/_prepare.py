@@ -1,4 +1,4 @@
-"""From the options of the command line to a plan, its cost, and its invocation."""
+"""Turns the options of the command line into a plan, its cost, and its invocation."""
 
 from __future__ import annotations
 
@@ -59,7 +59,8 @@ class Prepared:
         return [*found, *self._not_grown()]
 
     def _not_grown(self) -> list[str]:
-        """Growing factors that the metrics of this workload cannot decide."""
+        """Growing factors whose end cannot be decided with the metrics of this workload, one
+        sentence each."""
         if self.planned.one_of_each is None or not self.invocation.has_rounds(self.study):
             return []
         from netstudy.analysis.growth import unsupported
@@ -88,6 +89,7 @@ def prepare(asked: Asked, on_count: Callable[[int], None] | None = None) -> Prep
         quick=asked.quick,
         without=list(asked.without),
     )
+    # Options may add or remove variants (--set, --without), so they apply before one is chosen.
     variant = _variant(told.with_variants(as_written), asked.variant, testbed)
     told = told.model_copy(update={"variant": variant})
     study = told.applied_to(as_written)
@@ -118,8 +120,8 @@ def prepare(asked: Asked, on_count: Callable[[int], None] | None = None) -> Prep
 
 
 def _refuse_without_growth(planned: PlannedStudy) -> None:
-    """Refuses a choice of levels that leaves nothing of a case with a growing factor: the end of
-    its growth would be unknown."""
+    """Refuses a choice of levels that leaves no treatment of a case with a growing factor: the end
+    of its growth would be unknown."""
     there = {cell.case for cell in planned.cells}
     for case in planned.study.cases:
         if case.growing is not None and case.name not in there:

@@ -1,7 +1,5 @@
-"""The programs that a study starts, for people: a study file may name any.
-
-They are shown before they run, without a question; `--no-start` refuses them.
-"""
+"""Shows the programs that a study starts: a study file may name any. They are printed before they
+run, without asking; `--no-start` refuses them."""
 
 from __future__ import annotations
 
@@ -31,7 +29,7 @@ def refuse_programs(programs: Sequence[Command]) -> None:
 
 
 def say_programs(programs: Sequence[Command], testbed: str) -> None:
-    """Name the programs that are about to be started, and the user whose rights they have."""
+    """Print the programs that are about to be started, and the user whose rights they have."""
     from netstudy.study.vocabulary import PUBLISHED, SIMULATOR
 
     if testbed not in (SIMULATOR, PUBLISHED):  # they start nothing
@@ -40,7 +38,7 @@ def say_programs(programs: Sequence[Command], testbed: str) -> None:
 
 
 def _user() -> str:
-    """The effective user of this process, which shell variables need not name."""
+    """The effective user of this process; shell variables may name another one."""
     user = os.geteuid()
     try:
         return f"user {pwd.getpwuid(user).pw_name}"

@@ -1,7 +1,7 @@
 """Finding the results folder that `run --resume` continues.
 
-The folder's content decides: its study, its plan, its options. Given options must agree with it,
-and so must the study file, so that nobody continues a different study by mistake.
+The run continues with the study, the plan and the options in the folder. The study file and any
+given options must agree with them, so that nobody continues a different study by mistake.
 """
 
 from __future__ import annotations
@@ -20,11 +20,9 @@ if TYPE_CHECKING:
 
 
 def to_resume(asked: Asked, results: Path) -> Folder:
-    """The folder to continue: the named one, else the study's newest unfinished one.
-
-    Without an unfinished folder, a folder that is done is returned: nothing is left to do. Raises
-    StudyError when there is none, or when it differs from the given options.
-    """
+    """The folder to continue: the named one, else the study's newest unfinished one. If no folder
+    is unfinished, the newest one that is done: then nothing is left to do. Raises StudyError when
+    there is none, or when it differs from the given options."""
     from netstudy.store import Folder
 
     named = Folder.at(asked.study)
@@ -57,7 +55,7 @@ def _newest(asked: Asked, results: Path) -> Folder:
 
 
 def _all_differences(folder: Folder, asked: Asked, study: Study | None) -> list[str]:
-    """`study` is the present study file, if the user names one."""
+    """`study` is the current study file, if the user names one."""
     of_text = [] if study is None else _text_difference(folder, study)
     return [*of_text, *_differences(folder, asked)]
 

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 _WIDTH = 160
 _WITH_NOUN, _WITH_BAR, _WITH_SPEED = 56, 80, 100
-"""Least terminal widths for the word "runs", the bar and the speed in the progress."""
+"""Minimum terminal widths at which the progress shows the word "runs", the bar and the speed."""
 _NAMED = 5
-"""Most files that a line names."""
+"""The most files that a line names."""
 _LINES = 10
-"""Progress lines that a run prints from start to end."""
+"""Number of progress lines of a whole run where there is no live bar."""
 
 
 def show(result: object, end: str = "\n") -> None:
@@ -87,7 +87,7 @@ def state(folder: Folder) -> str:
 
 
 def rounds_begun(rounds: int) -> str:
-    """Number of rounds begun in a study with growing factors; others may follow."""
+    """The number of rounds begun, for a study with growing factors; further rounds may follow."""
     return f"{rounds} round{'s' if rounds > 1 else ''}"
 
 
@@ -110,12 +110,13 @@ def continue_with(folder: Folder) -> str:
 
 
 def write_anew(folder: str) -> str:
-    """The command that makes the report of a folder, cells.csv and the figures anew."""
+    """The command that rewrites the report, cells.csv and the figures of a folder."""
     return f"netstudy report {shlex.quote(folder)}"
 
 
 def derived_changed_text(names: Sequence[str]) -> str:
-    """Which files made from a folder's records changed after it was sealed."""
+    """Names the derived files (report, cells.csv, figures) that changed after the folder was
+    sealed."""
     more = len(names) - _NAMED
     listed = ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
     return f"{listed} changed or went missing since the folder was sealed"
@@ -159,7 +160,7 @@ class Meter:
         """When this round began."""
 
     def on_round(self, number: int, runs: int) -> None:
-        """A further round begins, with this many runs to do."""
+        """Handle the start of a further round with this many runs to do."""
         self._before = self._there
         self.start_s = time.monotonic()
         if self._shown is not None:
@@ -301,7 +302,8 @@ def _left(seconds: float | None) -> str:
 
 
 def _speed(rate: float) -> str:
-    """In millions for simulated packets, in thousands for real ones; empty if none are counted."""
+    """The rate in millions of packets for the simulator, in thousands for real testbeds; empty if
+    no packets are counted."""
     if not rate:
         return ""
     return f"{rate / 1e6:.1f} M packets/s" if rate >= 1e5 else f"{rate / 1e3:.1f} k packets/s"

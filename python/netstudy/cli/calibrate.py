@@ -38,19 +38,23 @@ def command(
     fit: Annotated[
         str,
         typer.Option(
-            "--fit", metavar="FIGURES", help="Figures to fit: a,b,PROFILE:cpu.c; may be empty."
+            "--fit",
+            metavar="FIGURES",
+            help="Figures to fit: a,b,PROFILE:cpu.c. May be empty, to fit none.",
         ),
     ] = "",
     profile: Annotated[
         str | None,
-        typer.Option("--profile", help="The profile of figures that are named without one."),
+        typer.Option(
+            "--profile", help="The profile of the figures that are named without a profile."
+        ),
     ] = None,
     choose: Annotated[
         list[str] | None,
         typer.Option(
             "--choose",
             metavar="NAME=VALUES",
-            help="Try these values of a figure, or of a key of the study by its path.",
+            help="Values to try for a figure, or for a key of the study given by its path.",
         ),
     ] = None,
     on: Annotated[
@@ -72,7 +76,9 @@ def command(
         list[str] | None,
         typer.Option("--without", metavar="METRIC", help="Metrics to ignore."),
     ] = None,
-    rounds: Annotated[int, typer.Option("--rounds", min=1, help="Most rounds of the search.")] = 12,
+    rounds: Annotated[
+        int, typer.Option("--rounds", min=1, help="Maximum number of rounds of the search.")
+    ] = 12,
     warmup: Annotated[
         str, typer.Option("--warmup", help="Simulated time of each run before it is measured.")
     ] = "2 s",
@@ -80,7 +86,7 @@ def command(
         str, typer.Option("--measure", help="Measured simulated time of each run.")
     ] = "20 s",
     replicates: Annotated[
-        int, typer.Option("--replicates", min=1, help="Simulated runs of each row.")
+        int, typer.Option("--replicates", min=1, help="Number of simulated runs of each row.")
     ] = 1,
     overrides: options.Set = None,
     write: Annotated[
@@ -110,7 +116,9 @@ def command(
     known = load(study) if measured is None else measured.study()
     known = apply_overrides(known, pairs(overrides or (), "--set"))
     if (measured is None) == bool(on):
-        raise StudyError("names the metrics of measured runs: give both, or neither", "--on")
+        raise StudyError(
+            "is for measured runs: give a results folder with --on, or a study without --on", "--on"
+        )
     in_percent = [text for text in tolerance or () if text.endswith("%")]
     in_units = [text for text in tolerance or () if not text.endswith("%")]
     length = Length(_seconds("--warmup", warmup), _seconds("--measure", measure), replicates)
@@ -128,6 +136,7 @@ def command(
         length=length,
         threads=threads,
     )
+    # A calibration takes minutes, so a place that cannot be written is refused before it.
     if write is not None:
         _check_writable(write, figures_of(asked, library_of(known, measured), profile))
     found = calibrate(known, profile, asked, measured)
@@ -168,10 +177,12 @@ def _check_writable(path: Path, figures: Mapping[str, Figure]) -> None:
 
     profiles = list(dict.fromkeys(figure.profile for figure in figures.values()))
     if not profiles:
-        raise StudyError("no figure of a profile is fitted or chosen: nothing to write", "--write")
+        raise StudyError(
+            "no figure of a profile is fitted or chosen, so there is nothing to write", "--write"
+        )
     if len(profiles) > 1 and not path.is_dir():
         raise StudyError(
-            f"{path} is no folder, and {listed(profiles)} are several files; name a folder",
+            f"{path} is not a folder, but {listed(profiles)} need one file each; name a folder",
             "--write",
         )
     for target in _files(path, profiles).values():
@@ -188,7 +199,7 @@ def _files(path: Path, profiles: Iterable[str]) -> dict[str, Path]:
 
 def _write(path: Path, library: HardwareLibrary, found: Calibration, source: str) -> None:
     """Write the profiles that have a fitted figure: to this file, or into this folder. Raises
-    StudyError if the values are right only together with undetermined ones."""
+    StudyError if the fitted values are only right together with undetermined ones."""
     from netstudy.calibration import written
     from netstudy.documents.problems import listed
     from netstudy.store import write_atomic
@@ -202,7 +213,7 @@ def _write(path: Path, library: HardwareLibrary, found: Calibration, source: str
     fitted = found.fitted(source)
     left = [name for group in found.undetermined for name in group if name in found.figures]
     if not fitted:
-        raise StudyError(f"nothing is written: the data say nothing of {listed(left)}", "--write")
+        raise StudyError(f"nothing is written: the data do not determine {listed(left)}", "--write")
     for name, target in _files(path, {figure.profile: None for figure in fitted}).items():
         file = library.file(name)
         assert file is not None, "its figures were found"
@@ -215,7 +226,7 @@ def _write(path: Path, library: HardwareLibrary, found: Calibration, source: str
 
 
 def _command(study: Path, given: Mapping[str, str | list[str] | None]) -> str:
-    """The command that finds the figures again: their source in a profile."""
+    """The command that repeats the calibration, as the figures' source in a profile."""
     words = ["netstudy", NAME, str(study)]
     for option, value in given.items():
         for one in [value] if isinstance(value, str) else value or ():
@@ -261,7 +272,8 @@ def _number(text: str) -> tuple[str, float]:
 
 
 def _once(option: str, pairs: Iterable[tuple[str, ValueT]]) -> dict[str, ValueT]:
-    """The values by name. Raises StudyError if a name has two: one would have no effect."""
+    """The values by name. Raises StudyError if a name is given twice, since one value would have no
+    effect."""
     found: dict[str, ValueT] = {}
     for name, value in pairs:
         if name in found:
@@ -298,8 +310,8 @@ def _undetermined(group: Sequence[str]) -> str:
     from netstudy.documents.problems import listed
 
     if len(group) == 1:
-        return f"the data say nothing of {group[0]}: no fitted value changes with it"
-    return f"the data do not tell {listed(group)} apart: fit fewer of them"
+        return f"the data do not determine {group[0]}: no fitted value changes with it"
+    return f"the data cannot distinguish {listed(group)}: fit fewer of them"
 
 
 def _row(one: Judged) -> str:

@@ -48,6 +48,7 @@ def command(
         _tell(doomed, processes, dry_run)
     found = len(doomed) + len(processes)
     agreed = bool(found) and not dry_run and _agreed(found, yes)
+    # Processes end first: they could still write to the folders that are removed.
     if agreed:
         _end(processes)
         for path in doomed:
@@ -67,7 +68,7 @@ def _outcome(doomed: list[Path], processes: list[Leftover], agreed: bool) -> dic
 
 
 def _processes(tree: Results, doomed: list[Path]) -> list[Leftover]:
-    """Processes left over from the folders to remove, or from folders without a writer."""
+    """Processes of the folders to remove, and processes left over from folders without a writer."""
     from netstudy.testbed.leftovers import working_for
 
     idle = [folder.path for folder in tree.folders() if not folder.is_running()]

@@ -24,7 +24,7 @@ EPILOG = "Example: netstudy compare results/incast/A results/incast/B --band 'go
 FolderName = Annotated[
     str,
     typer.Argument(
-        help="A results folder, or a study's name or path for its newest.",
+        help="A results folder, or the name or path of a study for its newest results.",
         autocompletion=completion.results,
     ),
 ]
@@ -60,11 +60,11 @@ def command(
 
     folders = [finished_folder(results, name, or_part=True) for name in (run_a, run_b)]
     if folders[0].path.samefile(folders[1].path):
-        say(f"both names mean {folders[0].path}: no difference can show")
+        say(f"A and B are the same folder, {folders[0].path}, so there is no difference")
     tables = [cell_table(folder) for folder in folders]
     for folder, table in zip(folders, tables, strict=True):
         if not any(row.runs for row in table.rows):
-            raise StudyError(f"{folder.path} has no run with numbers, so nothing can be compared")
+            raise StudyError(f"{folder.path} has no valid run, so there is nothing to compare")
     found = comparison(tables[0], tables[1], _bands(folders, band or ()))
     if not found.pairs:
         raise StudyError(f"{folders[0].path} and {folders[1].path} have no cell in common")
@@ -73,6 +73,7 @@ def command(
         print_json(as_data(a, b, found))
     else:
         _print(a, b, found, markdown=markdown)
+    # A broken band is a result and not an error, but scripts must notice it.
     raise typer.Exit(MISSED if found.broken else 0)
 
 

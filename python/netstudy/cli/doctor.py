@@ -28,7 +28,7 @@ class Finding:
     ok: bool
     found: str
     needed: bool = True
-    """Whether studies need it to run."""
+    """Whether every study needs it to run."""
     advice: str | None = None
     """How to fix it."""
 

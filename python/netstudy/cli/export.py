@@ -38,7 +38,7 @@ def command(
     json: Annotated[bool, typer.Option("--json", help="One object per cell.")] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="A Markdown table.")] = False,
     parquet: Annotated[
-        bool, typer.Option("--parquet", help="Parquet, with units and meanings of its columns.")
+        bool, typer.Option("--parquet", help="Parquet, with the units and meanings of the columns.")
     ] = False,
     samples: Annotated[
         str | None,
@@ -63,13 +63,15 @@ def command(
         typer.Option(
             "--interval",
             metavar="SPAN|LENGTH",
-            help="For series: a span of the measuring phase, 2s..5s; or only the last sample in "
-            "each interval of this length, 1s.",
+            help="For series: a span of the measuring phase, such as 2s..5s; or a length, such "
+            "as 1s, to keep only the last sample in each interval of that length.",
         ),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Write there, not to the terminal."),
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="Write to this file, not to the terminal."
+        ),
     ] = None,
     results: options.Results = options.RESULTS,
 ) -> None:
@@ -99,6 +101,7 @@ def command(
     folder = finished_folder(results, run)
     write = _parquet if parquet else _text
     parts = write(folder, samples, chosen[0], wanted)
+    # A terminal obeys control characters in names, so `show` replaces them; programs get all bytes.
     if output is None and sys.stdout.isatty():
         for part in parts:
             show(part.decode(), end="")

@@ -47,8 +47,8 @@ def _like(text: str) -> Like:
 
 _QUESTIONS = {
     Like.COMPARE: "which of two is better, and under which load",
-    Like.SWEEP: "how far it goes, until there is no more to gain",
-    Like.FACTORS: "which of several settings matters, and what that depends on",
+    Like.SWEEP: "how far a value can grow until there is no more to gain",
+    Like.FACTORS: "which of several settings matters, and what its effect depends on",
     Like.REAL: "the same with this machine's own kernel, between network namespaces",
     Like.TRANSFER: "what limits a bulk transfer over one path: window, buffer or delay",
     Like.LATENCY: "how long small requests wait during a bulk transfer",
@@ -68,8 +68,8 @@ def command(
             parser=_like,
             metavar=f"<{'|'.join(Like)}>",
             autocompletion=completion.words(Like),
-            help="A small study for a kind of question, with an answer in about a minute. Asked "
-            "for on a terminal when neither this nor --from is given.",
+            help="A small study for a kind of question, with an answer in about a minute. On a "
+            "terminal, netstudy asks for the kind if neither --like nor --from is given.",
         ),
     ] = None,
     template: Annotated[
@@ -84,14 +84,14 @@ def command(
     ] = None,
     json: options.Json = False,
 ) -> None:
-    """Write a study to start from: a commented one with --like, which is compare by default, or a
-    published one with --from. Nothing is overwritten.
+    """Write a study to start from: a commented one with --like (default: compare), or a published
+    one with --from. Nothing is overwritten.
 
-    compare: which of two is better, and under which load. sweep: how far it goes, until there is
-    no more to gain. factors: which of several settings matters. real: this machine's own kernel,
-    between network namespaces. transfer: what limits one path. latency: requests during a transfer.
-    users: an application under load. placement: in one machine or in two. Each has a short form:
-    netstudy run DIR --quick.
+    compare: which of two is better, and under which load. sweep: how far a value can grow until
+    there is no more to gain. factors: which of several settings matters. real: this machine's own
+    kernel, between network namespaces. transfer: what limits one path. latency: requests during a
+    transfer. users: an application under load. placement: in one machine or in two. Each has a
+    short form: netstudy run DIR --quick.
     """
     from netstudy.store import storage, write_atomic
 
@@ -101,6 +101,7 @@ def command(
     if template is not None:
         sources = _shipped(template)
     else:
+        # Scripts must not wait for an answer: without a terminal, or with --json, nothing is asked.
         like = like or (_ask() if _is_interactive() and not json else Like.COMPARE)
         sources = _commented(like)
     written = [folder / path for path in sources]

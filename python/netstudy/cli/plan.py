@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from netstudy.cli._prepare import Prepared
 
 _MEMORY_TOLD_BYTES = 1_000_000_000
-"""Less memory than this is not worth mentioning: every supported machine has it."""
+"""Less memory than this is not mentioned, since every supported machine has it."""
 
 NAME = "plan"
 EPILOG = "Example: netstudy plan studies/incast --only servers=1..6 --set replicates=5"
@@ -101,7 +101,7 @@ def _summary(prepared: Prepared, threads: int | None) -> Iterator[tuple[str, str
 
 
 def _memory(whole: Cost) -> Iterator[tuple[str, str]]:
-    """The most memory that runs take at once, if it is worth mentioning."""
+    """The peak memory, if it is large enough to be mentioned."""
     from netstudy.units import rough_size
 
     if whole.memory is not None and whole.memory.bytes >= _MEMORY_TOLD_BYTES:
@@ -109,7 +109,8 @@ def _memory(whole: Cost) -> Iterator[tuple[str, str]]:
 
 
 def _matched(prepared: Prepared) -> Iterator[tuple[str, str]]:
-    """Names in the published data that the study spells differently, and cells without values."""
+    """Levels that the study and its published data spell differently, and the number of cells
+    without published values."""
     from netstudy.plan import not_published
     from netstudy.study import level_text
     from netstudy.study.published import read_published
@@ -148,7 +149,7 @@ def _runs(prepared: Prepared, first: int, whole: int) -> str:
 
 
 def _growing(prepared: Prepared) -> Iterator[tuple[str, str]]:
-    """The condition that ends each growing factor."""
+    """For each case with a growing factor, the condition that ends the growth."""
     study = prepared.study
     for case in study.cases if prepared.planned.loops else ():
         factor = case.growing

@@ -27,8 +27,8 @@ def command(
         list[str] | None,
         typer.Argument(
             metavar="[WORD]...",
-            help="The name of a profile, for its figures and their sources; or words, all of which "
-            "must be in its name, kind, title, notes or figures.",
+            help="The name of a profile, to show its figures and their sources; or words to "
+            "search for in names, kinds, titles, notes and figures.",
             autocompletion=completion.profiles,
         ),
     ] = None,
@@ -42,6 +42,7 @@ def command(
 
     library = HardwareLibrary.default(Path())
     asked = words or []
+    # A full name is not a search, which would also find profiles that only mention the name.
     found = _named(library, asked) or [
         one for one in library.profiles() if _matches(library, one, asked)
     ]
@@ -57,7 +58,7 @@ def command(
 
 
 def _named(library: HardwareLibrary, words: Sequence[str]) -> list[AnyProfile]:
-    """The profile whose whole name is the only word."""
+    """The profile whose name is the only word given."""
     return [one for one in library.profiles() if [one.profile] == list(words)]
 
 

@@ -31,7 +31,12 @@ def command(
     run: options.RunName = None,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="DIR", help="Write there, not into the folder."),
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="DIR",
+            help="Write to this folder, not into the results folder.",
+        ),
     ] = None,
     static: options.Static = False,
     png: options.Png = False,
@@ -50,6 +55,7 @@ def command(
     from netstudy.store import storage
 
     folder = finished_folder(results, run)
+    # A full disk ends in one message, whichever file of the report it hits.
     with storage(output or folder.path):
         pages = Pages(static, png, pdf)
         with phases(is_quiet=quiet) as on_phase:
@@ -148,8 +154,8 @@ def finish(folder: Folder, on_phase: OnPhase, *, is_final: bool, pages: Pages = 
     """Join the records, analyse them, write cells.csv and the report, and seal the folder.
     `on_phase` is called with the name of each step.
 
-    A folder that is not final stays unsealed: its failed runs can be repeated. The caller locks the
-    folder. Raises StudyError when it cannot be written; calling again after that completes it.
+    A folder with failed runs that can be repeated stays unsealed. The caller locks the folder.
+    Raises StudyError when it cannot be written; calling again after that completes it.
     """
     from netstudy.store import storage
 

@@ -57,7 +57,7 @@ class Manner:
     json: bool
     pages: Pages = PAGES
     no_start: bool = False
-    """Whether a study that starts a program is refused."""
+    """Whether to refuse a study that starts a program."""
     is_quiet: bool = False
 
 
@@ -73,7 +73,8 @@ def command(
     scale: options.Scale = None,
     seed: options.Seed = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Do the remaining runs of an interrupted study.")
+        bool,
+        typer.Option("--resume", help="Continue an interrupted study with its remaining runs."),
     ] = False,
     only: options.Only = None,
     overrides: options.Set = None,
@@ -113,6 +114,7 @@ def command(
     changes = options.with_replicates(overrides, replicates)
     asked = Asked(study, seed, only or (), changes, quick, testbed, variant, scale, without or ())
     manner = Manner(results, threads, json, Pages(static, png), no_start, quiet)
+    # Both dry runs end with exit code 0: without runs, no requirement can be missed.
     if dry_run:
         _refuse_pages(manner.pages)
         if resume:
@@ -127,12 +129,14 @@ def _refuse_pages(pages: Pages) -> None:
     """Refuses options of the report, which a dry run does not write."""
     for option, is_given in (("--static", pages.is_static), ("--png", pages.with_png)):
         if is_given:
-            raise StudyError("a dry run writes no report; leave it out, or --dry-run", option)
+            raise StudyError(
+                "a dry run writes no report; leave out this option or --dry-run", option
+            )
 
 
 def _show_plan(asked: Asked, manner: Manner, max_time: str) -> None:
-    """Print the whole plan. Raises StudyError if it takes too much time, memory or disk space: for
-    people after the plan, for programs instead of it."""
+    """Print the whole plan. Raises StudyError if it takes too much time, memory or disk space. The
+    error follows the plan for people, and replaces the plan with --json."""
     from netstudy.cli._limits import check_cost, most
     from netstudy.cli.plan import show_plan
     from netstudy.testbed import named
@@ -309,6 +313,7 @@ def _carry_out(
         return stopped.exit_code
     except NetstudyError as error:
         say(f"netstudy: {error}")
+        # Resuming cannot repair a changed folder, so no command to continue is given.
         if not isinstance(error, ChangedFolderError):
             say(f"netstudy: {_kept(folder)}")
         return error.exit_code
@@ -323,7 +328,7 @@ def _say_damaged(runs: Sequence[str]) -> None:
 
 
 def _remainder_preflight(folder: Folder, testbed: Testbed, manner: Manner) -> Mapping[str, str]:
-    """The same preflight as for a new run: the machine or its load may have changed."""
+    """Repeats the preflight of a new run, since the machine or its load may have changed."""
     from netstudy.execute import left_to_do, made_again
 
     left = left_to_do(folder, {record.run for record in made_again(folder, testbed)})

@@ -25,7 +25,7 @@ NAME = "status"
 EPILOG = "Example: netstudy status incast"
 
 _SHOWN = 10
-"""Most missing runs that are listed by name."""
+"""The most missing runs that are listed by name."""
 
 
 def command(
@@ -108,8 +108,8 @@ def _growth(folder: Folder) -> list[dict[str, Any]]:
 
 
 def _grows(folder: Folder) -> bool:
-    """Whether a factor grows; False if this version cannot read the study and there is only one
-    round."""
+    """Whether a factor grows. If this version cannot read the study: False with a single round,
+    else StudyError."""
     try:
         return folder.invocation().has_rounds(folder.study())
     except StudyError:

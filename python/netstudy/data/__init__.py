@@ -8,8 +8,8 @@
     r.samples("iteration").to_arrow()
     [one for one in r.verdicts if one.outcome == "different"]
 
-`run`, `open` and the types that they return are the public names; they are names of `netstudy`
-itself as well. pyarrow, pandas and polars are imported when a conversion needs them.
+`run`, `open` and the types that they return are the public names, which `netstudy` has as well.
+pyarrow, pandas and polars are imported when a conversion needs them.
 """
 
 from __future__ import annotations

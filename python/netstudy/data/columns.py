@@ -21,7 +21,7 @@ REPLICATE: Final = Column(
     "replicate", "int64", "", "Number of the run among those of its cell, from 1"
 )
 STATUS: Final = Column(
-    "status", "string", "", "Of the run: ok, or invalid; metrics use no invalid run"
+    "status", "string", "", "Status of the run: ok, or invalid; metrics use no invalid run"
 )
 SAMPLE_INDEX: Final = Column(
     "sample_index",
@@ -35,10 +35,20 @@ _SERIES: Final = (
     Column("instrument", "string", "", "The sampler"),
     Column("node", "string", "", "The node that was sampled"),
     Column("port", "string", "", "Port of the node; null: the node as a whole"),
-    Column("connection", "int64", "", "Row of the connection; null: of no single one"),
+    Column(
+        "connection",
+        "int64",
+        "",
+        "Row of the connection; null: the sample is not of a single connection",
+    ),
     Column("at_ns", "int64", "ns", "Time of the sample by the node's clock"),
     Column("measure_s", "float64", "s", "Time since the measuring phase began; null: not known"),
-    Column("counter", "string", "", "Name of the counter or state; its end is the unit of values"),
+    Column(
+        "counter",
+        "string",
+        "",
+        "Name of the counter or state; its last part is the unit of its values",
+    ),
     Column("value", "uint64", "", "Value of the counter or state; null: it could not be read"),
 )
 assert tuple(one.name for one in _SERIES) == SERIES
@@ -53,7 +63,8 @@ class FactorColumns:
 
     @classmethod
     def of(cls, factors: Mapping[str, Sequence[Level]], taken: Iterable[str]) -> FactorColumns:
-        """The columns of these factors; `<name>_level` if a factor's name is taken."""
+        """The columns of these factors. A factor's column is called `<name>_level` if another
+        column has its name."""
         columns = tuple(
             Column(name, _level_type(levels), "", f"Level of the factor {factor}")
             for name, (factor, levels) in zip(
@@ -103,7 +114,7 @@ def metric_columns(metric: Metric, *, intervals: bool) -> Iterator[Column]:
 
 
 def sample_columns(table: str) -> tuple[Column, ...]:
-    """The columns of a table of samples that follow the run's columns. Raises StudyError for an
+    """The columns of a table of samples, without the columns of the run. Raises StudyError for an
     unknown table."""
     names = columns_of(table)
     if table in names:

@@ -1,7 +1,7 @@
 """Running a study from Python: `netstudy.run`.
 
-It starts `netstudy run` as a separate process, so that both behave the same and the caller's
-threads and signal handlers do not interfere.
+It starts `netstudy run` as a separate process, so that both behave the same, and so that the
+caller's threads and signal handlers do not interfere.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def run(
     scale: str | None = None,
     seed: int | None = None,
     only: Mapping[str, Levels] | None = None,
-    set: Mapping[str, object] | None = None,  # as the option is called
+    set: Mapping[str, object] | None = None,  # the name of the option
     replicates: int | None = None,
     quick: bool = False,
     without: Sequence[str] = (),
@@ -87,7 +87,7 @@ def _written(value: object) -> str:
 
 def _carried_out(command: Sequence[str], *, progress: bool) -> tuple[int, str, str]:
     """The exit code, standard output, and standard error unless it was shown as progress. An
-    interrupt is passed on to the process, which first stores finished runs."""
+    interrupt is passed on to the process, which stores finished runs before it ends."""
     said = None if progress else subprocess.PIPE
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=said, text=True) as process:
         try:

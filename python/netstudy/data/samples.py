@@ -1,4 +1,4 @@
-"""The samples behind the cells, run by run and column by column, and their CSV.
+"""The samples from which cells are computed, run by run and column by column, and their CSV.
 
 One record is in memory at a time, so that a folder of any size can be read.
 """
@@ -35,8 +35,8 @@ SERIES: Final = (
     "counter",
     "value",
 )
-"""Columns of `series`, with a row for each value. `measure_s` is the time since the start of the
-measuring phase by the node's clock; empty if unknown."""
+"""Columns of the table `series`, which has a row for each value. `measure_s` is the time since the
+start of the measuring phase by the node's clock; empty if unknown."""
 COURSE_TIME: Final = "at_s"
 """First column of the course of a node metric."""
 BY_SECOND: Final = "second"
@@ -51,10 +51,10 @@ class RunRows:
 
     run: Run
     status: str
-    """Status of its record: `ok` or `invalid`."""
+    """Status of the run's record: `ok` or `invalid`."""
     rows: int
     columns: Sequence[Values | None]
-    """One for each of `columns_of`; None: the run did not measure it."""
+    """A column for each name of `columns_of`; None: the run did not measure it."""
 
 
 def columns_of(table: str, where: str | None = None) -> tuple[str, ...]:

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 ColumnType = Literal["string", "bool", "int64", "uint64", "float64", "list<string>"]
 
 ROW_GROUP_ROWS: Final = 131_072
-"""Rows of a Parquet row group: the most rows in memory in addition to one run."""
+"""Rows of a Parquet row group, which are in memory in addition to one run."""
 COLUMNS_KEY: Final = "netstudy.columns"
-"""Key of a Parquet file's metadata with the unit and meaning of each column, as JSON: for readers
-without column metadata, such as DuckDB."""
+"""Key of the metadata of a Parquet file that has the unit and meaning of each column as JSON, for
+readers that cannot read the metadata of columns, such as DuckDB."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Table:
     about: Mapping[str, str]
     """Study, testbed, seed and version of netstudy, as stored in Parquet files."""
     parts: Callable[[], Iterator[Part]] = field(repr=False)
-    """Reads the rows, part by part, anew at each call."""
+    """Reads the rows part by part, from the start at each call."""
 
     def to_arrow(self) -> pyarrow.Table:
         """A `pyarrow.Table`; metadata of each column: `unit` and `meaning`.
@@ -96,7 +96,7 @@ class Table:
     def write_parquet(self, path: str | Path) -> None:
         """Write the table as Parquet (zstd), in one step: a whole file or none.
 
-        Memory is bounded by the largest run and a row group. Units and meanings are metadata of the
+        It needs memory for the largest run and a row group. Units and meanings are metadata of the
         columns, and of the file as JSON under `netstudy.columns`. Raises MissingPackageError
         without pyarrow, StudyError if the file cannot be written.
         """
@@ -157,7 +157,7 @@ def _array(values: Sequence[Any] | Constant, type_: Any, rows: int) -> Any:
 
 
 def _groups(batches: Iterable[Any]) -> Iterator[list[Any]]:
-    """Batches grouped into row groups; a larger batch is cut."""
+    """Batches combined into row groups; a batch that is larger than a row group is cut."""
     held: list[Any] = []
     rows = 0
     for batch in batches:
@@ -184,7 +184,7 @@ class _Sink:
         return len(data)
 
     def flush(self) -> None:
-        """Nothing is held back."""
+        """Does nothing: written bytes are available at once."""
 
     def close(self) -> None:
         self.closed = True

@@ -32,7 +32,7 @@ class Verdict:
     change_pct: float | None
     """Change from `base_value` to `value`, in percent of `base_value`."""
     interval_pct: tuple[float, float] | None
-    """95 % interval of `change_pct`; None: nothing was repeated."""
+    """95 % interval of `change_pct`; None: the runs were not repeated."""
     noise_pct: float | None
     """The study's equivalence margin: smaller differences are not reported as differences."""
     outcome: Outcome
@@ -40,8 +40,8 @@ class Verdict:
     winner: Level | None
     """The better level if the two differ; None for metrics without a better direction."""
     more_runs: int | None
-    """Additional runs that each cell of an undecided pair probably needs; None: decided, or not
-    known."""
+    """Additional runs that each cell of an undecided pair probably needs; None: the pair is
+    decided, or the number is not known."""
 
 
 def verdicts_of(result: StudyResult) -> tuple[Verdict, ...]:

@@ -16,10 +16,10 @@ class Wanted:
     """The part of the series to keep; None: no restriction."""
 
     node: str | None = None
-    """A node, or a group of hosts."""
+    """The name of a node, or of a group of hosts."""
     counter: str | None = None
     span_ns: tuple[int, int] | None = None
-    """From and to, since the start of the measuring phase; the end is exclusive."""
+    """Start and exclusive end, since the start of the measuring phase."""
     every_ns: int | None = None
     """Keeps only each series' last sample in every interval of this length."""
 
@@ -34,7 +34,9 @@ class Wanted:
         given = {"node": node, "counter": counter, "interval": interval}
         for name, value in given.items():
             if value is not None and table != SERIES_TABLE:
-                raise StudyError(f"is of samples of {SERIES_TABLE}, not of {table}", f"--{name}")
+                raise StudyError(
+                    f"is only for samples of {SERIES_TABLE}, not of {table}", f"--{name}"
+                )
         span, every = (None, None) if interval is None else _interval(interval)
         return cls(node, counter, span, every)
 
@@ -71,7 +73,7 @@ def _interval(text: str) -> tuple[tuple[int, int] | None, int | None]:
         first = _ns(low)
         if not dots:
             if first == 0:
-                raise ValueError(f"{text} is no length")
+                raise ValueError(f"{text} is not a length")
             return None, first
         last = _ns(high)
     except ValueError as error:

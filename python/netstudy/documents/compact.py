@@ -1,17 +1,15 @@
-"""The JSON Schema of a file's models, made short: each kind of value is defined once.
-
-Pydantic writes a kind of value out at each key that has it, gives each key its own name as a title,
-and lets null stand for a key that is left out, which `validate` refuses.
-"""
+"""Shortens the JSON Schema of a file's models: each kind of value is defined once. Pydantic repeats
+the definition of a kind of value at each key, gives each key its own name as a title, and allows
+null for an optional key, which `validate` refuses."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
 DEFINITION: Final = "$definition"
-"""Key in the schema of a kind of value with the name of its definition, until it is compacted."""
+"""Temporary key in the schema of a kind of value: the name of its definition."""
 _AT_THE_KEY: Final = ("description", "default")
-"""What belongs to the key that has a value, not to the kind of value."""
+"""Parts of a schema that belong to the key and not to the kind of value."""
 
 
 def compacted(schema: dict[str, Any]) -> dict[str, Any]:
@@ -30,13 +28,13 @@ def _compact(part: Any, definitions: dict[str, Any]) -> Any:
     if not isinstance(part, dict):
         return part
     part = _without_null(part)
-    if "propertyNames" in part:  # Pydantic leaves only a part of the kind of value there
+    if "propertyNames" in part:  # Pydantic has only a part of the definition there
         names = {key: one for key, one in part["propertyNames"].items() if key != DEFINITION}
         part = {**part, "propertyNames": names}
     inside = {
         key: _compact(one, definitions)
         for key, one in part.items()
-        # A file's own key of that name has a schema, and no text.
+        # A key of the file that is called "title" has a schema here, not text.
         if key != "title" or not isinstance(one, str)
     }
     name = inside.pop(DEFINITION, None)
@@ -44,7 +42,7 @@ def _compact(part: Any, definitions: dict[str, Any]) -> Any:
 
 
 def _referred(name: str, value: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
-    """A reference to the value's definition, which is added where it is met first."""
+    """A reference to the definition, which is added when it is first needed."""
     kind = {key: one for key, one in value.items() if key not in _AT_THE_KEY}
     known = definitions.setdefault(name, kind)
     assert known == kind, f"two kinds of value are called {name}: {known}, {kind}"

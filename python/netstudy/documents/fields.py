@@ -1,9 +1,9 @@
 """The types of single values in YAML files: quantities with units, counts, choices, names.
 
-Each type is an Annotated alias around a `Scalar`, which parses one YAML value, explains in words
-why another is wrong, and describes itself in the JSON Schema. A study file may write `${factor}`
-for a value that varies; the value is then a `Ref` until a treatment gives it a level. The plain
-aliases (`Rate`, `Size` …) take both, the `…Value` ones only values.
+Each type is an Annotated alias around a `Scalar`, which parses one YAML value, explains why another
+value is wrong, and describes itself in the JSON Schema. A study file may write `${factor}` for a
+value that varies; the value is then a `Ref` until a treatment gives it a level. The plain aliases
+(`Rate`, `Size` …) accept values and references, the `…Value` aliases only values.
 """
 
 from __future__ import annotations
@@ -57,12 +57,13 @@ class Scalar(ABC):
 
     @property
     def definition(self) -> str | None:
-        """The name of that schema among the definitions of a file's schema; None: it is written
-        out."""
+        """The name of that schema among the definitions of a file's schema; None: it is written in
+        full at each key."""
         return None
 
     def written(self, value: Any) -> Any:
-        """A typed value as a file writes it: numbers and words unchanged, all else as text."""
+        """A typed value as a file writes it: numbers and words unchanged, everything else as
+        text."""
         return value if isinstance(value, str | bool | int | float) else str(value)
 
 
@@ -72,7 +73,7 @@ class Ref:
 
     name: str
     scalar: Scalar = field(compare=False, repr=False)
-    """The type to read the level with."""
+    """The type that the level is read with."""
 
 
 def reference_name(value: object) -> str | None:
@@ -144,7 +145,7 @@ class Quantity(Scalar):
         return number
 
     def written(self, value: Any) -> str:
-        """Written with the unit that makes it shortest."""
+        """The value with the unit that makes it shortest."""
         return format_in(self.dimension, value)
 
     def json_schema(self) -> dict[str, Any]:
@@ -158,14 +159,15 @@ class Quantity(Scalar):
 
     @property
     def definition(self) -> str:
-        """As the dimension is called; two of them are percentages."""
+        """The name of the dimension. Two dimensions are percentages."""
         words = ["fine"] if self.dimension is FINE_PERCENT else []
         return "".join(word.capitalize() for word in (*words, *self.dimension.name.split()))
 
 
 @dataclass(frozen=True)
 class Mtu(Scalar):
-    """Bytes of an IP packet; the only size that may be written without a unit, as is usual."""
+    """The largest IP packet in bytes. By convention, it is the only size that may be written
+    without a unit."""
 
     def parse(self, value: object) -> int:
         """Read bytes, within the limits of IPv4 (RFC 791: 576 to 65,535)."""
@@ -183,7 +185,7 @@ class Mtu(Scalar):
 
     @property
     def definition(self) -> str:
-        """An MTU."""
+        """The name of an MTU."""
         return "Mtu"
 
 
@@ -211,7 +213,7 @@ class Whole(Scalar):
 
     @property
     def definition(self) -> str | None:
-        """The usual bounds have a name."""
+        """A name only for the usual bounds."""
         usual = {Whole(0): "Whole", Whole(1): "Count"}
         return usual.get(self)
 
@@ -221,7 +223,7 @@ class Number(Scalar):
     """A decimal number without a unit, not negative."""
 
     above: float | None = None
-    """The value must be larger; None: 0 is allowed."""
+    """Lower bound, which the value must exceed; None: any number from 0 on."""
 
     def parse(self, value: object) -> float:
         """Read a finite number, also from text."""
@@ -285,12 +287,12 @@ class Text(Scalar):
 
     @property
     def definition(self) -> str | None:
-        """Text, also where `parse` asks more of it than a schema can."""
+        """The name of text, even if `parse` checks more than a schema can."""
         return "Text"
 
 
 _NAME_MAX = 100
-"""Names become parts of folder and file names, which may have 255 bytes."""
+"""Names become parts of folder and file names, which are limited to 255 bytes."""
 
 
 @dataclass(frozen=True)
@@ -329,7 +331,9 @@ class ProfileName(Text):
         """Read the name of a profile."""
         text = super().parse(value)
         if not re.fullmatch(r"[A-Za-z][A-Za-z0-9._-]*", text):
-            raise ValueError(f'"{text}" names no profile; use letters, digits, ".", "_" and "-"')
+            raise ValueError(
+                f'"{text}" is not a valid profile name; use letters, digits, ".", "_" and "-"'
+            )
         return text
 
 
@@ -339,7 +343,7 @@ class Choice(Scalar):
 
     options: tuple[str, ...]
     what: str
-    """Describes the words in a message: "a protocol"."""
+    """Describes the options in a message: "a protocol"."""
 
     def parse(self, value: object) -> str:
         """Read one of the words."""
@@ -392,7 +396,7 @@ IntervalValue = Annotated[int, Typed(_INTERVAL, refs=False)]
 Pause = Annotated[int | Ref, Typed(Quantity(DURATION, parse_duration, 0, 3_600 * 10**9))]
 """nanoseconds of pause between two events of a kind: an hour at most."""
 _DAY_NS = 86_400 * 10**9
-"""The longest phase: a longer duration is a typing mistake, and would overflow the engine's
+"""A day, the longest phase: a longer duration is a typing mistake, and would overflow the engine's
 clock."""
 PhaseTime = Annotated[int | Ref, Typed(Quantity(DURATION, parse_duration, 0, _DAY_NS))]
 """nanoseconds, a day at most."""

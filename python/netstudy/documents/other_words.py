@@ -1,4 +1,4 @@
-"""Words of other tools, and the key of a study file that does the same."""
+"""Terms of other tools, and the keys of a study file that have the same effect."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _WORDS: Final = {
 
 
 def other_word(word: str) -> str:
-    """The end of a message: `; ` and the key that does the same here, or that there is none; empty
-    for any other word."""
+    """The end of a message about an unknown word: `; ` and the key with the same effect here, or
+    that there is none. Empty for a word that is not in the list."""
     found = _WORDS.get(word.lower().replace("-", "_"))
     return f"; {found}" if found else ""

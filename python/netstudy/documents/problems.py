@@ -1,7 +1,7 @@
-"""Problems of a document: each one with its place, several at once.
+"""Problems of a document, each with its place; several are reported at once.
 
-pydantic reports a tuple of keys and a code; `validation` turns them into
-`file:line:column: path: message`, in words that say what would be right.
+pydantic reports a tuple of keys and a code; `validation` turns them into `file:line:column: path:
+message`, in words that say how to correct it.
 """
 
 from __future__ import annotations
@@ -26,10 +26,8 @@ def listed(words: Sequence[str], last: str = "and") -> str:
 
 @dataclass(frozen=True, order=True)
 class Place:
-    """A file, or a command-line option, with line and column (from 1; 0: it has none).
-
-    A line of a table has no column: its fields have names.
-    """
+    """A file, or a command-line option, with line and column (from 1; 0: none). A line of a table
+    has no column, since its fields have names."""
 
     source: str
     line: int = 0

@@ -1,4 +1,4 @@
-"""Short forms and alternatives that several kinds of file share."""
+"""Short forms and alternatives of maps, for all kinds of file."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Short:
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
-        """The key's own schema, or the map's."""
+        """The schema of the key's value, or of the whole map."""
         whole = handler(schema)
         alone = dict(handler.resolve_ref_schema(whole)["properties"][self.key])
         alone.pop("default", None)
@@ -47,7 +47,7 @@ class Word(Short):
     by the word and is no key of the map."""
 
     def __init__(self, word: str, otherwise: str) -> None:
-        """`otherwise` says what else can be written, for the message about another word."""
+        """`otherwise` describes the alternatives, for the message about an unknown word."""
         super().__init__(word)
         self.otherwise = otherwise
 
@@ -92,9 +92,9 @@ class OneOrMore:
 
 
 class ByKey:
-    """Distinguishes models by the one key that only they have: `{limit: …}`, `{knee: …}`.
+    """Distinguishes models by a key that no other of them has: `{limit: …}`, `{knee: …}`.
 
-    If the key takes only true, it may be written as just the word: `bottleneck`.
+    A key whose only value is true may be written without it: `bottleneck`.
     """
 
     def __init__(self, **models: type[BaseModel]) -> None:
@@ -146,6 +146,6 @@ class ByKey:
 
 
 def _is_flag(model: type[BaseModel], key: str) -> bool:
-    """Whether the key takes only true."""
+    """Whether true is the only value of the key."""
     fields = {field.alias or name: field for name, field in model.model_fields.items()}
     return get_args(fields[key].annotation) == (True,)

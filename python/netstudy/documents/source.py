@@ -3,8 +3,8 @@
 The data are dict, list, str, int, float, bool and None. Numbers keep their written text
 (`Written`), so that `1.10` can stay "1.10" as text. Some documents that YAML permits are refused
 here, with positions: duplicate keys, keys that are not text, tags, several documents, text that is
-not UTF-8, characters that cannot be shown, an alias that contains itself, a file that is too large
-or too deeply nested, or that its aliases make so.
+not UTF-8, characters that cannot be shown, an alias that contains itself, and a file that is too
+large or too deeply nested, also after its aliases are expanded.
 """
 
 from __future__ import annotations
@@ -33,16 +33,19 @@ from netstudy.documents.problems import (
 
 _CORE = "tag:yaml.org,2002:"
 _NODES_MAX = 100_000
-"""A study file has hundreds of nodes; only aliases of aliases reach this many."""
+"""The most nodes of a document: a study file has hundreds, and only aliases of aliases reach this
+many."""
 _DEPTH_MAX = 50
-"""Levels of lists and maps inside each other; a study file has about ten."""
+"""The most levels of nested lists and maps; a study file has about ten."""
 _BYTES_MAX = 10_000_000
-"""A study file has some kilobytes; a device or a wrong file may have no end."""
+"""The most bytes of a file: a study file has some kilobytes, and a device or a wrong file may have
+no end."""
 _TOO_DEEP = f"lists and maps are nested more than {_DEPTH_MAX} levels deep"
 
 
 _ALONE: dict[str | int, str] = {"probe": "every"}
-"""Key of a map -> the key that its short form gives; of others it is the profile."""
+"""Key of a map -> the key that its short form sets. The short form of any other map sets the
+profile."""
 
 
 class Written:
@@ -64,14 +67,15 @@ class Document:
     """A YAML file: its data, its exact text, and the place of each part by path."""
 
     name: str
-    """As the user wrote it: the start of messages."""
+    """The name as the user wrote it, with which messages begin."""
     text: str
     data: dict[str, Any]
     values: dict[Path, Place] = field(default_factory=dict)
     keys: dict[Path, Place] = field(default_factory=dict)
 
     def place(self, path: Path, *, of_key: bool = False) -> Place:
-        """The place of the deepest part of `path` that the file has: of its key or its value."""
+        """The place of the key or value at `path`, or of the deepest part of `path` that the file
+        has."""
         for end in range(len(path), 0, -1):
             part = path[:end]
             if of_key and part in self.keys:
@@ -81,13 +85,13 @@ class Document:
         return Place(self.name, 1, 1)
 
     def problem(self, path: Path, message: str, *, of_key: bool = False) -> Problem:
-        """A problem of one part of this document, which may be a key that it lacks."""
+        """A problem at one part of this document. The part may be a missing key."""
         while path and isinstance(path[-1], int) and path not in self.values:
-            path = path[:-1]  # a lone item that stands for a list of one
+            path = path[:-1]  # a list of one item, written as the item
         return Problem(self.place(path, of_key=of_key), dotted(path), message)
 
     def overridden(self, path: Path, value: object, source: str | Place) -> Document:
-        """A copy with one value set; messages about it name `source`, the value's origin."""
+        """A copy with one value set. Messages about this value give `source` as its place."""
         from_ = Place(source) if isinstance(source, str) else source
         path = _numbered(self.data, path)
         twin = Document(self.name, self.text, copy.deepcopy(self.data))
@@ -194,7 +198,7 @@ _REFERENCE = re.compile(r"\$\{[^{}\s]*\}?")
 
 
 def _bare_reference(error: MarkedYAMLError, text: str, name: str) -> Problem | None:
-    """The problem of `${name}` without quotes inside { } or [ ], where YAML reads its braces as a
+    """The problem of an unquoted `${name}` inside { } or [ ], where YAML takes its braces for a
     map; None for any other error."""
     mark = error.problem_mark
     if mark is None or mark.column == 0:
@@ -218,7 +222,7 @@ def _syntax_problem(error: MarkedYAMLError, name: str) -> Problem:
 
 
 class _Builder:
-    """Turns ruamel's nodes into data, and records their places."""
+    """Converts ruamel's nodes into data, and records their places."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
@@ -279,7 +283,7 @@ class _Builder:
         return text
 
     def _text(self, node: Node, path: Path) -> str:
-        """The text of a node; characters that escapes bring in and no page can hold are
+        """The text of a node. Escapes may produce characters that no page can hold: these are
         problems."""
         text = str(node.value)
         if (found := UNPRINTABLE.search(text)) is not None:
@@ -322,7 +326,7 @@ def _outside(places: dict[Path, Place], path: Path) -> dict[Path, Place]:
 
 
 def _moved_up(places: dict[Path, Place], gone: Path) -> dict[Path, Place]:
-    """Places after an item of a list was removed."""
+    """The places of a list's later items, moved up after one was removed."""
     *above, last = gone
     if not isinstance(last, int):
         return places

@@ -41,8 +41,8 @@ def fault(message: str, *at: str | int) -> PydanticCustomError:
 
 
 def unknown_key(key: str, known: Iterable[str]) -> PydanticCustomError:
-    """An error about an unknown key of the validated part, with our key for another tool's word,
-    else the nearest known key."""
+    """An error about an unknown key of the validated part. If the key is a term of another tool,
+    the message gives our key, else the nearest known one."""
     message = f"unknown key{other_word(key) or did_you_mean(key, known)}"
     return PydanticCustomError(_UNKNOWN_KEY, "{message}", {"message": message, "at": (key,)})
 
@@ -55,7 +55,7 @@ def raise_faults(faults: list[PydanticCustomError], title: str) -> None:
 
 
 class Writes(ABC):
-    """Annotates the type of a field, to write its values as a file does."""
+    """Annotates the type of a field with a function that writes its values as a file does."""
 
     @abstractmethod
     def written(self, value: Any) -> Any:
@@ -63,7 +63,7 @@ class Writes(ABC):
 
 
 class Model(Described):
-    """Base of everything that a YAML file may hold: closed against unknown keys, and immutable."""
+    """Base of everything that a YAML file may hold: immutable, and without unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -92,7 +92,7 @@ class Model(Described):
 
 
 def keys_of(model: type[BaseModel]) -> tuple[str, ...]:
-    """The keys that a file may use in this model, as the file spells them."""
+    """The keys of this model, as a file spells them."""
     return tuple(field.alias or name for name, field in model.model_fields.items())
 
 
@@ -111,13 +111,13 @@ def validate(document: Document, model: type[ModelT]) -> ModelT:
 
 def _no_value(document: Document, path: Path) -> Problem:
     if isinstance(path[-1], int):
-        return document.problem(path, 'is null; for the word, write "null" in quotes')
-    message = "has no value; write one, or take the key away"
+        return document.problem(path, 'is null; to give the word, write "null" in quotes')
+    message = "has no value; write one, or remove the key"
     return document.problem(path, message, of_key=True)
 
 
 def _nulls(document: Document) -> Iterator[Path]:
-    """Paths of the empty values."""
+    """Paths of the parts without a value."""
     pending: list[tuple[Path, Any]] = [((), document.data)]
     while pending:
         path, value = pending.pop()
@@ -158,7 +158,7 @@ def _problem(
 
 
 def _path_in(data: Any, detail: ErrorDetails) -> Path:
-    """pydantic's location without the names of union members that it puts between the keys."""
+    """pydantic's location of an error, without the names of union members between the keys."""
     path: list[str | int] = []
     location = [*detail["loc"], *detail.get("ctx", {}).get("at", ())]
     for part in location:

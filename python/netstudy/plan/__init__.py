@@ -2,12 +2,13 @@
 
 Treatments come in the study's order and make the cells of tables. Runs come in randomised blocks,
 one for each replicate, so that a drift of the testbed does not affect only one level. A run's id is
-a hash of its treatment and replicate, its seed a hash of these and the plan's seed: leaving runs
-out (`--only`) or changing a value (`--set`) shifts no other run. The same study and seed give the
-same plan, byte for byte; the order comes from hashes too, not from a library's random generator.
+a hash of its treatment and replicate, its seed a hash of these and the plan's seed. Leaving runs
+out (`--only`) or changing a value (`--set`) therefore changes no other run. The same study and seed
+give the same plan, byte for byte; the order comes from hashes too, not from a library's random
+generator.
 
-A growing factor makes rounds: the first plan holds the runs that depend on no records, and
-`make_round` makes each further plan from the levels that the records call for.
+A study with a growing factor has rounds: the first plan has the runs that depend on no records, and
+`make_round` plans each further round from the levels that the records call for.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The cost of running a plan: packets, time, size of the records.
 
 Everything is computed from the runs on the wire, so that a plan made by hand can be estimated too.
-A workload knows the messages of one of its samples; routes know the links in their path.
+The workload gives the messages of one of its samples, the routes give the links in their path.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _EDGE_SHARE = 0.2
 _CONNECTION_BYTES = 60
 """Size of a connection in a record."""
 _SAMPLE_BYTES = 120
-"""Size of a sampler's sample, about ten counters; for each connection or port."""
+"""Size of one sample of a connection or port, about ten counters."""
 _PROBE_BYTES = 9_000
 """Size of a histogram of a probe's latencies in one phase."""
 _IDENTITY_BYTES = 200
@@ -46,11 +46,11 @@ _IDENTITY_BYTES = 200
 
 
 Carried = wire.Run | Lowered
-"""A run, or the common form of all replicates of a treatment."""
+"""A run, or the form on the wire that all replicates of a treatment share."""
 
 
 def estimate_of(runs: Iterable[wire.Run]) -> Estimate:
-    """The estimate of some runs."""
+    """The estimate of these runs."""
     return total_of((run, run.treatment, 1) for run in runs)
 
 
@@ -96,8 +96,8 @@ def _added(parts: Sequence[tuple[_Reckoned, Treatment, int]], identities_bytes: 
 
 
 def measured_samples(run: Carried) -> float:
-    """The samples of the workload in the measuring phase of a run, without losses; infinite where
-    the number is unknown, as for a program without a cost model."""
+    """The samples of the workload in the measuring phase of a run, without losses; infinite if the
+    number is unknown, as for a program without a cost model."""
     return _Reckoned.of(run).measured_samples
 
 
@@ -107,15 +107,15 @@ def probe_samples(run: Carried, phase: wire.PhaseKind) -> float:
 
 
 def connection_samples(run: Carried) -> float:
-    """The samples of connections that samplers take in the measuring phase: of every connection at
-    each interval."""
+    """Number of samples of connections in the measuring phase: one for every connection at each
+    interval."""
     reckoned = _Reckoned.of(run)
     each = sum(1 / one.every_ns for one in run.instruments if one.kind == "tcp")
     return reckoned.connections * each * reckoned.seconds_of("measure") * 1e9
 
 
 def useful_packets(run: wire.Run) -> int:
-    """Full-sized data packets that the run must carry at least, warm-up included."""
+    """Least number of full-sized data packets that the run carries, warm-up included."""
     return _Reckoned.of(run).packets
 
 
@@ -161,7 +161,7 @@ class _Reckoned:
 
     @cached_property
     def timed_seconds(self) -> float:
-        """Duration of the phases that last for a time."""
+        """Duration of the phases that end after a duration."""
         ends = (phase.until for phase in self.run.phases)
         return sum(until.ns / 1e9 for until in ends if isinstance(until, wire.UntilTime))
 
@@ -228,8 +228,8 @@ class _Reckoned:
 
     @cached_property
     def _unit_seconds(self) -> float:
-        """Time of one sample of the workload: of the busiest port, CPU, bus or disk, or the
-        workload's own waiting time if longer."""
+        """Time of one sample of the workload: the time of the busiest port, CPU, bus or disk, or
+        the workload's own waiting time if that is longer."""
         bytes_by_port: Counter[tuple[str, str]] = Counter()
         rates: dict[tuple[str, str], int] = {}
         for load in self._loads:

@@ -1,9 +1,9 @@
 """From a topology to the graph on the wire: named nodes, and links between two of their ports.
 
-Only this module expands host groups, so that all testbeds use the same names and order of nodes.
-The host of a group of one has the group's name, others are `group-1`, `group-2` and so on.
-Interfaces have the host's own names for them, in the order of its links, else `eth0`, `eth1`; a
-port of a switch is named after the node behind it, with `@interface` if that node has several.
+Only this module expands host groups, so that all testbeds use the same names and order of nodes. A
+single host of a group has the group's name; several are `group-1`, `group-2` and so on. Interfaces
+have the names that the host gives them, in the order of its links, else `eth0`, `eth1`. A port of a
+switch is named after the node behind it, with `@interface` if that node has several interfaces.
 """
 
 from __future__ import annotations
@@ -29,11 +29,13 @@ INSIDE_MTU = 8_192
 INSIDE_RATE_BPS = 10_000_000_000
 """Rate of a link inside one machine, if a study gives none: assumed, since memory carries it."""
 NODES_MAX = 10_000
-"""Most nodes of a network: more would fill the memory."""
+"""The most nodes of a network: more would fill the memory."""
 WIRE_SPEED = "wire-speed"
-"""Profile of a switch that replaces the one interface of a host, and is never the limit."""
+"""Profile of a switch that stands for a host's single interface with several links, and is never
+the limit."""
 WIRE_SPEED_BUFFER_BYTES = 512_000
-"""Its buffer per port, as large as that of a shallow switch: many senders overflow any port."""
+"""Buffer per port of this switch, as large as a shallow switch has, since many senders overflow any
+port."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +162,7 @@ class Graph:
     def _join_by_wire(
         self, path: Path, link: Link, like: _Properties, hosts: list[tuple[str, ...]]
     ) -> None:
-        """Joins several hosts with one: the latter has a single interface, behind a wire-speed
+        """Links several hosts to one host, which has a single interface behind a wire-speed
         switch."""
         if min(map(len, hosts)) > 1:
             ends = zip(hosts, link.between, strict=True)
@@ -230,7 +232,7 @@ class Graph:
         return scaled
 
     def _rates(self, path: Path, link: Link) -> tuple[int, int]:
-        """The link's rates in both directions, by default the highest that both its ends carry."""
+        """The link's rates in both directions; by default the highest rate that both ends carry."""
         limits: dict[str, int] = {}
         is_inside = concrete(link.kind) == "hipersocket"
         for end in link.between if not is_inside else ():
@@ -354,7 +356,7 @@ class Graph:
         for group in self.topology.groups:
             for name in self.hosts(group):
                 if name in taken:
-                    message = f"a host would be called {name}, which is another node's name"
+                    message = f"a host would have the name {name}, which another node has already"
                     self.devices.refuse(self.topology.host_path(group), message)
                 taken[name] = self.topology.host_path(group)
 

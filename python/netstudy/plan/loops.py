@@ -1,8 +1,6 @@
-"""Outer loops: the treatments of a growing factor, in the order in which they may be tried.
-
-The records so far decide which of them are run (`analysis.growth`); their set and order depend only
-on the study and the invocation.
-"""
+"""Outer loops: the treatments of a growing factor, in the order in which they may be tried. Their
+set and order depend only on the study and the invocation; the records decide how many of them are
+run (`analysis.growth`)."""
 
 from __future__ import annotations
 
@@ -27,7 +25,8 @@ class CaseTreatment(NamedTuple):
     treatment: Treatment
     """Levels of the case's factors, in the order of the study."""
     whole: Treatment
-    """With the levels that the case holds fixed: identifies its runs."""
+    """Levels of the case's factors and levels that the case holds fixed: together they identify its
+    runs."""
 
 
 @dataclass(frozen=True)
@@ -38,10 +37,11 @@ class OuterLoop:
     factor: Factor
     """The growing factor."""
     held: Treatment
-    """Levels of the other factors; factors zipped with the growing one grow with it."""
+    """Levels of the other factors. Factors zipped with the growing factor are not among them: they
+    grow with it."""
     steps: tuple[Treatment, ...]
-    """Whole treatments, one for each level, in the order in which levels are tried. Holes and
-    excluded levels are left out."""
+    """Whole treatments, one for each level, in the order in which levels are tried, without holes
+    and excluded levels."""
 
 
 def case_treatments(study: Study, only: Only) -> list[CaseTreatment]:

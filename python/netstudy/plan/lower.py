@@ -1,7 +1,7 @@
-"""From a treatment of a study to its form on the wire: network, workload, phases, samplers.
+"""Converts a treatment of a study to its form on the wire: network, workload, phases, samplers.
 
-Contradictions (hosts that cannot reach each other, more hosts than ports) are refused with their
-place in the study.
+Contradictions, such as hosts that cannot reach each other or more hosts than ports, are refused
+with their place in the study.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from netstudy.units import CHECK_SEQUENCE_BYTES, ETHERNET_HEADER_BYTES, header_b
 from netstudy.wire import Level
 
 _FRAME_BYTES = ETHERNET_HEADER_BYTES + CHECK_SEQUENCE_BYTES
-"""Bytes of a frame that a switch stores in addition to its packet."""
+"""Bytes of a frame that a switch stores in addition to the packet."""
 
 
 @dataclass(frozen=True)
 class Lowered:
-    """A treatment on the wire; treatments that are equal there share one."""
+    """A treatment on the wire. Treatments that are equal on the wire share one object."""
 
     network: wire.Network
     workload: wire.Workload
@@ -78,7 +78,7 @@ class Resolver:
     def lower(self, treatment: wire.Treatment) -> Lowered:
         """The form of one treatment on the wire."""
         levels = self.study.levels_of(treatment)
-        # Treatments that differ in nothing the wire carries share one: a plan may have many.
+        # Treatments that are equal on the wire share one object, since a plan may have many.
         key = repr([levels[name] for name in self._used])
         if key not in self._known:
             self._known[key] = self._lowered(levels)
@@ -90,6 +90,7 @@ class Resolver:
         procedure = resolve(self.study.procedure, levels)
         lowering, path = lowering_of_spec(workload.spec), ("workload", workload.kind)
         assert lowering is not None, "only supported workloads are lowered"
+        # The cheap checks come first: expanding the graph of a mistyped study can take long.
         roles = lowering.roles(workload.spec, topology, path)
         self._check_client(roles, topology, workload.kind)
         if workload.spec.counted is None and procedure.measure is None:
@@ -105,6 +106,7 @@ class Resolver:
         network = graph.network()
         routes = Routes(network)
         context = Context(topology, self.devices.hardware, path, self._refuse)
+        # Only now are the largest messages known, which the buffers must have room for.
         work = lowering.lower(workload.spec, _Bind(graph, routes).roles(roles), context)
         self._check_buffers(routes, lowering.loads(work))
         return Lowered(
@@ -116,15 +118,16 @@ class Resolver:
         )
 
     def _check_client(self, roles: Roles, topology: Topology, kind: str) -> None:
-        """Checked before anything is expanded, so that the first mistake is reported first."""
+        """Checks the number of clients. It comes before hosts are expanded, so that the first
+        mistake in the file is reported first."""
         one = self.study.workload.spec.one_client
         group = roles.client.group
         if one and concrete(topology.groups[group].count) != 1:
             self._refuse((*topology.host_path(group), "count"), f"an {kind} has one client")
 
     def _check_buffers(self, routes: Routes, loads: Iterable[Load]) -> None:
-        """Refuses a buffer without room for the largest frame: it would drop that frame each time,
-        for ever."""
+        """Refuses a buffer without room for the largest frame: the frame would be retransmitted and
+        dropped for ever."""
         largest: dict[str, int] = {}
         for load in loads:
             route = routes.route(load.source, load.target)
@@ -184,7 +187,7 @@ class Resolver:
                         **asks,
                     )
             case _:
-                return  # counters are read at the edges of phases without being asked for
+                return  # counters are read at the edges of phases in any case
 
     def _ports(
         self, network: wire.Network, instrument: PortSampler, path: Path
@@ -201,8 +204,8 @@ class Resolver:
     def _towards(
         self, network: wire.Network, switch: str, behind: str, path: Path
     ) -> Iterator[str]:
-        """The ports of a switch that lead to a host group or a switch; refused where there are
-        none."""
+        """The ports of a switch that lead to a host group or another switch. Refuses a switch
+        without such a port."""
         found = list(_ports_towards(network, switch, behind))
         if not found:
             self._refuse((*path, "port"), f"{behind} has no link to {switch}")
@@ -216,12 +219,15 @@ class Resolver:
         poll: SnmpPoll,
         path: Path,
     ) -> None:
-        """The port of the host that polls carries nothing but polls."""
+        """Checks that the host that polls is a single one without a part in the workload: its port
+        must carry only polls."""
         if poll.from_ is None:
             return
         hosts, place = graph.hosts(poll.from_), (*path, "from")
         if len(hosts) != 1:
-            self._refuse(place, f"{poll.from_} is {len(hosts)} hosts; one of them polls")
+            self._refuse(
+                place, f"{poll.from_} is {len(hosts)} hosts; polls come from a single host"
+            )
         busy = {
             end.partition("@")[0].partition(".")[0] for pair in work.roles.pairs for end in pair
         }
@@ -237,7 +243,8 @@ class Resolver:
 
 @dataclass(frozen=True)
 class _Bind:
-    """Binds roles to endpoints of a network; refuses endpoints that cannot reach each other."""
+    """Binds the roles of a workload to endpoints of a network; refuses endpoints that cannot reach
+    each other."""
 
     graph: Graph
     routes: Routes
@@ -260,7 +267,8 @@ class _Bind:
         return front if roles.database is None else self._with_database(roles, front)
 
     def _with_database(self, roles: Roles, front: wire.Roles) -> wire.TierRoles:
-        """The roles with the host that the server asks, through whichever of its interfaces."""
+        """The roles with the database's host, through any of its interfaces that the server
+        reaches."""
         assert roles.database is not None, "the caller has looked"
         (database,) = self._endpoints(roles.database)
         (server,) = self.graph.hosts(roles.server.group)

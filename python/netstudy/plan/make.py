@@ -1,4 +1,5 @@
-"""Making a plan: treatments to cells, cells to runs, runs to their form on the wire."""
+"""Makes a plan: from treatments to cells, from cells to runs, from runs to their form on the
+wire."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ from netstudy.wire import Level, Treatment
 UNSCALED = Fraction(1)
 
 OnPlanning = Callable[[str, int, int], None]
-"""Called while a plan is made with the stage ("treatments", "runs"), the number done, and the
+"""Called while a plan is made, with the stage ("treatments", "runs"), the number done, and the
 total."""
 
 
@@ -60,12 +61,14 @@ def make_plan(
     if not found:
         raise StudyError("nothing is left to run: no treatment has all the levels of --only")
     treatments = _shared(found)
+    # A mistyped level can make millions of runs: whoever refuses them must do so before the work.
     if on_count is not None:
         on_count(len(treatments) * study.replicates)
     loops = outer_loops(study, only or {})
     resolver = Resolver(study, hardware or HardwareLibrary.default(study.folder), scale)
     lowered = _lowered(resolver, study, treatments, on_planning)
     design = _Design(study, seed, treatments, lowered, on_planning)
+    # All treatments are lowered now, so a contradiction in a later round is found in the first.
     first = _shared(first_round(found, loops)) if loops else treatments
     return PlannedStudy(
         study=study,
@@ -81,7 +84,7 @@ def make_plan(
 
 @dataclass(frozen=True)
 class _Shared:
-    """A treatment with the cases that have it: they share its runs."""
+    """A treatment with all test cases that contain it and share its runs."""
 
     treatment: Treatment
     cases: tuple[str, ...]
@@ -93,7 +96,7 @@ _Treatments = Mapping[str, _Shared]
 
 @dataclass(frozen=True)
 class _Design:
-    """The treatments of a plan, on the wire, before replicates multiply them."""
+    """The treatments of a plan on the wire, before they are repeated as replicates."""
 
     study: Study
     seed: int
@@ -103,7 +106,8 @@ class _Design:
     on_planning: OnPlanning
 
     def estimate(self, treatments: _Treatments) -> Estimate:
-        """The cost of all replicates of these; only their number if they are unsupported."""
+        """The cost of all replicates of these treatments; only the number of runs if this version
+        does not support them."""
         replicates = self.study.replicates
         if self.lowered is None:
             unknown = Estimate.of_count(replicates * len(treatments))
@@ -117,7 +121,7 @@ class _Design:
         return self._wired(_replicate(self.treatments.values(), 1, self.seed))
 
     def expanded(self, first: _Treatments) -> Expanded:
-        """The runs of the first round, and of all rounds."""
+        """Expands the plan into the runs of the first round, and of all rounds."""
         whole = _in_blocks(self._runs(self.treatments), self.seed)
         possible = self._wired(whole, self.on_planning)
         if first is self.treatments:
@@ -152,7 +156,8 @@ class _Design:
 def _lowered(
     resolver: Resolver, study: Study, treatments: _Treatments, on_planning: OnPlanning
 ) -> dict[str, Lowered] | None:
-    """All treatments on the wire, in the study's order to report its first mistake first."""
+    """All treatments on the wire, in the study's order, so that its first mistake is reported
+    first."""
     if not is_lowered(study):
         return None
     found: dict[str, Lowered] = {}

@@ -1,7 +1,7 @@
-"""Hosts, interfaces and switches, from a study and the hardware library to the wire.
+"""Converts hosts, interfaces and switches of a study and the hardware library to the wire.
 
 Each figure comes from the study if it gives one, else from the hardware profile, else from the
-wire's own default. A figure of another kind of switch is refused with its place in the study.
+wire's own default. A setting of another kind of switch is refused with its place in the study.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Refuse = Callable[[Path, str], NoReturn]
 """Refuses a part of the study, by its path and with a message."""
 
 BYSTANDER = "none"
-"""Profile of a host without one, which only measures and takes no part."""
+"""Profile of a host that names none: it only measures, and takes no part in the workload."""
 _BYSTANDER_TCP = "rfc"
 _FRAME_BYTES = 1_514
 """A frame of Ethernet with an MTU of 1500, as drivers store it."""
@@ -75,7 +75,8 @@ class _Queue:
     """Size of each buffer; None: it holds one frame."""
 
     def changed(self, frames: int | None, buffers: int | None, size: int | None) -> _Queue:
-        """The queue with the values of a more specific source; values that it lacks stay."""
+        """The queue with the values of a more specific source; values that this source lacks
+        stay."""
         size = self.buffer_bytes if size is None else size
         if frames is None and buffers is None:
             return replace(self, buffer_bytes=size)
@@ -83,7 +84,8 @@ class _Queue:
 
     @property
     def on_the_wire(self) -> dict[str, int]:
-        """Its length in frames of the usual MTU; empty: not given."""
+        """The length as a field of the wire, in frames of the usual MTU; empty if it is not
+        given."""
         each = max(1, (self.buffer_bytes or 0) // _FRAME_BYTES)
         length = self.frames if self.buffers is None else self.buffers * each
         return {} if length is None else {"transmit_queue_frames": length}
@@ -96,9 +98,9 @@ class _Interface:
     group: str
     nic: wire.Nic
     places: tuple[Path, ...]
-    """The parts of the study that may say its settings, the nearest first."""
+    """The parts of the study that may give its settings, the nearest first."""
     has_buffers: bool
-    """Whether the length of the transmit queue is given in buffers of the driver."""
+    """Whether the length of the transmit queue is given in driver buffers."""
 
 
 @dataclass(frozen=True)
@@ -140,12 +142,12 @@ class Devices:
         if link.nic is not None:
             values |= self._own_nic(link.nic, (*path, "nic"))
             if link.buffers is not None and {link.nic.buffers, link.nic.transmit_queue} != {None}:
-                self.refuse((*path, "buffers"), "is said twice, here and under nic")
+                self.refuse((*path, "buffers"), "is set twice, here and under nic")
         return wire.Nic(**(values | self._queue(host, link).on_the_wire))
 
     def check_interfaces(self, topology: Topology, groups: Sequence[wire.Group]) -> None:
-        """The settings of a host and of its links must go together at each interface, and each must
-        have an effect at one of them."""
+        """Checks that the settings of a host and of its links are consistent at each interface, and
+        that each has an effect at some interface."""
         costly = {group.name for group in groups if group.cpu is not None}
         on_buses = {group.name for group in groups if group.bus is not None}
         useful, useless = set[Path](), dict[Path, str]()
@@ -244,11 +246,11 @@ class Devices:
             cpu = wire.Cpu()
         if cpu is None:
             if cpus is not None:
-                message = "has no effect where no work costs CPU time; say its costs under cpu"
+                message = "has no effect where no work costs CPU time; give costs under cpu"
                 self.refuse((*path, "cpus"), message)
             return None
         if cpus is not None and host.cpu is not None and host.cpu.cpus is not None:
-            self.refuse((*path, "cpus"), "is said twice, here and under cpu")
+            self.refuse((*path, "cpus"), "is set twice, here and under cpu")
         if _costs_cpu(nic):
             self.refuse((*path, "nic") if host.nic is not None else path, _CHARGED_TWICE)
         return cpu if cpus is None else cpu.model_copy(update={"cpus": cpus})
@@ -260,8 +262,8 @@ class Devices:
         return None if figure is None else figure.value
 
     def _simulated(self, host: Host, model: type[WireT], section: str) -> WireT | None:
-        """A part of a host that only the simulator has; None if neither the study nor the profile
-        says anything of it."""
+        """A part of a host that only the simulator models; None if neither the study nor the
+        profile has it."""
         named = concrete(host.profile)
         figures = None if named is None else getattr(self.hardware.host(named), section)
         own = getattr(host, section)
@@ -283,7 +285,7 @@ class Devices:
         named = concrete(own.profile)
         values = {} if named is None else _figures(self.hardware.nic(named).figures, wire.Nic)
         if own.buffers is not None and own.transmit_queue is not None:
-            self.refuse((*path, "buffers"), "is said twice, here and as transmit_queue")
+            self.refuse((*path, "buffers"), "is set twice, here and as transmit_queue")
         return values | _knobs(own, wire.Nic)
 
     def _queue(self, host: Host, link: LinkProperties | None = None) -> _Queue:
@@ -301,7 +303,7 @@ class Devices:
         return found if link is None else found.changed(None, concrete(link.buffers), None)
 
     def _check_order(self, path: Path, made: wire.Tcp | wire.Switch) -> None:
-        """The study's values must be consistent with the values that come from profiles."""
+        """Checks that the study's values are consistent with the values from profiles."""
         self._check_disorder((path,), made)
         for name, needed in without_effect(type(made), _settings(made)):
             if self.is_said((*path, name)):
@@ -310,7 +312,8 @@ class Devices:
     def _check_disorder(
         self, places: Sequence[Path], made: wire.Tcp | wire.Nic | wire.Switch
     ) -> None:
-        """Values that contradict each other; `places` are the parts of the study that say them."""
+        """Refuses values that contradict each other; `places` are the parts of the study that give
+        them."""
         for wrong in disorder(type(made), _settings(made)):
             said = [(*place, name) for name in (wrong.upper, wrong.lower) for place in places]
             at = next((each for each in said if self.is_said(each)), places[0])
@@ -320,7 +323,7 @@ class Devices:
         for architecture, names in BUFFER_FIGURES.items():
             for name in names:
                 if architecture != profile.architecture and getattr(own, name) is not None:
-                    message = f"belongs to a switch that is {architecture}; {profile.profile} is"
+                    message = f"is only for a switch that is {architecture}; {profile.profile} is"
                     self.refuse((*path, name), f"{message} {profile.architecture}")
 
 
@@ -331,7 +334,8 @@ def _figures(figures: BaseModel, model: type[BaseModel]) -> dict[str, Any]:
 
 
 def _queue_of(figures: NicFigures) -> tuple[int | None, int | None, int | None]:
-    """The queue of a profile: frames, buffers of the driver, the size of one."""
+    """The queue of a profile: its length in frames or in driver buffers, and the size of a
+    buffer."""
     frames, buffers, size = (
         None if figure is None else figure.value
         for figure in (figures.transmit_queue, figures.buffers, figures.buffer)

@@ -20,7 +20,7 @@ FRAME_OVERHEAD_BYTES = FRAMING_BYTES + header_bytes(timestamps=True)
 Interface = tuple[str, str]
 """A host and one of its interfaces."""
 Hop = tuple[wire.Port, wire.Link]
-"""A link, and the end of it that frames leave by."""
+"""A link, and the end at which frames enter it."""
 
 
 def is_star(network: wire.Network) -> bool:
@@ -35,10 +35,10 @@ def is_star(network: wire.Network) -> bool:
 
 @dataclass(frozen=True)
 class Route:
-    """The links from one interface to another, each with the port that frames leave by."""
+    """The links from one interface to another, each with the port at which frames enter it."""
 
     hops: tuple[Hop, ...]
-    """Empty where the two endpoints' host hands data over inside."""
+    """Empty if both endpoints are on one host, which hands data over inside."""
 
     @property
     def delay_ns(self) -> int:
@@ -47,7 +47,8 @@ class Route:
 
     @property
     def mtu_bytes(self) -> int | None:
-        """The smaller MTU of the two end links, which TCP agrees on; None inside a host."""
+        """The smaller MTU of the first and the last link, on which the two TCPs agree; None inside
+        a host."""
         if not self.hops:
             return None
         return min(self.hops[0][1].mtu_bytes, self.hops[-1][1].mtu_bytes)
@@ -107,7 +108,7 @@ class Routes:
         return self._named(source, joined[0]), self._named(target, joined[1])
 
     def route(self, source: str, target: str) -> Route:
-        """The path from one endpoint of a role to another that it reaches."""
+        """The path from one endpoint of a role to another endpoint, which it must reach."""
         if self.is_inside(source, target):
             return Route(())
         (one, own), (other, theirs) = self.of(source), self.of(target)
@@ -131,8 +132,8 @@ class Routes:
         )
 
     def is_inside(self, source: str, target: str) -> bool:
-        """Whether both endpoints are on one host, which hands data over inside: unless they are at
-        different interfaces and have stacks of their own."""
+        """Whether both endpoints are on one host and the host hands their data over inside.
+        Endpoints with stacks of their own at different interfaces use the wire."""
         (one, own), (other, theirs) = self.of(source), self.of(target)
         if one != other:
             return False
@@ -141,8 +142,9 @@ class Routes:
         return not apart or own == theirs
 
     def time_ns(self, source: str, target: str, size_bytes: int) -> float:
-        """Time of a message without queues: each hop receives a whole frame before it forwards it,
-        the slowest port sends all frames, and both hosts add their latencies."""
+        """Time of a message without queueing: each hop receives a whole frame before forwarding it,
+        the slowest port sends all frames one after the other, and both hosts add their
+        latencies."""
         route = self.route(source, target)
         inside = self._group(source).local_path
         if not route.hops and inside is not None:

@@ -27,7 +27,7 @@ class Cell:
     treatment: Treatment
     """Levels of the case's factors, in the order of the study."""
     run_ids: tuple[str, ...]
-    """Its runs by replicate; another case with the same treatment has the same runs."""
+    """Its runs by replicate. Another case with the same treatment has the same runs."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class PlannedRun:
 
 @dataclass(frozen=True)
 class RunSize:
-    """The properties of a run that decide its memory use."""
+    """The properties of a run that determine its memory use."""
 
     treatment: Treatment
     """One of the treatments whose runs have this size."""
@@ -72,7 +72,7 @@ class Estimate:
     """Size of the records."""
     line_seconds: float
     """Time that links and simulated hosts need for all payload without loss, one run after the
-    other; a phase with a fixed duration counts with that."""
+    other. A phase with a fixed duration counts with this duration."""
     timed_seconds: float
     """The part of `line_seconds` in phases with a fixed duration."""
     nodes: int = 0
@@ -82,7 +82,7 @@ class Estimate:
     users: int = 0
     """Users that applications have registered, summed over all runs."""
     series_bytes: int = 0
-    """Bytes of the records from samplers; they are read one run at a time."""
+    """Bytes of the samplers' series in all records. They are read one run at a time."""
     plan_bytes: int = 0
     """Size of the plan as JSON."""
     sizes: tuple[RunSize, ...] = ()
@@ -90,7 +90,7 @@ class Estimate:
 
     @classmethod
     def of_count(cls, runs: int) -> Estimate:
-        """Lower bound of the cost of so many runs of any kind."""
+        """Lower bound of the cost of this number of runs of any kind."""
         return cls(runs, 0, 0, 0, 0, 0.0, 0.0)
 
 
@@ -110,7 +110,8 @@ class PlannedStudy:
     study: Study
     seed: int
     cells: tuple[Cell, ...]
-    """Every cell that may be run; the results decide which levels of a growing factor are run."""
+    """Every cell that may be run. Which levels of a growing factor are run depends on the
+    results."""
     estimate: Estimate
     """Estimate of the first round."""
     most: Estimate
@@ -120,7 +121,8 @@ class PlannedStudy:
     one_of_each: tuple[wire.Run, ...] | None = field(repr=False)
     """The first replicate of each treatment that may be run: enough to describe a plan."""
     expand: Callable[[], Expanded] = field(repr=False)
-    """Makes the runs; estimates come before, so that a plan that is refused is not expanded."""
+    """Makes the runs on first use, so that a plan that is refused by its estimates is never
+    expanded."""
 
     @cached_property
     def _expanded(self) -> Expanded:
@@ -133,7 +135,7 @@ class PlannedStudy:
 
     @property
     def wired(self) -> tuple[wire.Run, ...] | None:
-        """The same on the wire; None if this version does not support them."""
+        """The runs of the first round on the wire; None if this version does not support them."""
         return self._expanded.wired
 
     @property

@@ -10,6 +10,6 @@ from netstudy.study import Command
 
 
 def programs_of_runs(runs: Iterable[wire.Run]) -> list[Command]:
-    """Each program with its arguments, once, in the order of the runs."""
+    """Each program with its arguments in the order of the runs, without repetitions."""
     found = (planned_of(run.workload).starts(run.workload) for run in runs)
     return list(dict.fromkeys(command for command in found if command))

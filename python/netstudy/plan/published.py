@@ -40,18 +40,19 @@ def published_plan(
 ) -> PlannedStudy:
     """Plan the cells that have values in the study's reference data.
 
-    Raises StudyError when there are none, when the data leave the level of a factor open, and when
-    two of them contradict each other about one value.
+    Raises StudyError if there are no values, if the data do not give the level of a factor, or if
+    two references give different values for the same cell.
     """
     seed = study.seed if seed is None else seed
     values = published_values(study)
     if not study.reference:
-        raise StudyError("the study has no reference data, so there is nothing published of it")
+        raise StudyError("the study has no reference data, so it has no published values")
     runs = tuple(_runs(study, values, seed, only or {}))
     if not runs:
-        raise StudyError("no published value is left: none is at a level of this run")
+        raise StudyError("no published value is left: none has the levels of this run")
     size = sum(_RECORD_BYTES + values_bytes(run) for run in runs)
     plan_bytes = sum(len(wire.to_json(run)) for run in runs)
+    # Nothing is run, so there are no packets and no time; only records are written.
     estimate = Estimate(len(runs), 0, 0, 0, size, 0.0, 0.0, plan_bytes=plan_bytes)
     planned = tuple(
         PlannedRun(run.id, run.cases, run.treatment, run.replicate, run.seed) for run in runs
@@ -69,7 +70,8 @@ def published_plan(
 
 
 def not_published(study: Study, planned: PlannedStudy) -> int:
-    """Number of the study's cells without published values, levels left out of the run included."""
+    """Number of the study's cells without published values. Cells that the run leaves out count
+    too."""
     covered = {(cell.case, canonical(cell.treatment)) for cell in planned.cells}
     own = (
         (case.name, canonical({factor.name: whole[factor.name] for factor in case.factors}))
@@ -94,6 +96,8 @@ def _runs(
             wholes.setdefault(text, whole)
             for repetition, read in _by_repetition(case, whole, values).items():
                 work = published_work(study.workload.kind, read)
+                # The values are part of the key: data of one case may differ from the data of
+                # another case with the same treatment, and then their runs must stay apart.
                 key = (text, repetition, work.given)
                 found.setdefault(key, []).append(case.name)
                 works[key] = work
@@ -112,7 +116,7 @@ def _runs(
 
 
 def _cases(study: Study) -> Iterator[Case]:
-    """The test cases, with every published level of an endless factor."""
+    """The test cases. A factor without an end has its published levels."""
     values = published_values(study)
     for case in study.cases:
         yield with_published_levels(case, (one for one in values if one.case in (None, case.name)))
@@ -140,8 +144,8 @@ def _by_repetition(
         first = metrics.setdefault(value.metric, value)
         if first != value:
             raise StudyError(
-                f"gives {value.metric} of a cell that {first.place} gives too; leave one of them "
-                "out, or name the test case that each belongs to",
+                f"gives {value.metric} of a cell, and {first.place} gives it too; leave one of "
+                "them out, or name the test case that each belongs to",
                 str(value.place),
             )
     return {number: list(metrics.values()) for number, metrics in sorted(found.items())}

@@ -1,8 +1,8 @@
-"""How long the CPUs, buses and disks of simulated hosts work on one sample of a workload.
+"""The time that CPUs, buses and disks of simulated hosts work on one sample of a workload.
 
-The costs are the simulator's, each charged where the work is done: packets at the CPU of their
-interface, calls at the process of their connection, and all of them at the host's CPUs together.
-Waiting is left out, so the time of the busiest place is a lower bound of a sample's duration.
+Costs are charged where the simulator charges them: packets to the CPU of their interface, calls to
+the process of their connection, and both to the host's CPUs together. Waiting is left out, so the
+time of the busiest place is a lower bound of a sample's duration.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from netstudy.plan.paths import Routes
 from netstudy.plan.workloads.base import Files, Load
 
 _ACK_EVERY = 2
-"""Data packets of an acknowledgment."""
+"""Data packets per acknowledgment."""
 
 Packets = Callable[[Load], int]
 Place = tuple[str, ...]
@@ -45,7 +45,7 @@ class _Work:
     seconds: defaultdict[Place, float] = field(default_factory=lambda: defaultdict(float))
 
     def add(self, load: Load, packets: int) -> None:
-        """The work of both ends of the messages; `packets` is the number in one direction."""
+        """Adds the work at both ends of the messages; `packets` is the number in one direction."""
         self._end(load, load.source, packets, sends=True)
         self._end(load, load.target, packets, sends=False)
 

@@ -1,4 +1,4 @@
-"""The parts of studies that this version supports and does not support.
+"""The parts of studies that this version does not support.
 
 Parts that would have no effect are reported too: a study must not be run as if it lacked them.
 """
@@ -18,7 +18,7 @@ from netstudy.study.topology import Host
 from netstudy.study.vocabulary import PUBLISHED, TESTBEDS
 
 _OF_PRR = ("rack", "tail_loss_probe")
-"""Settings of TCP that only the loss recovery `prr` has."""
+"""Settings of TCP that belong to the loss recovery `prr` only."""
 
 
 def unsupported(study: Study, testbed: str) -> list[str]:
@@ -71,7 +71,7 @@ def _of_another_recovery(study: Study) -> Iterator[str]:
         if said and "prr" not in _recoveries(study, name):
             yield (
                 f"The {listed(said)} of host {name} has no effect in the simulator without "
-                "recovery: prr; leave it out, or say that too."
+                "recovery: prr; leave it out, or set recovery: prr too."
             )
 
 
@@ -132,9 +132,9 @@ def _simulated_only(study: Study, host: Host) -> list[str]:
 
 
 def stated(study: Study) -> list[str]:
-    """Parts of the study that the simulator states and does not model, one sentence each."""
+    """Parts of the study that the simulator does not model, one sentence each."""
     return [
-        f"The {part} is stated and not modelled by the simulator: it changes no result there."
+        f"The {part} is not modelled by the simulator and changes no result there."
         for part in dict.fromkeys(_stated(study))
     ]
 

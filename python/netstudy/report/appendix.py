@@ -40,26 +40,28 @@ if TYPE_CHECKING:
 MadeOn = Mapping[str, Sequence[str]]
 """Property of the environment of runs -> its values, each once."""
 MANY = 4
-"""More numbers than this are printed as their range."""
+"""The most numbers that are printed one by one; more are printed as their range."""
 UNSET = "—"
 BY_RFC = "by the standard’s rule"
 """The initial window if neither study nor profile sets it: RFC 3390 decides."""
 FOLDER_FILES = ("study.yaml", "plan.json")
 _UNIT = re.compile(r"_(ns|bps|bytes|frames|segments|pct)$")
-"""Suffixes of settings' names that are units; the value is printed with the unit instead."""
+"""Suffixes of setting names that are units. The value is printed with the unit, the name without
+it."""
 _COUNTED = {"_frames": "frames", "_segments": "segments", "_pct": "%"}
 
 
 @dataclass(frozen=True)
 class Appendix:
-    """Everything that a reader needs to check the study and to repeat it."""
+    """Everything that a reader needs to check and to repeat the study."""
 
     configuration: tuple[Table, ...]
     profiles: tuple[Table, ...]
     missing_profiles: tuple[str, ...]
     environment: Table
     nodes: tuple[NodeTables, ...]
-    """Environments of the nodes of real testbeds, equal ones together."""
+    """Environments of the nodes of real testbeds; nodes with equal environments are listed
+    together."""
     missing_nodes: tuple[str, ...]
     commands: tuple[str, ...]
     hashes: Table
@@ -95,8 +97,8 @@ def appendix(
 
 
 def _configuration(runs: Sequence[Run]) -> Iterator[Table]:
-    """Every setting of the plan: switches, hosts, links and workload, one column each. Empty for
-    published runs, whose plan sets none."""
+    """Every setting of the plan, with one column each for switches, hosts, links and workload.
+    Empty for published runs, whose plan has no settings."""
     if not any(run.network.nodes for run in runs):
         return
     switches: dict[str, list[Settings]] = {}
@@ -175,7 +177,8 @@ def _settings(key: str, title: str, nodes: Mapping[str, Sequence[Settings]]) -> 
 
 
 def _grouped(names: Iterable[str]) -> list[str]:
-    """Each name once, grouped by their first part, in the order of first appearance."""
+    """Each name once. Names with the same first part are together, in the order of first
+    appearance."""
     found = list(dict.fromkeys(names))
     heads = list(dict.fromkeys(name.partition(".")[0] for name in found))
     return sorted(found, key=lambda name: heads.index(name.partition(".")[0]))
@@ -230,7 +233,7 @@ def _profiles(folder: Folder, runs: Sequence[Run]) -> tuple[list[Table], list[st
 
 
 def _profile_names(runs: Sequence[Run]) -> Iterator[tuple[ProfileKind, str]]:
-    """Profiles named in the plan. Switches added by the plan and hosts without a profile have
+    """Profiles named in the plan. Switches that the plan adds, and hosts without a profile, name
     none."""
     for run in runs:
         for switch in run.network.switches:
@@ -338,7 +341,7 @@ def _pairs(values: Mapping[str, Any]) -> str:
 
 
 def _commands(folder: Folder) -> tuple[str, ...]:
-    """The commands that repeat the study, to run in the folder where it was run."""
+    """The commands that repeat the study, in the folder where it was run."""
     invocation = folder.invocation()
     again = shlex.join(["netstudy", "run", invocation.study, *_options(invocation)])
     return again, "netstudy report", "netstudy export --csv"
@@ -376,7 +379,7 @@ def _digest(content: bytes) -> Name:
 
 
 def metrics_table(metrics: Sequence[Metric]) -> Table:
-    """The vocabulary: name, formula, direction, and origin of the raw numbers."""
+    """The table of metrics: name, formula, direction, and origin of the raw numbers."""
     rows = tuple(
         (
             Name(metric.name, code=True),

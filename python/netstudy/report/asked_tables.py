@@ -1,9 +1,7 @@
-"""Tables in the layout that a study asks for.
-
-Rows are the combinations of the row factors that have a cell, and holes with a reason in the study.
-A factor that is neither in rows nor in columns is held: each of its levels gets its own table,
-except that a growing factor is held at the last level that gains.
-"""
+"""Tables in the layout that a study asks for. A row is a combination of levels of the row factors
+that has a cell, or that is a hole with a reason in the study. A factor that is neither in rows nor
+in columns is held: each of its levels has its own table, except that a growing factor is held at
+the last level that gains."""
 
 from __future__ import annotations
 
@@ -46,8 +44,8 @@ def _mark(index: int) -> str:
 
 
 def asked_tables(result: StudyResult, case: CaseResult, key: str) -> list[Table]:
-    """The study's tables for a test case, in order, each mean with the half width of its 95 %
-    interval; empty if it asks for none."""
+    """The study's tables for a test case, in order; empty if it asks for none. Each mean has the
+    half width of its 95 % interval."""
     wanted = [table for table in result.tables if _shows(table, case)]
     layouts = [layout for table in wanted for layout in _layouts(table, case, result)]
     many = len(layouts) > 1
@@ -76,7 +74,7 @@ def _layouts(table: outcome.Table, case: CaseResult, result: StudyResult) -> Ite
 
 
 def _grown(table: outcome.Table, case: CaseResult) -> set[str]:
-    """Growing factors that are not in the rows: they are held at the last level that gains."""
+    """Growing factors that are not in the rows, which are held at the last level that gains."""
     return {loop.loop.factor.name for loop in case.loops} - set(table.rows)
 
 
@@ -127,7 +125,7 @@ class _Layout:
 
     @cached_property
     def _metrics(self) -> Mapping[str, Metric]:
-        """Name in the study -> metric; a metric that the runs cannot have is left out."""
+        """Name in the study -> metric. A metric that the runs cannot have is left out."""
         names = (*self.asked.columns, *self.asked.cell)
         names += tuple(normal.by for normal in self.asked.normalise.values() if normal.by)
         known = self.result.cells.vocabulary
@@ -172,8 +170,8 @@ class _Layout:
         return sorted(found, key=lambda levels: self._position(self.across, levels))
 
     def _position(self, factors: Iterable[str], levels: Levels) -> tuple[float, ...]:
-        """Numbers are ordered by size, other levels as in the study; a hole may have a level that
-        no cell has."""
+        """The sort key of a level: numbers by size, other levels as in the study. A hole may have a
+        level that no cell has."""
         known = self.result.cells.factors
         return tuple(
             float(level)
@@ -184,7 +182,7 @@ class _Layout:
 
     @cached_property
     def _replicates(self) -> list[int]:
-        """The numbers of the replicates if each is shown; else empty."""
+        """The numbers of the replicates, if the table has a row for each; else empty."""
         if self.asked.show == "mean":
             return []
         return sorted({run.replicate for cell in self.cells for run in cell.runs})
@@ -241,7 +239,8 @@ class _Layout:
         return {name for names in self.asked.heads.values() for name in names}
 
     def _scale(self, name: str) -> Scale:
-        """The unit of a column: below a shared heading its own; else its group is put into one."""
+        """The unit of a column. Columns below a shared heading have units of their own; all others
+        have the unit of their group."""
         metric, unit = self._metrics.get(name), self._unit(name)
         is_plain = name not in self._below_heads or name in self.asked.normalise
         if metric is None or is_plain or self._has_digits(name):
@@ -250,7 +249,7 @@ class _Layout:
         return scale_of(unit, [value for value in values if value is not None])
 
     def _sub(self, name: str) -> str:
-        """The heading of a column below a shared one, with its own unit."""
+        """The heading of a column below a shared heading, with the column's own unit."""
         unit = self._scale(name).unit
         return f"{self._title(name)} ({unit})" if unit else self._title(name)
 
@@ -283,7 +282,7 @@ class _Layout:
 
     @cached_property
     def _digits(self) -> Mapping[Metric, int]:
-        """Decimals of columns for which the study asks for none."""
+        """Decimals of the columns for which the study gives none."""
         return {metric: column_decimals(self.cells, metric) for metric in self._metrics.values()}
 
     def _values(self, row: Levels, replicate: int | None) -> Iterator[Value]:
@@ -308,8 +307,8 @@ class _Layout:
         return value.scaled(self._scale(name).power)
 
     def _level(self, name: str, place: Place) -> Value:
-        """The level of a factor in the row. A hole has no level of a growing factor, which only
-        runs can find."""
+        """The level of a factor in the row. A hole has no level of a growing factor, since only
+        runs determine it."""
         cell, hole = self._by_place.get(place), self._holes.get(place)
         if cell is None and hole is not None and name in _grown(self.asked, self.case):
             return self._dash(hole[1])
@@ -317,7 +316,7 @@ class _Layout:
         return numeric_level(treatment.get(name), name)
 
     def _dash(self, reason: str | None) -> Value:
-        """An empty cell, with the mark of its reason if there is one."""
+        """The dash of an empty cell, with the mark of its reason if there is one."""
         return None if reason is None else Name(f"–{self._mark(reason)}")
 
     def _number(
@@ -337,7 +336,7 @@ class _Layout:
             return None
         source = f"{metric.name}, {treatment_text(cell.treatment)}, replicate {replicate}"
         digits, whole = self._digits[metric], cell.estimate(metric)
-        if whole is not None and whole.rounding is not None:  # published: as its source has it
+        if whole is not None and whole.rounding is not None:  # published: printed as in its source
             as_text = Quantity((value,), min(digits, decimals_of(whole.rounding)))
         else:
             as_text = measured(value, digits)
@@ -356,8 +355,8 @@ class _Layout:
         return Number(found.value, number_text(found.value, digits), found.source)
 
     def _normalised(self, found: Number, name: str, metric: Metric, place: Place) -> Value:
-        """The value in percent of the base row of the same column; a dash if there is no such
-        percentage."""
+        """The value in percent of the base row in the same column; a dash if the percentage does
+        not exist."""
         normal = self.asked.normalise[name]
         base_metric = self._metrics[normal.by] if normal.by else metric
         base = self._base(normal, base_metric, place[1])
@@ -383,8 +382,8 @@ class _Layout:
         return None
 
     def _reason(self, name: str, place: Place) -> str | None:
-        """The study's reason for a cell without a value: in a hole, the table's reason for its
-        levels, else the hole's; elsewhere the table's reason for its levels or column."""
+        """The study's reason for a cell without a value: the table's reason for these levels or,
+        outside holes, for the column; else the hole's own reason."""
         names = (*self.asked.rows, *self.across)
         levels = dict(zip(names, map(level_text, (*place[0], *place[1])), strict=True))
         levels |= {factor: level_text(level) for factor, level in self.held.items()}

@@ -1,4 +1,4 @@
-"""References to results of the analysis: a cell's value, a ratio, a share, each with its source."""
+"""Numbers from the analysis with their sources: a cell's value, a ratio, a share."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from netstudy.wire import Level, Treatment
 
 RATIO_DECIMALS = 3
 RHO_DECIMALS = 3
-"""Enough to distinguish a rank correlation of almost one from one."""
+"""Decimals that distinguish a rank correlation of almost one from one."""
 PERCENT_DECIMALS = 1
 
 
@@ -50,15 +50,16 @@ def cell_number(
 
 
 def _shown(estimate: Estimate, decimals: int) -> Quantity:
-    """A value with its digits; a single published value keeps the digits of its source."""
+    """A value with as many digits as it deserves; a single published value keeps the digits of its
+    source."""
     if estimate.unit == "rounding":
         return Quantity((estimate.value,), decimals)
     return measured(estimate.value, decimals, _half(estimate), refines=True)
 
 
 def _half(estimate: Estimate | None) -> float:
-    """Half the width of an interval; the longer side if the two differ. 0 if no interval is known,
-    or if all runs gave the same value."""
+    """Half the width of an interval; the longer side of an asymmetric one. 0 if no interval is
+    known, or if all runs gave the same value."""
     interval = estimate.interval if estimate else None
     if estimate is None or interval is None:
         return 0.0
@@ -67,8 +68,8 @@ def _half(estimate: Estimate | None) -> float:
 
 
 def with_margin(found: Number, cell: CellRow, metric: Metric) -> Number:
-    """A cell's value with the half width of its 95 % interval, 25.5 ± 1.2; the longer side if the
-    two differ.
+    """A cell's value with the half width of its 95 % interval, such as 25.5 ± 1.2; of an asymmetric
+    interval, the longer side.
 
     Only the value if its uncertainty is unknown, or if all runs gave the same value. For a number
     without `shown`, the margin has the decimals that the study asks for, as the value does.
@@ -131,14 +132,15 @@ def _things(number: int, noun: str) -> str:
 
 
 def interval_quantity(interval: Interval | None, decimals: int, mark: str = "") -> Quantity | None:
-    """Both ends: low to high; None without an interval, or for one that shows no width."""
+    """Both ends, low to high; None without an interval, or if the printed ends are equal."""
     return None if interval is None else interval_of(interval.low, interval.high, decimals, mark)
 
 
 def interval_number(
     interval: Interval | None, decimals: int, unit: str, source: str
 ) -> Number | None:
-    """Both ends with their unit; the value is their middle. None as for `interval_quantity`."""
+    """Both ends with their unit; the value is their middle. None in the same cases as for
+    `interval_quantity`."""
     found = interval_quantity(interval, decimals)
     if found is None:
         return None
@@ -151,7 +153,7 @@ def half_width(interval: Interval | None) -> float:
 
 
 def metric_number(value: float, metric: Metric, what: str, *, is_published: bool = False) -> Number:
-    """A value of a metric that belongs to no single cell, with its unit; `what` describes it. A
+    """A value of a metric, with its unit, that is not of a single cell; `what` describes it. A
     published value keeps its digits."""
     shown = (
         Quantity((value,), metric.decimals)
@@ -164,7 +166,7 @@ def metric_number(value: float, metric: Metric, what: str, *, is_published: bool
 def plain(
     value: float, decimals: int, unit: str, source: str, interval: Interval | None = None
 ) -> Number:
-    """Any computed value with its unit, and only the digits that its interval leaves, if any."""
+    """Any computed value with its unit. If it has an interval, this limits the digits."""
     shown = measured(value, decimals, half_width(interval))
     return Number(value, shown.in_unit(unit), source, shown)
 
@@ -185,7 +187,7 @@ def p_number(value: float, source: str) -> Number:
 
 
 def ratio_number(row: Comparison, table: VerdictTable) -> Number | None:
-    """The ratio of two cells; None without one."""
+    """The ratio of two cells; None if there is none."""
     if row.ratio is None:
         return None
     source = ratio_source(row, table)

@@ -1,4 +1,4 @@
-"""Comparison of two results folders: as tables and sentences, and as data for programs."""
+"""The comparison of two results folders as tables and sentences, and as data for programs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 SIGNIFICANT = 3
-"""Fewest digits of a table's smallest value after rounding, so that two values can differ."""
+"""The fewest digits of a table's smallest value after rounding, so that two values can differ."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def _fact(text: str | None) -> Name | None:
 
 
 def settings_table(settings: Sequence[Setting]) -> Table:
-    """The plan settings that differ in matched cells."""
+    """The settings of the plans that differ in matched cells."""
     rows = tuple(
         (Name(one.path), _settings_text(one, one.a), _settings_text(one, one.b)) for one in settings
     )
@@ -126,7 +126,7 @@ def bands_table(found: FolderComparison) -> Table:
 
 
 def _with_unit(metric: Metric, values: Sequence[Value]) -> tuple[Value, ...]:
-    """A row's metric with the unit in which its values are read most easily, and the values."""
+    """A row's metric with the most readable unit, and the values in this unit."""
     shown = [one for one in values if isinstance(one, Number)]
     scale = scale_of(metric.unit, [end for one in shown if one.shown for end in one.shown.values])
     title = f"{metric.title} ({scale.unit})" if scale.unit else metric.title
@@ -187,7 +187,7 @@ def _judged(one: Difference) -> tuple[Value, ...]:
 
 
 def outcome_text(one: Difference) -> str:
-    """Inside or outside; "not sure" if the interval allows both."""
+    """Inside or outside the band; "not sure" if the interval allows both."""
     return f"{one.outcome}, not sure" if one.sure is False else f"{one.outcome}"
 
 
@@ -246,6 +246,7 @@ def _no_numbers(found: FolderComparison) -> Iterator[Sentence]:
         ("A", _distinct([pair.a for pair in found.pairs])),
         ("B", _distinct([pair.b for pair in found.pairs])),
     ):
+        # A missing run may still be made; a failed or invalid one is counted apart.
         missing = sum(one.kind == "missing" for row in rows for one in row.problems)
         bad = sum(len(row.problems) for row in rows) - missing
         if bad:

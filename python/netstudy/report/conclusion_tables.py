@@ -1,6 +1,6 @@
 """The tables behind conclusions: candidates for the limit, scaling, ratios, derivations.
 
-A conclusion that rests on one number needs no table of its own.
+A conclusion from a single number has no table.
 """
 
 from __future__ import annotations
@@ -127,6 +127,7 @@ def _percent(value: float, source: str) -> Number:
 def _ratios_table(pair: PairEffect, table_id: str, held: Treatment) -> Table:
     """Both levels at each setting, their ratio with its interval, and the ratio over all."""
     names = list(dict.fromkeys(name for context in pair.contexts for name in context))
+    # A column with a single level would repeat it in each row.
     shown = [name for name in names if len({context.get(name) for context in pair.contexts}) > 1]
     level, base = (headed_level(pair.factor, one) for one in (pair.level, pair.base))
     is_ratio = pair.scale == "ratio"

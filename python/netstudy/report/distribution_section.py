@@ -1,7 +1,7 @@
 """The part of a report on distributions: figures, percentiles, and the hump of timeouts.
 
-It shows the cells at a few levels of x (chosen by `analysis.panel_distributions`). With several
-panels, only the one whose values differ most has figures; all have tables.
+It shows the cells at a few levels of x (chosen by `analysis.panel_distributions`). If there are
+several panels, only the panel whose values differ most has figures; all have tables.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ class DistributionPart:
 def distribution_parts(
     found: PanelResult, case: CaseResult, asked: Sequence[DistributionFigure], key: str
 ) -> Iterator[DistributionPart]:
-    """The part of each sampled quantity of a panel; `asked` are the figures that the study names,
-    which replace the default ones."""
+    """The part of each sampled quantity of a panel. `asked` are the figures that the study names;
+    they replace the default figures."""
     own = [one for one in asked if one.case in (None, case.name)]
     for one in distributions_of(found.panel, found.workload, found.verdicts):
         lacking = [cell.percentiles[0.5] for cell in one.cells]
@@ -91,7 +91,8 @@ def distribution_parts(
 
 
 def _too_few(found: PanelDistribution) -> Sentence:
-    """The reason for a missing distribution: too few samples even for the interval of a median."""
+    """The sentence about a missing distribution: there are too few samples even for the interval of
+    a median."""
     most = max(one.found.count for one in found.cells)
     needed = max(
         median.needed for one in found.cells if isinstance(median := one.percentiles[0.5], Lacking)
@@ -283,6 +284,7 @@ def _notes(found: PanelDistribution) -> Iterator[Sentence]:
         for one in found.cells
         if isinstance(one.percentiles[q], Lacking)
     ]
+    # Cells of a percentile need the same number of samples, so one note covers them.
     for q in dict.fromkeys(q for q, _ in lacking):
         lacks = [one for own, one in lacking if own == q and isinstance(one, Lacking)]
         yield say(

@@ -1,8 +1,8 @@
 """The test bed, drawn from the plan.
 
 A star of one client and servers around one switch is drawn as such. Any other graph is laid out in
-columns: hosts of the clients' role, then switches by their distance from them, then the others.
-Hosts of a group that have the same neighbours are one box.
+columns: the clients' hosts, then switches by their distance from these, then the other hosts. Hosts
+of a group with the same neighbours are one box.
 """
 
 from __future__ import annotations
@@ -28,11 +28,12 @@ OTHER_FILL = "#e8e8f4"
 STAR_WIDTH, STAR_HEIGHT, LINE = 480, 330, 16
 """Size of the drawing of a star, and height of a line of text below it."""
 LEVELS_LISTED = 4
-"""Levels of a factor that are listed one by one."""
+"""The most levels of a factor that are listed one by one."""
 
 
 def test_bed(runs: Sequence[Run]) -> str:
-    """Hosts, switches and links of all runs, with the ranges of their counts and rates."""
+    """A drawing of the hosts, switches and links of all runs, with the ranges of their counts and
+    rates."""
     return _star(runs) if all(map(is_one_client_star, runs)) else _graph(runs)
 
 
@@ -100,7 +101,7 @@ def _draw_switch(drawing: Drawing, runs: Sequence[Run]) -> None:
 
 
 def _or(names: Sequence[str]) -> list[str]:
-    """Names one below the other, "or" between them; a long list is cut."""
+    """Names one below the other, with "or" between them; a long list is cut."""
     shown = list(names[:3])
     lines = [name if index == 0 else f"or {name}" for index, name in enumerate(shown)]
     return [*lines, f"or {len(names) - 3} more"] if len(names) > 3 else lines
@@ -185,7 +186,7 @@ BOX_WIDTH, BOX_HEIGHT, MARGIN = 128, 56, 10
 COLUMN, ROW = 228, 84
 """Distance between boxes, horizontally and vertically."""
 LETTERS_BETWEEN, LINE_BETWEEN = 14, 15
-"""Letters of a line between two columns, and the height of that line."""
+"""The most letters of a line of text between two columns, and the height of that line."""
 
 
 @dataclass(frozen=True)
@@ -199,7 +200,7 @@ class _Box:
 
 
 def _graph(runs: Sequence[Run]) -> str:
-    """The largest of the networks, with texts that cover all of them."""
+    """Draws the largest of the networks, with texts that cover all of them."""
     largest = max(runs, key=lambda run: len(run.network.nodes))
     boxes = _boxes(largest, runs)
     columns = _columns(largest, boxes)
@@ -229,6 +230,7 @@ def _boxes(run: Run, runs: Sequence[Run]) -> list[_Box]:
         together.setdefault((host.group, _neighbours(network, host.name)), []).append(host.name)
     found = []
     for (group, _), names in together.items():
+        # A group in several boxes cannot give its name to each of them.
         alone = sum(key[0] == group for key in together) == 1
         fill = OTHER_FILL
         if names[0] in answering:
@@ -255,7 +257,7 @@ def _count(network: Network, group: str) -> int:
 
 
 def _zone_lines(network: Network, hosts: Sequence[str]) -> tuple[str, ...]:
-    """The zones of hosts by their own names, without the host's, which is drawn above them."""
+    """The names of hosts' zones, without the host's name, which is drawn above them."""
     zones = [zone.name.rpartition(".")[2] for zone in network.zones if zone.host in hosts]
     return (f"zones {_first_to_last(zones)}" if len(zones) > 1 else zones[0],) if zones else ()
 
@@ -265,7 +267,8 @@ def _first_to_last(names: Sequence[str]) -> str:
 
 
 def _neighbours(network: Network, name: str) -> tuple[str, ...]:
-    """Switches by name, hosts by their group, so that hosts with equal links compare equal."""
+    """The neighbours of a host: switches by name, hosts by their group, so that hosts with equal
+    links compare equal."""
     found = []
     for link in network.links:
         for here, there in ((link.a, link.b), (link.b, link.a)):
@@ -276,7 +279,8 @@ def _neighbours(network: Network, name: str) -> tuple[str, ...]:
 
 
 def _columns(run: Run, boxes: Sequence[_Box]) -> list[list[int]]:
-    """Indices of boxes by column: clients, switches by their distance from them, the others."""
+    """Indices of boxes by column: clients, switches by their distance from the clients, the
+    others."""
     network = run.network
     of = {node: index for index, box in enumerate(boxes) for node in box.nodes}
     clients = {of[host_of(network, member)[0]] for member in run.workload.roles.client}
@@ -318,7 +322,7 @@ def _places(columns: Sequence[Sequence[int]], rows: int) -> dict[int, tuple[floa
 
 
 def _box_of(network: Network, boxes: Sequence[_Box]) -> dict[str, int]:
-    """Node of a run -> its box: by its name, else by its group's."""
+    """Node of a run -> its box, by the name of the node, else by the name of its group."""
     named = {node: index for index, box in enumerate(boxes) for node in box.nodes}
     labelled = {box.label: index for index, box in enumerate(boxes)}
     found = {node.name: named.get(node.name) for node in network.nodes}

@@ -38,8 +38,8 @@ class EffectsSection:
 
 
 def effects_section(case: CaseResult, whole: Effects, key: str) -> EffectsSection | None:
-    """The section; None if two levels of one factor are compared along a second one, since the
-    verdicts already show everything."""
+    """The section; None if the case only compares two levels of one factor along a second one: then
+    the verdicts already show everything."""
     several = {name: levels for name, levels in whole.pairs.items() if levels}
     series = case.layout.series
     two_levels = series is None or len(case.layout.factors[series]) == 2
@@ -170,6 +170,7 @@ def _heat(case: CaseResult, whole: Effects, by: tuple[str, str]) -> Grid:
     held = [name for name in whole.pairs if name not in by]
     metric = whole.metric
     values = [one.value(metric) for found in case.panels for one in found.panel.cells.values()]
+    # One unit for all grids, so that shades and numbers compare.
     scale = scale_of(metric.unit, [value for value in values if value is not None])
     cells = tuple(
         GridCell(
@@ -199,6 +200,7 @@ def _winners(case: CaseResult, whole: Effects, factor: str, by: tuple[str, str])
     has its own grid."""
     columns, rows = by
     held = [name for name in whole.pairs if name not in (factor, *by)]
+    # A factor with three levels or more has several pairs with the same contexts.
     contexts = {tuple(sorted(c.items())): c for pair in whole.pairs[factor] for c in pair.contexts}
     cells = tuple(
         GridCell(
@@ -225,7 +227,7 @@ def _winners(case: CaseResult, whole: Effects, factor: str, by: tuple[str, str])
 
 
 def _judged(pairs: Sequence[PairEffect], context: Treatment) -> tuple[str, str]:
-    """The kind of a cell, and its text: the better level, = or ?."""
+    """The kind of a cell, and its text: the better level, "=" or "?"."""
     found = {
         (pair.level, pair.base): row
         for pair in pairs

@@ -36,7 +36,7 @@ def to_csv(table: CellTable, *, raw: bool = False) -> str:
 
 
 def _factor_columns(table: CellTable, values: Sequence[str]) -> list[str]:
-    """The heads of the factors, distinct from all other columns; as in Parquet."""
+    """The column names of the factors, distinct from all other columns, as in Parquet."""
     return columns_of_factors(table.factors, (CASES, *values))
 
 
@@ -60,12 +60,12 @@ def _cases(table: CellTable) -> list[str]:
 
 
 def _cases_of(row: CellRow) -> str:
-    """Names of the cell's test cases, separated by semicolons: a name may contain blanks."""
+    """Names of the cell's test cases, separated by semicolons because a name may contain blanks."""
     return "; ".join(row.cases)
 
 
 def _csv_row(row: CellRow, table: CellTable, metrics: Sequence[Metric]) -> list[object]:
-    """Values have the full precision of a double, and are None when they were not measured."""
+    """A row of values with the full precision of a double; None if a value was not measured."""
     cases = [_cases_of(row)] if _cases(table) else []
     levels = [level_text(row.treatment[f]) if f in row.treatment else "" for f in table.factors]
     return [*cases, *levels, *(row.value(metric) for metric in metrics)]

@@ -1,7 +1,7 @@
 """The figures of a report, with their captions and the notes on omitted parts.
 
-A metric has one figure per test case, which shows several panels as small multiples. A figure whose
-values are all zero is not drawn; a note says so.
+A metric has one figure per test case; several panels are drawn as small multiples. If all values of
+a figure are zero, a note replaces it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from netstudy.report.tables import Table
 from netstudy.study import outcome
 
 _TABLES = "the tables and cells.csv"
-"""The places with the values of figures."""
+"""The places where the values of figures are, for sentences."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,8 @@ class Figure:
     _drawings: dict[charts.Size, Callable[[], str]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
-    """Size -> a function that waits for the chart drawn elsewhere; other sizes are drawn here."""
+    """Size -> a function that waits for the chart, which another process draws. Other sizes are
+    drawn in this process."""
 
     @cached_property
     def wide(self) -> str:
@@ -81,7 +82,7 @@ class Figure:
         return None if isinstance(source, str) else charts.specification(source, size)
 
     def drawn_by(self, size: charts.Size, drawing: Callable[[], str]) -> None:
-        """Take the chart of a size from elsewhere: `drawing` waits until it is drawn."""
+        """Let another process draw the chart of a size: `drawing` waits until it is drawn."""
         self._drawings[size] = drawing
 
     @cached_property
@@ -92,12 +93,12 @@ class Figure:
 
     @property
     def is_chart(self) -> bool:
-        """Whether it shows values, and is no drawing."""
+        """Whether the figure is a chart of values, not a drawing."""
         return not isinstance(self.source, str)
 
     @property
     def is_broad(self) -> bool:
-        """Whether it takes the full width of the page, because it has panels side by side."""
+        """Whether the figure needs the full width of the page, for panels side by side."""
         return getattr(self.source, "facets", None) is not None
 
 
@@ -117,7 +118,7 @@ class FigureSet:
     figures: tuple[Figure, ...] = ()
     notes: tuple[Sentence, ...] = ()
     tables: tuple[Table, ...] = ()
-    """The parameters of fitted laws, for figures with many."""
+    """Tables of the parameters of fitted laws, for figures with many laws."""
 
 
 def case_figures(case: CaseResult, result: StudyResult, key: str) -> FigureSet:
@@ -142,6 +143,8 @@ def case_figures(case: CaseResult, result: StudyResult, key: str) -> FigureSet:
                 found.append((one.place, drawn.figure))
                 tables += drawn.tables
                 if asked.is_course_of(result.cells.workload.throughput):
+                    # The study's own figure replaces the default one, which would show the same
+                    # curves.
                     told.add("over-time")
             notes += asked.notes
     figures = [figure for _, figure in sorted(found, key=lambda pair: pair[0])]
@@ -187,7 +190,7 @@ class _AskedFigure:
 
 
 def _asked_figures(asked: Asked, prefix: str, place: int) -> Iterator[_AskedFigure]:
-    """A figure with the study's own axes: one for each unit of its metrics."""
+    """Draws a figure with the study's own axes, once for each unit of its metrics."""
     units = list(asked.parts())
     for number, (_, parts) in enumerate(units, start=1):
         drawn, left = parts[0].drawn, None
@@ -229,8 +232,8 @@ def _is_measured(panel: Panel, metric: Metric) -> bool:
 
 
 def _curve_figures(case: CaseResult, key: str, told: Collection[str]) -> Iterator[Figure]:
-    """The curves for which a case's runs have samples, one figure for each kind, except kinds
-    `told`: already shown by the study's own figures."""
+    """The curves for which a case's runs have samples, one figure for each kind. Kinds in `told`
+    are left out, since the study's own figures show them."""
     by_kind: dict[str, list[tuple[Panel, charts.Lines]]] = {}
     for found in case.panels:
         kinds = curves_of(found.panel, found.workload)

@@ -1,4 +1,5 @@
-"""Laws fitted in a figure: their parameters in words, or as a table if there are many."""
+"""The parameters of laws that were fitted in a figure: in words, or as a table if there are
+many."""
 
 from __future__ import annotations
 
@@ -19,14 +20,14 @@ SECONDS = {"s": 1.0, "ms": 1e-3, "µs": 1e-6}
 """Units of times that a size law may have."""
 _DIGITS = 3
 _SHORT_S = 0.1
-"""Shorter latencies are given in milliseconds."""
+"""Latencies below this are given in milliseconds."""
 WORDS_MAX = 2
-"""Most fits in a figure's caption; more make a table."""
+"""The most fits in a figure's caption; more are in a table."""
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A parameter as it is shown: for example a bandwidth instead of a time per byte."""
+    """A parameter in the form that is shown, such as a bandwidth instead of a time per byte."""
 
     name: str
     unit: str
@@ -78,7 +79,7 @@ class SeriesFit:
 
     @property
     def doubt(self) -> str:
-        """A sentence that the points do not follow the law, if a parameter below zero shows it."""
+        """A sentence that the points do not follow the law, if a negative parameter shows this."""
         names = self.fitted.meaningless
         if not names:
             return ""
@@ -127,6 +128,7 @@ def fits_tables(found: Sequence[SeriesFit], title: str, key: str) -> Iterator[Ta
     if len(found) <= WORDS_MAX:
         return
     laws = list(LAWS)
+    # Equal laws must be adjacent for `groupby`, in an order that does not depend on the lines.
     by_law = sorted(found, key=lambda one: [LAWS[law] for law in laws].index(one.fitted.law))
     for law, own in groupby(by_law, key=lambda one: one.fitted.law):
         rows = list(own)
@@ -152,7 +154,7 @@ def fits_tables(found: Sequence[SeriesFit], title: str, key: str) -> Iterator[Ta
 
 
 def _notes(rows: Sequence[SeriesFit]) -> Iterator[str]:
-    """Each doubt once, with the series concerned."""
+    """Each doubt once, with the series that it concerns."""
     for text in dict.fromkeys(one.doubt for one in rows if one.doubt):
         own = [one.where for one in rows if one.doubt == text]
         yield f"{listed(own)}: {text}" if len(own) < len(rows) else text

@@ -1,4 +1,4 @@
-"""Text and tables as Markdown, and pages with a generated part between markers."""
+"""Text and tables as Markdown, and the generated part of a page, between markers."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def methods(result: StudyResult) -> list[Sentence]:
 
 
 def _of_runs(result: StudyResult) -> list[Sentence]:
-    """How numbers follow from the runs of a testbed."""
+    """The methods by which numbers are computed from the runs of a testbed."""
     level = plain(100 * CONFIDENCE, 0, "%", "confidence of all intervals")
     return [
         say(
@@ -47,6 +47,7 @@ def _of_runs(result: StudyResult) -> list[Sentence]:
             alpha=plain(ALPHA, 2, "", "level of all tests"),
             power=plain(100 * POWER, 0, "%", "power that further runs aim at"),
         ),
+        # A report explains only the methods that it uses: these sentences may be absent.
         *_noise(result),
         *_scale(result),
         *_departures(result),

@@ -1,5 +1,5 @@
-"""Environments of the nodes of real testbeds, and the changes made to them: tables of equal
-nodes."""
+"""Tables of the environments of nodes of real testbeds, and of the changes made to them. Nodes with
+equal environments share a table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from netstudy.store.folder import CAPTURES
 from netstudy.store.nodes import NODES, Machine, NodeEnvironment, read_node
 
 _MANY = 6
-"""More nodes than this are listed as the first and the last."""
+"""The most nodes that are listed; of more, only the first and the last are given."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,8 @@ def _on(offloads: str) -> list[str]:
 
 
 def _queues(qdiscs: str) -> Iterator[str]:
-    """The disciplines of each interface, equal ones together."""
+    """The queue disciplines of each interface; interfaces with equal disciplines are listed
+    together."""
     found: dict[tuple[str, ...], list[str]] = {}
     kinds: dict[str, list[str]] = {}
     for one in json.loads(qdiscs or "[]"):

@@ -1,7 +1,7 @@
 """Numbers and names as text: the one place where digits and units are chosen for people.
 
 A measured quantity is written in its most readable unit (46 ms, not 46,000 µs), with as many digits
-as its uncertainty leaves: one beyond the first digit of its margin of error, and never more than
+as its uncertainty allows: one more than the first digit of its margin of error, and never more than
 five. Counts and published values keep their digits. All outputs for people go through here; exports
 for programs have every digit in the metric's own unit.
 """
@@ -26,14 +26,14 @@ MISSING = ""
 
 
 SMALLEST = 4
-"""Most decimals, at which even a small value is cut."""
+"""The most decimals, even for a small value."""
 _ROUNDING = 1e-12
-"""Floating-point error: smaller values are zero."""
+"""Smaller values are floating-point errors and printed as zero."""
 
 
 def number_text(value: float, decimals: int) -> str:
     """A value with fixed decimals; a small nonzero value never looks like zero. Negative decimals
-    round digits before the point: 5,250 with −1."""
+    round digits before the point: with −1, 5,254 becomes 5,250."""
     text = f"{round(value, decimals):,.0f}" if decimals < 0 else f"{value:,.{decimals}f}"
     if abs(value) < _ROUNDING:
         return "0"
@@ -44,17 +44,16 @@ def number_text(value: float, decimals: int) -> str:
 
 
 SIGNIFICANT = 5
-"""Largest number of significant digits of a measured quantity."""
+"""The most significant digits of a measured quantity."""
 
 
 def fitting_decimals(
     value: float, decimals: int, half: float = 0.0, *, refines: bool = False
 ) -> int:
-    """The decimals of a measured value: as requested, but no more than its uncertainty leaves.
-
-    `half` is the half width of its interval, 0 if unknown: at most one digit beyond its first is
-    shown; `refines`: at least that first digit is shown too. At most five significant digits.
-    """
+    """The decimals of a measured value: as many as requested, but no more than its uncertainty
+    allows. `half` is the half width of its interval, 0 if unknown. The value has at most one digit
+    more than the first digit of `half`, with `refines` also at least this first digit, and at most
+    five significant digits."""
     if half > 0 and math.isfinite(half):
         first = -_exponent(half)
         decimals = min(max(decimals, first) if refines else decimals, first + 1)
@@ -76,7 +75,7 @@ def margin_text(half: float, decimals: int) -> str:
 
 @dataclass(frozen=True)
 class Quantity:
-    """A number for people before it is text, so that it can be written in another unit."""
+    """A number for people that is not text yet, so that it can still be written in another unit."""
 
     values: tuple[float, ...]
     """One value, or both ends of an interval."""
@@ -86,7 +85,7 @@ class Quantity:
     mark: str = ""
     """The mark of a note, behind the number."""
     is_count: bool = False
-    """Whether it is exact, so that zeros after the point are left out."""
+    """Whether the value is exact, so that trailing zeros after the point are left out."""
 
     def __str__(self) -> str:
         """25.5, 25.5 ± 1.2, or 24.3 to 26.7."""
@@ -111,9 +110,10 @@ class Quantity:
 
 
 def measured(value: float, decimals: int, half: float = 0.0, *, refines: bool = False) -> Quantity:
-    """A measured value with the digits that its uncertainty leaves, without its margin; `refines`:
-    with more decimals than requested if the margin would otherwise be zero. A whole number without
-    known uncertainty and requested decimals is a count: it keeps its digits."""
+    """A measured value with the digits that its uncertainty allows, without its margin. With
+    `refines` it has more decimals than requested if the margin would otherwise be printed as zero.
+    A whole number without known uncertainty and without requested decimals is a count, which keeps
+    its digits."""
     is_count = not decimals and not half and float(value).is_integer()
     fitting = decimals if is_count else fitting_decimals(value, decimals, half, refines=refines)
     return Quantity((value,), fitting, is_count=is_count)
@@ -140,11 +140,11 @@ class Scale:
 
 @dataclass(frozen=True)
 class _Units:
-    """Units of a quantity, each a thousand times the one before."""
+    """Units of a quantity; each unit is a thousand times the previous one."""
 
     names: tuple[str, ...]
     most: float
-    """Values from this size on use a larger unit."""
+    """Values from this size on are written in a larger unit."""
 
 
 _TIMES = _Units(("ns", "µs", "ms", "s"), 1e3)
@@ -154,10 +154,10 @@ _KINDS = (
     _Units(("B", "kB", "MB", "GB", "TB"), 1e4),  # packets are in bytes: 1,460 B
 )
 _LEAST = 0.1
-"""Smaller values use a smaller unit."""
+"""Smaller values are written in a smaller unit."""
 _LEAST_BESIDE, _MOST_BESIDE = 0.01, 1e5
-"""With large and small values in one unit, the small ones stay above the first limit as long as the
-large ones stay below the second."""
+"""If large and small values share a unit, a smaller unit is taken until the small values reach the
+first limit, as long as the large ones stay below the second."""
 
 
 def scale_of(unit: str, values: Iterable[float]) -> Scale:
@@ -215,7 +215,8 @@ def telling_decimals(spans: Sequence[tuple[float, float, float]], least: int) ->
 
 
 _NEIGHBOURS = 3
-"""Number of next larger values with which each value is compared, as these may look equal."""
+"""Number of next larger values with which each value is compared, since these may be printed as
+equal."""
 
 
 def small_decimals(values: Iterable[float], least: int) -> int:
@@ -229,7 +230,7 @@ def small_decimals(values: Iterable[float], least: int) -> int:
 
 
 _LARGE = 10.0
-"""From this value on, a column has at most two decimals by `small_decimals`."""
+"""If a column has values from this size on, `small_decimals` gives at most two decimals."""
 
 
 def significant(value: float, digits: int) -> Quantity:
@@ -277,7 +278,7 @@ def counted(factor: str, text: str) -> str:
 
 
 def are_several(factor: str, level: Level | None) -> bool:
-    """Whether a level as a noun phrase is a plural number of things: "4 servers"."""
+    """Whether a level as a noun phrase is a plural: "4 servers"."""
     text = level_text(level)
     return says_little(text) and text != "1" and _singular(factor) is not None
 
@@ -285,7 +286,7 @@ def are_several(factor: str, level: Level | None) -> bool:
 _ENDINGS_OF_ONE = ("ss", "us", "is", "bias", "alias", "dns", "tls", "os", "series")
 """Endings of factor names in s that are not plurals: loss, bus, basis, qos."""
 _PLURALS = ("cpus", "gpus", "vcpus")
-"""Plurals that nevertheless have such an ending."""
+"""Plurals that have one of these endings nevertheless."""
 
 
 def _singular(factor: str) -> str | None:
@@ -306,7 +307,7 @@ def full_level(factor: str, level: Level | None) -> str:
 
 
 def headed_level(factor: str, level: Level | None) -> str:
-    """The same as a column heading, which may break between factor and level, but not between a
+    """The level as a column heading. The line may break between factor and level, but not between a
     number and its unit."""
     own = level_text(level).replace(NO_BREAK, " ")
     full = full_level(factor, level).replace(NO_BREAK, " ")
@@ -332,8 +333,8 @@ def spans(chosen: Sequence[Level | None], of: Sequence[Level | None]) -> list[st
 
 
 def _span(run: Sequence[Level | None]) -> list[str]:
-    """The ends of a long run as one span; the levels of a short run one by one, so that a list of
-    spans contains only one "and"."""
+    """The ends of a long sequence as a span, or the levels of a short sequence one by one, so that
+    a list of spans has only one "and"."""
     if len(run) < 3:
         return [level_text(level) for level in run]
     return [f"{level_text(run[0])} to {level_text(run[-1])}"]

@@ -38,13 +38,13 @@ class ReportFiles:
     md: Path
     figures: tuple[Path, ...]
     pdf: Path | None = None
-    """None: none was asked for."""
+    """None: no PDF was asked for."""
     lost: tuple[str, ...] = ()
     """Names of the figures on which the renderer failed."""
 
     @classmethod
     def within(cls, folder: Path) -> ReportFiles:
-        """The files of a report that was written into a folder before."""
+        """The files of a report that is already in a folder."""
         figures = tuple(sorted((folder / _FIGURES).glob("*.svg")))
         return cls(folder / _HTML, folder / _MARKDOWN, figures)
 
@@ -67,8 +67,9 @@ def write_report(
     too, `with_pdf` also writes report.pdf. If the renderer fails on a figure, the report names it,
     and all others are drawn.
 
-    The same folder gives the same bytes; each file is written completely or not at all. Raises
-    OSError when a file cannot be written, MissingPackageError if the package for PDF is missing.
+    The same results folder gives the same bytes, and each file is written completely or not at all.
+    Raises OSError when a file cannot be written, MissingPackageError if the package for PDF is
+    missing.
     """
     if with_pdf:
         typst.check()
@@ -129,7 +130,7 @@ def _write_figures(to: Path, doc: Document, draw: Draw | None) -> tuple[Path, ..
     if draw is not None:
         images = zip(drawn, draw([*drawn.values()])(), strict=True)
         files |= {path.with_suffix(".png"): b64decode(one) for path, one in images if one != LOST}
-    with ThreadPoolExecutor() as pool:  # a disk takes as long for many files at once as for one
+    with ThreadPoolExecutor() as pool:  # a disk needs as long for many files together as for one
         list(pool.map(partial(write_atomic, within=to), files, files.values()))
     return tuple(drawn)
 
@@ -159,7 +160,8 @@ def render_html(doc: Document, *, is_static: bool = False) -> str:
 
 
 def _without_source(sources: list[str], value: object) -> str:
-    """A value of a table; a number's source is appended to `sources`, in the order of the page."""
+    """A value of a table. The source of a number is appended to `sources` instead, in the order of
+    the page."""
     if not isinstance(value, Number):
         return escape(value)
     sources.append(value.source)

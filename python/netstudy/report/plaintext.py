@@ -1,4 +1,5 @@
-"""A table as lines of plain text, with its two-level header, for any width from 40 columns up.
+"""Formats a table with its two-level header as lines of plain text, for any width from 40 columns
+on.
 
 A table that is too wide is split into parts, each with the row headers; a group of columns that is
 too wide by itself is split too, and long cells are wrapped. Nothing is cut: a single word that is
@@ -16,13 +17,14 @@ from netstudy.report.refs import Name, Number
 from netstudy.report.tables import Group, Table, Trend, Value
 
 SUB_WIDTH = 9
-"""Width for wrapping sub-headings of narrow columns, so that level names do not widen them."""
+"""Width at which sub-headings of narrow columns are wrapped, so that level names do not widen the
+columns."""
 GAP = "  "
 
 Segment = tuple[str, Value]
 """Padded text, and the value that it prints; None for headers and gaps."""
 Spelling = Callable[[str], str]
-"""Replaces characters that the output lacks."""
+"""Replaces characters that the output cannot print."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class _Column:
         )
 
     def cell(self, row: int, line: int, width: int) -> str:
-        """One line of a cell, padded: numbers to the right, words to the left."""
+        """One line of a cell, padded so that numbers are at the right and words at the left."""
         lines, value = self.lines[row], self.values[row]
         text = lines[line] if line < len(lines) else ""
         if isinstance(value, Number | Trend | None) or text.startswith("–"):
@@ -144,8 +146,8 @@ def _groups(table: Table, spelling: Spelling) -> list[tuple[Group, list[_Column]
 
 
 def _stub(table: Table, width: int, spelling: Spelling) -> list[_Block]:
-    """The headers of the rows, in at most half of the width if words allow it: wrapped, or joined
-    into one column if that is not enough."""
+    """The headers of the rows. They take at most half of the width, if the length of words allows
+    it: they are wrapped, and joined into one column if that is not enough."""
     groups = _groups(table, spelling)[: table.stub]
     stub = [_block(group, columns, spelling) for group, columns in groups]
     if _width(stub) <= width // 2 or len(groups) == len(table.groups):
@@ -163,7 +165,8 @@ def _stub(table: Table, width: int, spelling: Spelling) -> list[_Block]:
 def _fitting(
     group: Group, columns: Sequence[_Column], room: int, spelling: Spelling
 ) -> Iterator[_Block]:
-    """A group as blocks that fit into the room: its columns are wrapped, then shared out."""
+    """A group as blocks that fit into the width: its columns are wrapped, then distributed over
+    blocks."""
     taken: list[_Column] = []
     for column in (_narrow(column, room) for column in columns):
         if taken and _block(group, [*taken, column], spelling).width > room:
@@ -219,7 +222,7 @@ def _width(blocks: Sequence[_Block]) -> int:
 
 
 def _shown_rows(table: Table, part: Sequence[_Block]) -> list[int]:
-    """All rows, except the row of trends if no column of this part has a trend."""
+    """All rows, without the row of trends if no column of this part has one."""
     columns = [column for block in part for column in block.columns]
     return [
         number

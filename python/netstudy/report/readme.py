@@ -49,7 +49,8 @@ def update_readme(study: Path, results: Path) -> Path:
 
 
 def _file_of(figure: Figure) -> str:
-    """The file of a figure, without the characters of node metrics that a link cannot have."""
+    """The file name of a figure, without characters in the names of node metrics that a link cannot
+    have."""
     return re.sub(r"[^\w-]+", "-", figure.name) + ".svg"
 
 
@@ -80,7 +81,7 @@ def _tables(tables: Sequence[Table]) -> Iterator[str]:
 
 
 def _beside_published(doc: Document) -> Iterator[str]:
-    """Comparisons with published values of which only some were fitted, with the reasons for
+    """Comparisons in which only some values were fitted to the published ones, with the reasons for
     differences."""
     implied = doc.implied_sizes
     for panel in (panel for case in doc.cases for panel in case.panels):

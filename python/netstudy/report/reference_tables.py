@@ -34,7 +34,7 @@ from netstudy.report.tables import (
 from netstudy.units import rough_size
 
 DECIMALS = 2
-"""Decimals of a ratio that is compared with a published one, which has few digits itself."""
+"""Decimals of a ratio that is compared with a published ratio, which has few digits itself."""
 
 
 MARK = "is"
@@ -50,14 +50,15 @@ def reference_table(
     *,
     has_fitted: bool,
 ) -> Table:
-    """Published value, own value, its interval and its error, row by row, grouped by level;
-    `has_fitted`: also whether a profile was fitted to it."""
+    """Published value, own value, its interval and its error, row by row, grouped by level. With
+    `has_fitted`, also whether a profile was fitted to the value."""
     agreements = reference.of(metric)
     decimals = _decimals(agreements, metric)
     subs: tuple[str, ...] = ("published", reference.here, "95 % interval", "error %")
     subs += (MARK,) if has_fitted else ()
     groups = [Group(level_text(one.level) or one.metric.title, columns=subs) for one in agreements]
     by_x = [{row.x: row for row in one.rows} for one in agreements]
+    # Only levels with a published value: other tables have the rest.
     shown = [x for x in panel.x_levels if any(x in rows for rows in by_x)]
     rows = tuple(
         (
@@ -80,7 +81,7 @@ _DIGITS = 3
 
 
 def _decimals(agreements: Sequence[Agreement], metric: Metric) -> int:
-    """The metric's own decimals, or as many more as small values need."""
+    """The metric's own decimals, or more if small values need them."""
     values = [row.published for one in agreements for row in one.rows if row.published]
     smallest = min(map(abs, values), default=1.0)
     if smallest >= 1:
@@ -143,7 +144,7 @@ def _agreement_row(panel: Panel, one: Agreement) -> tuple[Value, ...]:
 
 
 def ratios_table(panel: Panel, reference: PanelReference, table_id: str) -> Table:
-    """The ratio of two levels at the last x, published and the study's own."""
+    """The ratio of two levels at the last x: the published ratio and the study's own."""
     groups = (
         Group("Metric"),
         Group("Levels"),
@@ -173,8 +174,8 @@ def _ratio(value: float | None, source: str, interval: Interval | None = None) -
 
 
 def implied_sizes_table(found: Sequence[ImpliedSize], here: Here) -> Table:
-    """Published times of a size off the law of the others, compared with the study's own times at
-    that size and at the implied size."""
+    """Published times of a size that is off the law of the other sizes, compared with the study's
+    own times at that size and at the implied size."""
     first = found[0]
     names = [name for name in first.at if len({level_text(one.at[name]) for one in found}) > 1]
     unit = first.metric.unit

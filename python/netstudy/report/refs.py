@@ -25,7 +25,7 @@ class Number:
     text: str
     source: str
     shown: Quantity | None = field(default=None, repr=False)
-    """The quantity behind the text, for columns that may use another unit."""
+    """The quantity of which the text was made, for columns that may use another unit."""
 
     @classmethod
     def of(cls, value: float, shown: Quantity, source: str) -> Number:
@@ -51,13 +51,13 @@ class Number:
         )
 
     def without_source(self) -> str:
-        """The same for a page that keeps the source elsewhere; the value has enough digits for
-        sorting."""
+        """The HTML of the value for a page that keeps sources elsewhere. The value has enough
+        digits for sorting."""
         return Markup(f'<data value="{self.value:.7g}">{escape(self.text)}</data>')
 
 
 _PLURAL_VERB = re.compile("(?<=s)es$|(?<=ch)es$|s$")
-"""The ending of a verb that a plural subject removes: bypasses, touches, takes."""
+"""The ending of a verb that is left out after a plural subject: bypasses, touches, takes."""
 SHORT = 30
 """Single words up to this length are never broken."""
 
@@ -70,7 +70,7 @@ class Name:
     code: bool = False
     """Whether it is a command or a file's name."""
     several: bool = False
-    """Whether it is a plural, so that its verb is a plural too: "4 servers are"."""
+    """Whether the name is a plural, which needs a plural verb: "4 servers are"."""
 
     def __str__(self) -> str:
         """The word."""
@@ -152,7 +152,7 @@ def say(template: str, **references: Number | Name | Sentence) -> Sentence:
 
 
 def aside(template: str, **references: Number | Name | Sentence) -> Aside:
-    """The same as a part of another sentence that a short form leaves out."""
+    """As `say`, for a part of another sentence that a short form leaves out."""
     return Aside(say(template, **references).parts)
 
 

@@ -23,7 +23,8 @@ from netstudy.wire import Level
 
 
 def requirements_table(found: Sequence[CheckedRequirement]) -> Table:
-    """One row for each requirement; the worst cell is the one furthest beyond the bound."""
+    """One row for each requirement; the worst cell is the cell that is furthest beyond the
+    bound."""
     groups = (
         Group("Required"),
         Group("At"),
@@ -95,8 +96,9 @@ def where_text(one: CheckedRequirement) -> str:
 
 
 def at_text(at: Mapping[str, Sequence[Level]], partly: Mapping[str, Sequence[Level]]) -> str:
-    """Levels at which a condition must hold, such as "2 to 4 servers (this run has 2 and 4)"; empty
-    for all. `partly` has the levels in this run, for factors with missing levels."""
+    """The levels at which a condition must hold, such as "2 to 4 servers (this run has 2 and 4)";
+    empty for all levels. `partly` has the levels in this run, for factors whose levels this run has
+    only in part."""
     return "; ".join(
         counted(name, listed([_span_text(level) for level in levels])) + _of_these(partly.get(name))
         for name, levels in at.items()

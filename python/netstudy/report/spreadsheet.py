@@ -1,4 +1,4 @@
-"""Text for spreadsheets: CSV that they read as text, and not as formulas.
+"""CSV whose text spreadsheets read as text, and not as formulas.
 
 A spreadsheet takes a field that begins with one of a few signs for a formula, and some formulas
 start programs or send the table elsewhere. By the usual rule (OWASP, "CSV Injection") such a field
@@ -22,7 +22,7 @@ def csv_line(values: Iterable[object], *, raw: bool = False) -> str:
     out = io.StringIO()
     fields = ["" if value is None else value for value in values]
     written = fields if raw else map(_harmless, fields)
-    # Python leaves a carriage return bare, and readers take it for the end of a line.
+    # Python does not quote a carriage return, and readers take it for the end of a line.
     bare = any(isinstance(value, str) and "\r" in value for value in fields)
     quoting: Literal[0, 1] = csv.QUOTE_ALL if bare else csv.QUOTE_MINIMAL
     csv.writer(out, lineterminator="\n", quoting=quoting).writerow(written)
@@ -30,7 +30,8 @@ def csv_line(values: Iterable[object], *, raw: bool = False) -> str:
 
 
 def _harmless(value: object) -> object:
-    """Text that is no number and would be a formula, with an apostrophe; all else as it is."""
+    """The text with an apostrophe if a spreadsheet would take it for a formula and it is not a
+    number, else unchanged."""
     if isinstance(value, str) and value.startswith(_BEGINS) and not _NUMBER.fullmatch(value):
         return f"'{value}"
     return value

@@ -1,4 +1,5 @@
-"""Tables as data: a two-level header, rows of references, and empty cells for missing values.
+"""Tables as data: a two-level header, rows of values with their sources, and empty cells for
+missing values.
 
 The same table is rendered to HTML, Markdown and the terminal.
 """
@@ -98,11 +99,12 @@ class Table:
     stub: int = 1
     sortable: bool = True
     notes: tuple[str | Sentence, ...] = ()
-    """Sentences under the table: each about its marked cells, or about the whole table."""
+    """Sentences under the table, each about marked cells or about the whole table."""
 
     def __post_init__(self) -> None:
         """Converts each group of quantities to its most readable unit."""
-        for group, first in zip(self.groups, sorted(self.starts), strict=False):  # of none, one
+        # Not strict: without groups, `starts` still has one column.
+        for group, first in zip(self.groups, sorted(self.starts), strict=False):
             scale = scale_of(group.unit, self._magnitudes(group, first))
             if scale.power:
                 self._scale(group, first, scale)
@@ -130,7 +132,7 @@ class Table:
 
     @property
     def footnotes(self) -> tuple[str | Sentence, ...]:
-        """All notes under the table, for outputs whose headings have no room for notes."""
+        """All notes of the headings, for outputs whose headings have no room for them."""
         meanings = (f"{one.heading}: {one.meaning}." for one in self.groups if one.meaning)
         return (*meanings, *self.notes_below)
 
@@ -147,7 +149,7 @@ class Table:
 
     @property
     def two_levels(self) -> bool:
-        """Whether some heading has sub-headings."""
+        """Whether any heading has sub-headings."""
         return any(group.columns for group in self.groups)
 
 
@@ -158,8 +160,8 @@ _MARGIN_NOTE = say(
 
 
 def unrepeated(tables: Iterable[Table]) -> tuple[Table, ...]:
-    """The tables without exact repetitions of an earlier table, which names them in a note. Keeps
-    all tables without numbers."""
+    """The tables without exact repetitions: a note under the first table names the tables that
+    repeat it. Tables without numbers are always kept."""
     kept: dict[object, Table] = {}
     for table in tables:
         has_figures = any(isinstance(v, Number) for row in table.rows for v in row[table.stub :])
@@ -258,7 +260,7 @@ def compared_decimals(rows: Sequence[Comparison], metric: Metric) -> int:
 
 
 def _apart_decimals(row: Comparison, metric: Metric) -> int:
-    """Decimals with which two values with the verdict "different" differ in print."""
+    """The decimals at which two values with the verdict "different" are printed differently."""
     if row.outcome != "different" or row.value is None or row.base_value is None:
         return metric.decimals
     spans = [(value, value, value) for value in (row.value, row.base_value)]
@@ -344,8 +346,9 @@ def bare(
     interval: Interval | None = None,
     is_published: bool = False,
 ) -> Number | None:
-    """A value under a heading with the unit; None for a missing value. `decimals` of its column, by
-    default the metric's own; `interval` limits its digits. A published value keeps its digits."""
+    """A value under a heading with the unit; None for a missing value. `decimals` are its column's,
+    by default the metric's own; `interval` limits its digits. A published value keeps its
+    digits."""
     if value is None:
         return None
     digits = metric.decimals if decimals is None else decimals
@@ -370,7 +373,7 @@ def bare_interval(interval: Interval | None, decimals: int, source: str) -> Numb
 
 
 def causes_table(panel: Panel, found: Causes, table_id: str, caption: Sentence) -> Table:
-    """The links of the chain, each with its test."""
+    """The links of the chain of causes, each with its test."""
     groups = (
         Group("Cause"),
         Group("Effect"),
@@ -429,7 +432,7 @@ def _link_interval(link: Link, source: str) -> Number | None:
 def account_table(
     panel: Panel, found: Causes, waiting: Waiting, table_id: str, caption: Sentence
 ) -> Table:
-    """The account of time: wire, waiting for timeouts, the rest."""
+    """The account of the completion time: time on the wire, waiting for timeouts, the rest."""
     subs = _series_heads(panel)
     head = () if panel.x is None else (Group(panel.x),)
     by_key = {(account.x, account.level): account.found for account in found.accounts}
@@ -469,6 +472,7 @@ def _account_row(
             None if value is None else plain(value, 1, "", f"{name}{place}") for value in values
         ]
 
+    # A wire time that is the same at all levels has a single column.
     return (
         *head,
         *each(

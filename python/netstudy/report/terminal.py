@@ -1,7 +1,7 @@
-"""The end of a run on the terminal: heading, answer, requirements, tables, caveats.
+"""The summary of a run on the terminal: heading, answer, requirements, tables, caveats.
 
 The deciding results come first. Colour only repeats the meaning of a word or sign, so nothing is
-lost without it; an output without these signs gets ASCII forms.
+lost without it. An output that cannot print the signs gets ASCII ones.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ NARROWEST = 40
 BARS = "▁▂▃▄▅▆▇█"
 TREND_MIN_ROWS = 3
 TREND_WIDTH = 10
-"""Most bars of a trend; more rows share a bar."""
+"""The most bars of a trend; if there are more rows, several share a bar."""
 
 _SPACE_OF_UNIT = re.compile(r"(?<=\d) (?=%)")
 _ASCII = str.maketrans(
@@ -142,7 +142,8 @@ def _panel_table(result: StudyResult, case: CaseResult, found: PanelResult) -> T
 
 
 def _with_verdicts(table: Table, found: PanelResult | None, metric: Metric) -> Table:
-    """The table with the winners after its row headers, if its rows match the panel's."""
+    """The table with the winners after its row headers, if its rows are the panel's levels along
+    x."""
     if found is None or not _has_rows_of(table, found.panel):
         return table
     tables = [one for one in found.verdicts if one.metric == metric]
@@ -180,7 +181,7 @@ def _winner(row: Comparison, factor: str) -> Value:
 
 def _with_trends(console: Console, table: Table) -> Table:
     """The table with a last row of trends, one for each column; unchanged if the rows are not a
-    sequence of numbers, or the output has no bars."""
+    sequence of numbers, or if the output cannot print bars."""
     along = _along(table)
     if along is None or not _can_write(console, BARS):
         return table

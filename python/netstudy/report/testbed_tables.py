@@ -1,4 +1,4 @@
-"""Effects of the testbed on the runs: its limits, and its instruments compared with each other."""
+"""Tables about the testbed itself: its limits, and its instruments compared with each other."""
 
 from __future__ import annotations
 
@@ -23,18 +23,19 @@ class Evidence:
 
     sentences: tuple[Sentence, ...]
     tables: tuple[Table, ...]
-    """The first is shown; the others can be unfolded."""
+    """The tables. The first is shown, and the others can be unfolded."""
 
 
 def limits_evidence(testbed: TestbedResult) -> Evidence | None:
-    """Was the testbed the limit? None if no run checked it, as in the simulator."""
+    """Whether the testbed was the limit, with tables; None if no run checked it, as in the
+    simulator."""
     if not testbed.limits:
         return None
     return Evidence(tuple(_limits_text(testbed)), tuple(_limit_tables(testbed)))
 
 
 def agreement_evidence(testbed: TestbedResult) -> Evidence | None:
-    """Do the instruments agree? None if there is only one."""
+    """Whether the instruments agree, with tables; None if there is only one instrument."""
     if not testbed.checks:
         return None
     return Evidence(tuple(_agreement_text(testbed)), tuple(_check_tables(testbed)))
@@ -98,7 +99,7 @@ def _limits_text(testbed: TestbedResult) -> list[Sentence]:
 
 
 def _left_out(in_numbers: Sequence[bool]) -> Sentence:
-    """How many of the runs beyond a limit the statistics include."""
+    """A sentence on whether the statistics include the runs that exceed a limit."""
     invalid = in_numbers.count(False)
     if not invalid:
         return say(

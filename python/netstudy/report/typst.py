@@ -1,7 +1,7 @@
 """The report as a PDF, set by typst, with page numbers and with table heads repeated on each page.
 
-The source has its own template for the same document as the other pages. All text goes into string
-literals, so that nothing in it is taken for markup. Fonts are part of typst, and figures are the
+The source has its own template for the same document as the other pages. All text is in string
+literals, so that no part of it is taken for markup. Fonts are part of typst, and figures are the
 SVG files of the report: a page looks the same on every machine, without network.
 """
 
@@ -19,7 +19,7 @@ from netstudy.report.refs import Name, Number, Sentence, say
 from netstudy.report.tables import Group, Table, Value, Verdict
 
 FONTS: Final = ("Libertinus Serif", "DejaVu Sans Mono")
-"""Fonts of text and of code; the second also has the signs that the first lacks, such as ✓."""
+"""Fonts of text and of code. The second one also has signs that the first one lacks, such as ✓."""
 _BREAK: Final = "\u200b"
 """A place at which a word may be broken."""
 _UNBROKEN: Final = 14
@@ -73,7 +73,7 @@ class Sheet:
 
     size_pt: float
     flipped: bool
-    """On a page of its own in landscape."""
+    """Whether the table is on a page of its own in landscape."""
 
 
 _UPRIGHT_PT: Final = 482.0
@@ -84,16 +84,16 @@ _SHEETS: Final = (
     *((_USUAL_PT, False), (7.0, False), (6.5, False)),
     *((_USUAL_PT, True), (7.0, True), (6.0, True)),
 )
-"""Sizes of type, and whether in landscape, in the order in which they are tried."""
+"""Font sizes, each with whether the page is in landscape, in the order in which they are tried."""
 _SMALLEST_PT: Final = 5.0
 _SHORT_ROWS: Final = 12
-"""Rows of a table that is rather divided than put on a page in landscape."""
+"""The most rows of a table that is divided into parts rather than put on a page in landscape."""
 _CONTINUED: Final = say("continued")
 _CHARACTER: Final = 0.48
 """Mean width of a character by the size of the font."""
 _GAP_PT: Final = 7.0
 _SHORT_HEAD: Final = 8
-"""Characters of a heading that stays on one line."""
+"""The most characters of a heading that stays on one line."""
 _WORDS_WIDTH: Final = 24
 """Characters per line of a cell with words, which are wrapped."""
 
@@ -150,7 +150,7 @@ def _columns(table: Table) -> int:
 
 
 def _width(table: Table, column: int) -> int:
-    """Characters of the widest line of a column: numbers stay on one, words go to further ones."""
+    """Characters of the widest line of a column. Numbers stay on one line, words may be wrapped."""
     heads = [label for group in table.groups for label in (group.columns or (group.heading,))]
     head = heads[column]
     found = [len(head) if len(head) <= _SHORT_HEAD else _longest_word(head)]
@@ -163,11 +163,11 @@ def _width(table: Table, column: int) -> int:
 
 
 _WIDE_PX: Final = 720
-"""A figure of this width or more fills the share of the page that it may take."""
+"""A figure of this width or more takes the largest allowed share of the page."""
 
 
 def share_pct(figure: Figure, most_pct: int) -> str:
-    """The share of the text's width that a figure takes: smaller ones are not blown up."""
+    """The share of the text's width that a figure takes: small figures are not enlarged."""
     found = re.search(r'<svg[^>]*? width="([\d.]+)', figure.wide)
     width_px = float(found[1]) if found else _WIDE_PX
     return f"{most_pct * min(1.0, width_px / _WIDE_PX):.0f}%"
@@ -189,8 +189,8 @@ def table_source(table: Table) -> str:
 
 
 def _column_widths(table: Table) -> Iterator[str]:
-    """Of each column: its content's, but under a common heading as wide as it needs, so that a long
-    heading goes to a second line and does not widen one of them."""
+    """The width of each column: automatic, but fixed for columns under a common heading, so that a
+    long heading goes to a second line instead of widening one of its columns."""
     at = 0
     for group in table.groups:
         chars = [_width(table, at + index) for index in range(group.width)]

@@ -1,7 +1,8 @@
-"""The results folder: the truth about a run of a study (`results/<study>/<UTC time>/`).
+"""The results folder of a run of a study (`results/<study>/<UTC time>/`): the only source of its
+results.
 
 `create` makes one, `execute` fills it, every other verb only reads it. A file is written under a
-temporary name, flushed to the disk and then renamed, so that a crash at any instant leaves whole
+temporary name, flushed to the disk and then renamed, so that a crash at any time leaves complete
 files or none. Measurements are never overwritten.
 """
 

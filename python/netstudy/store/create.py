@@ -1,4 +1,4 @@
-"""Making a results folder: it appears as a whole, or not at all."""
+"""Makes a results folder, which appears completely or not at all."""
 
 from __future__ import annotations
 
@@ -23,21 +23,22 @@ from netstudy.wire import Plan, to_json
 LATEST = "latest"
 
 _REPORT_BYTES = 8_000_000
-"""The report with its figures and their scripts, and a reserve."""
+"""Size of the report with its figures and their scripts, and a reserve."""
 
 
 _BLOCK_BYTES = 4_096
-"""Each run's record is a file, and a file takes whole blocks."""
+"""Reserve for each run: its record is a file, and a file takes whole blocks."""
 
 
 def disk_bytes(estimate: Estimate) -> int:
-    """The most disk space that a plan's results take: the records, twice, and the report."""
+    """Upper bound of the disk space of a plan's results: twice the records, and the report."""
     records = 2 * (estimate.record_bytes or 0) + estimate.runs * _BLOCK_BYTES
     return records + estimate.plan_bytes + _REPORT_BYTES
 
 
 def check_space(folder: Path, needed: int) -> None:
-    """Raises StudyError if `needed` bytes do not fit into a folder, which need not exist yet."""
+    """Raises StudyError if `needed` bytes do not fit into a folder. The folder need not exist
+    yet."""
     there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
     free = shutil.disk_usage(there).free
     if free < needed:
@@ -76,7 +77,8 @@ def create(
 
 @contextmanager
 def _parents(folder: Path) -> Iterator[None]:
-    """Make the folder with its parents; if the block fails, remove the new ones that are empty."""
+    """Make the folder with its parents; if the block fails, remove the new folders that are
+    empty."""
     absent = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -132,5 +134,5 @@ def _moved(aside: Path, target: Path) -> bool:
 
 
 def _link_latest(folder: Path) -> None:
-    with suppress(PermissionError):  # a file system without links; the names tell the newest too
+    with suppress(PermissionError):  # a file system without links; names show the newest too
         replace_link(folder.with_name(LATEST), folder.name)

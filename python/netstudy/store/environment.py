@@ -17,7 +17,7 @@ Environment = dict[str, str | int | None]
 
 
 def host() -> Environment:
-    """This machine and the Python side of the software, as far as the system reports them."""
+    """This machine, and the Python part of the software, as far as the system reports them."""
     return {
         "cpu": cpu_name(),
         "cores": cores(),
@@ -50,8 +50,8 @@ def memory_bytes() -> int:
 
 
 def available_memory_bytes() -> int | None:
-    """Memory available to programs without swapping, within the control group's limits; None
-    where the system does not report it."""
+    """Memory available to programs without swapping, within the limits of control groups; None if
+    the system does not report it."""
     found = [*_available_of_machine(), *_available_of_groups()]
     return min(found, default=None)
 
@@ -64,8 +64,8 @@ def _available_of_machine() -> Iterator[int]:
 
 
 def _available_of_groups() -> Iterator[int]:
-    """The unused part of the limit of each control group (version 2) around this process, including
-    page cache that it would reclaim."""
+    """The unused part of the limit of each control group (version 2) around this process. Page
+    cache that the group would reclaim counts as unused."""
     try:
         own = Path("/proc/self/cgroup").read_text().splitlines()
     except OSError:
@@ -84,7 +84,7 @@ def _available_of_groups() -> Iterator[int]:
 
 
 def utc_now() -> datetime:
-    """The time of day, to the second, in UTC."""
+    """The current time in UTC, to the second."""
     return datetime.now(UTC).replace(microsecond=0)
 
 

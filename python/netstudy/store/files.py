@@ -31,7 +31,7 @@ _CAUSES = {
 def storage(path: Path) -> Iterator[None]:
     """Turn an OSError inside the block into a StudyError.
 
-    The message names the file of the error, else `path`, and the cause in plain words.
+    The message gives the file of the error, else `path`, and the cause in plain words.
     """
     try:
         yield
@@ -48,9 +48,9 @@ def _describe(error: OSError, path: Path) -> str:
 def write_atomic(path: Path, data: bytes | Iterable[bytes], *, within: Path | None = None) -> None:
     """Write `data` under `path` in one step, durably: the old content or the new, never a part.
 
-    Large data may come in parts. `within` is the results folder that the file is in, if it is in
-    one. Raises OSError that names `path`, after removing the temporary file, and StudyError where a
-    folder between the results folder and the file is a link.
+    Large data may come in parts. `within` is the results folder of the file, if it has one. Raises
+    OSError that names `path`, after removing the temporary file, and StudyError where a folder
+    between the results folder and the file is a link.
     """
     aside = f".{path.name}.{secrets.token_hex(4)}{TEMPORARY_SUFFIX}"
     try:
@@ -86,7 +86,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def replace_link(link: Path, target: str) -> None:
-    """Point the symbolic link `link` to `target`; at no instant does it point nowhere."""
+    """Point the symbolic link `link` to `target`, without a moment in which it is missing."""
     aside = link.with_name(f".{link.name}.{secrets.token_hex(4)}{TEMPORARY_SUFFIX}")
     aside.symlink_to(target)
     try:

@@ -40,23 +40,23 @@ ReadT = TypeVar("ReadT")
 
 STUDY, PLAN, INVOCATION = "study.yaml", "plan.json", "invocation.json"
 ROUNDS = "rounds"
-"""Plans of the rounds after the first, `2.json` and so on, if a factor grows."""
+"""If a factor grows: the plans of the rounds after the first, `2.json` and so on."""
 ENVIRONMENT, ENGINE, RUNS = "environment.json", "engine.json", "runs"
 RECORDS, DONE = "records.jsonl", "DONE"
 CAPTURES = "captures"
-"""Output of the processes of real testbeds, one file per run: the source of its record."""
+"""Output of the processes of real testbeds, one file per run. Records are made from it."""
 CAPTURE = ".jsonl.gz"
 """Suffix of such a file, after the run's id."""
 RECORDING = ".sar"
 """Suffix of a file of sysstat, after the run's id and the host."""
 DONE_SCHEMA = "netstudy/done/1"
 _HEAD_BYTES = 200
-"""A file names its schema within its first bytes."""
+"""The name of a file's schema is within this many first bytes."""
 _SCHEMA = re.compile(rb'"schema"\s*:\s*"(netstudy/[^"]*)"')
 
 DERIVED = ("cells.csv", "report.html", "report.md", "figures/")
-"""Files made from the records, which may be made again. All others are fixed once the folder is
-sealed."""
+"""Files derived from the records, which may be rewritten. All others must not change once the
+folder is sealed."""
 HARDWARE = "hardware"
 """Copies of the profiles."""
 OWN_NAMES = frozenset(
@@ -66,7 +66,7 @@ OWN_NAMES = frozenset(
         *(HARDWARE, LOCK_NAME, "report.pdf"),
     }
 )
-"""Names in the folder that copies of reference data cannot have."""
+"""Names that netstudy itself uses in the folder: copies of reference data cannot have them."""
 
 
 def rename_captures(captures: Path, run: str, aside: str) -> None:
@@ -86,11 +86,11 @@ class Folder:
 
     @classmethod
     def at(cls, path: Path, *, without_plan: bool = False) -> Folder | None:
-        """The results folder at a path, or None. For a link, it is the link's current target.
+        """The results folder at a path, or None. A link is replaced by its current target.
 
         Raises StudyError for a results folder that has lost its plan, so that no other folder is
-        used instead; with `without_plan` it is found too. Raises StudyError for a folder with
-        links in it, as `refuse_links` does, but not with `without_plan`: it may be removed.
+        used instead, and for a folder with links in it (`refuse_links`). With `without_plan` both
+        are returned, so that they can be removed.
         """
         if not (path / PLAN).is_file():
             own_file = _own_file(path)
@@ -124,8 +124,8 @@ class Folder:
         return load(self.path / STUDY, was_carried_out=True)
 
     def reference_problems(self) -> list[str]:
-        """Problems of the reference data in the folder: an older version ran the study, or the data
-        changed since."""
+        """Problems of the reference data in the folder. A complete study has some if an older
+        version ran it, or if the data changed since."""
         from netstudy.study.checks.outcome import reference_problems
 
         return [str(problem) for problem in reference_problems(self._written)]
@@ -165,14 +165,15 @@ class Folder:
     def records(self, runs: Iterable[Run] | None = None) -> list[RunRecord]:
         """The records of these runs, or of all, in the plan's order; missing ones are left out.
 
-        They come without their series, which `series` reads run by run: the series of
-        100 runs of seven minutes take more than a gigabyte of memory (decision 0006).
+        The records lack their series, which `series` reads run by run: the series of 100 runs of
+        seven minutes take more than a gigabyte of memory (decision 0006).
         """
         chosen = self.plan().runs if runs is None else runs
         return [record for _, record in self.each_record(chosen)]
 
     def each_record(self, runs: Iterable[Run] | None = None) -> Iterator[tuple[Run, RunRecord]]:
-        """These runs with their records, as `records` has them, one at a time in memory."""
+        """These runs with their records, as `records` returns them, but only one at a time in
+        memory."""
         for run in self.plan().runs if runs is None else runs:
             if self._has(run):
                 yield run, self._record(run)
@@ -186,19 +187,17 @@ class Folder:
         return (self._read(f"{RUNS}/{run.id}.json") for run in runs if self._has(run))
 
     def missing(self, runs: Iterable[Run] | None = None) -> list[Run]:
-        """The runs without a record, among these or all, in the plan's order. If a factor grows, no
-        run may be missing before a further round follows (`execute.Rounds`).
+        """The runs without a record, of these or of all runs, in the plan's order. If a factor
+        grows, a further round only follows when no run is missing (`execute.Rounds`).
 
-        A failed or invalid run has a record: a plan gives the same outcome each time, so the run is
-        kept and not repeated.
+        A failed or invalid run has a record, so it is not missing: the simulator would give the
+        same outcome again.
         """
         return [run for run in (self.plan().runs if runs is None else runs) if not self._has(run)]
 
     def set_aside(self, records: Sequence[RunRecord]) -> None:
-        """Make these runs missing again; their files are kept under other names.
-
-        A folder that was done is no longer done.
-        """
+        """Make these runs missing again, and keep their files under other names. The folder is then
+        no longer done."""
         if records:
             self._reopen()
         for record in records:
@@ -214,8 +213,8 @@ class Folder:
         return [run.id for run in there if not self._is_readable(run)]
 
     def set_damaged_aside(self) -> list[str]:
-        """Make damaged runs missing, and return their ids; their remaining files are kept under
-        other names. Raises StudyError if other files changed after the folder was sealed."""
+        """Make damaged runs missing, keep their remaining files under other names, and return the
+        ids of the runs. Raises StudyError if other files changed after the folder was sealed."""
         damaged = self.damaged_runs()
         if self.is_done() and (changed := self.changed_since_sealed()):
             if not all(map(_can_be_repeated, changed)):
@@ -242,7 +241,7 @@ class Folder:
         )
 
     def _reopen(self) -> None:
-        """The folder is no longer done."""
+        """Remove the seal: the folder is no longer done."""
         for of_all in (DONE, RECORDS):
             (self.path / of_all).unlink(missing_ok=True)
 
@@ -262,7 +261,7 @@ class Folder:
         return True
 
     def set_aside_as(self, status: str) -> int:
-        """Number of records set aside with that status."""
+        """Number of records that were set aside with that status."""
         return len(list((self.path / RUNS).glob(f"*.{status}-*.json")))
 
     def is_done(self) -> bool:
@@ -270,8 +269,8 @@ class Folder:
         return (self.path / DONE).exists()
 
     def is_carried_out(self) -> bool:
-        """Whether every run has its record. On a real machine a folder with failed runs is not
-        sealed, since they can be repeated; its other runs can be read all the same."""
+        """Whether every run has its record. A folder of a real testbed with failed runs is not
+        sealed, since they can be repeated, but its other runs can be read."""
         return self.is_done() or (self.path / RECORDS).exists()
 
     def is_running(self) -> bool:
@@ -280,9 +279,9 @@ class Folder:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Lock the folder for one writer; remove partial files of an interrupted writer, and make
-        the folder of records again if it is gone. Raises StudyError, before writing anything, if a
-        name in the folder is a link."""
+        """Lock the folder for one writer, remove partial files of an interrupted writer, and make
+        the folder for records if it is gone. Raises StudyError, before writing anything, if a name
+        in the folder is a link."""
         self.refuse_links()
         with locked(self.path):
             with storage(self.path):
@@ -340,19 +339,19 @@ class Folder:
         self._write(RECORDS, chain([self._read(ENGINE)], lines, [end]))
 
     def seal(self, now: datetime) -> None:
-        """Write DONE, with the hash, size and time of each of the folder's own files: the last
-        step, repeated after a new report."""
+        """Write DONE, with the hash, size and time of each of the folder's own files. This is the
+        last step, and it is repeated after a new report."""
         files = {name: _sealed(self.path / name) for name in self._own_files()}
         self._write_json(DONE, {"schema": DONE_SCHEMA, "sealed_utc": iso(now), "files": files})
         (self.path / LOCK_NAME).unlink(missing_ok=True)
 
     def clear_lock(self) -> None:
-        """Remove the lock of a process that was killed after its last step, if there is one."""
+        """Remove the lock, if any, of a process that was killed after its last step."""
         if not is_locked(self.path):
             (self.path / LOCK_NAME).unlink(missing_ok=True)
 
     def changed_since_sealed(self, *, by_date: bool = False) -> list[str]:
-        """Inputs and records that differ from DONE, or are gone. There should be none.
+        """Inputs and records that differ from DONE or are gone; usually none.
 
         `by_date` reads only files no older than DONE, which is fast enough for a list of
         folders; it misses a changed file whose date was set back.
@@ -363,8 +362,8 @@ class Folder:
         return [name for name in kept if not self._matches(name, done[name]["sha256"], since_ns)]
 
     def derived_changed(self) -> list[str]:
-        """Files made from the records (report, cells.csv, figures) that changed after sealing or
-        are gone. A file with the sealed size and time is not read."""
+        """Derived files (report, cells.csv, figures) that changed after sealing or are gone. A file
+        with the sealed size and time is not read."""
         done = self._json(DONE)["files"]
         derived = [name for name in done if name.startswith(DERIVED)]
         return [name for name in derived if not _is_as_sealed(self.path / name, done[name])]
@@ -377,7 +376,7 @@ class Folder:
         return is_older or sha256(path) == digest
 
     def _own_files(self) -> list[str]:
-        """Files that netstudy wrote, and the copies of reference data. Other files of the user may
+        """Files that netstudy wrote, and the copies of reference data. The user's other files may
         change."""
         files = (path for path in self.path.rglob("*") if path.is_file())
         inside = (path.relative_to(self.path) for path in files)
@@ -473,18 +472,20 @@ def _is_as_sealed(path: Path, sealed: Mapping[str, Any]) -> bool:
 
 
 def _can_be_repeated(name: str) -> bool:
-    """Whether repeating runs makes this file again."""
+    """Whether the file is made again when runs are repeated."""
     return name == RECORDS or name.startswith(f"{RUNS}/")
 
 
 def _own_file(path: Path) -> str | None:
-    """A file that only a results folder has; None if there is none."""
+    """The name of a file in the folder that only a results folder has; None if it has no such
+    file."""
     written = (INVOCATION, ENVIRONMENT, ENGINE, RECORDS, DONE)
     return next((name for name in written if (path / name).exists()), None)
 
 
 def joined(plans: Sequence[Plan]) -> Plan:
-    """The runs of all rounds; a run in several rounds belongs to the cases of all of them."""
+    """The runs of all rounds. A run in several rounds belongs to the test cases of all these
+    rounds."""
     runs: dict[str, Run] = {}
     for plan in plans:
         for run in plan.runs:

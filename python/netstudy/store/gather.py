@@ -1,7 +1,6 @@
 """The files of a study that a results folder stores: its text, reference data and profiles.
 
-They allow a new report years later, when the study has moved on and the profiles have been
-corrected.
+With them, a new report can be made years later, when the study and the profiles have changed.
 """
 
 from __future__ import annotations
@@ -23,10 +22,9 @@ def gather(
 ) -> dict[str, bytes]:
     """The files that belong to a study and its plan, by path inside the results folder.
 
-    `written` is the study in its file, `applied` the study changed for this run: both are read
-    again from the folder, with every variant of the study. Raises StudyError when a file cannot be
-    read, or when reference data lie outside the study's folder, since their path could not lead to
-    the copy.
+    `written` is the study as in its file, `applied` the study as changed for this run: both must be
+    readable from the folder, with every variant. Raises StudyError when a file cannot be read, or
+    when reference data are outside the study's folder: their path would not lead to the copy.
     """
     files = {STUDY: written.source_text.encode()}
     for reference in (*written.reference, *applied.reference):
@@ -56,7 +54,7 @@ def _profiles(written: Study, applied: Study, plan: Plan, hardware: HardwareLibr
 def _inside(name: str) -> str:
     path = Path(name)
     if path.is_absolute() or ".." in path.parts:
-        raise StudyError(f"reference data must lie in the study's folder, and {name} does not")
+        raise StudyError(f"reference data must be in the study's folder, and {name} is not")
     if path.parts and path.parts[0] in OWN_NAMES:
         raise StudyError(
             f"reference data cannot be named {name}: the results folder, which gets a copy, has "

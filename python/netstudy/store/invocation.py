@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _VARIANTS = "testbeds"
 _QUICK = "quick"
-"""The parts of a study's file that declare its variants and its quick form."""
+"""The keys of a study file that declare its variants and its short form."""
 
 
 class Invocation(BaseModel):
@@ -35,10 +35,10 @@ class Invocation(BaseModel):
     quick: bool = False
     """Whether the study's short form was requested."""
     variant: str | None = Field(default=None, validation_alias=AliasChoices("variant", "form"))
-    """The testbed whose variant of the study was run; None: the study without variant.
-    Older folders call it `form`."""
+    """The testbed whose variant of the study was run; None: no variant. Older folders call it
+    `form`."""
     scale: str | None = None
-    """The factor that all link rates were multiplied by; None: the study's own rates."""
+    """The factor by which all link rates were multiplied; None: the study's own rates."""
     without: list[str] = []
     """Parts of the study that were left out by name (`--without`)."""
     versions: dict[str, str] = {"netstudy": __version__}
@@ -58,8 +58,8 @@ class Invocation(BaseModel):
         return self._changed(study, _VARIANTS)
 
     def _changed(self, study: Study, part: str | None) -> Study:
-        """The study with the changes of a part of its file; None: of all parts but `_VARIANTS` and
-        `_QUICK`."""
+        """The study with those overrides that concern one part of its file, `_VARIANTS` or
+        `_QUICK`; None: with all other overrides."""
         from netstudy.study import apply_overrides, without_parts
 
         overrides = {path: v for path, v in self.overrides.items() if _form_of(path) == part}
@@ -84,6 +84,6 @@ class Invocation(BaseModel):
 
 
 def _form_of(path: str) -> str | None:
-    """Of the parts for variants and quick form, the one that a path leads into, or None."""
+    """The part, `_VARIANTS` or `_QUICK`, that a path leads into; None if it leads into neither."""
     part = path.partition(".")[0].strip()
     return part if part in (_VARIANTS, _QUICK) else None

@@ -1,9 +1,9 @@
 """No link leads out of a results folder.
 
-A folder may come from somebody else. A link under one of netstudy's names would make it write,
-lock or remove the user's files elsewhere. So the whole folder is refused unless everything under
-these names is a regular file or a folder; and to write, netstudy opens each name below the results
-folder relative to the handle of its parent (openat), without following links.
+A folder may come from somebody else. A link under one of netstudy's names would make it write, lock
+or remove the user's files elsewhere. So the whole folder is refused unless everything under these
+names is a regular file or a folder. To write, netstudy opens each name below the results folder
+relative to the handle of its parent (openat), without following links.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def refuse_links(folder: Path, own: Container[str]) -> None:
 
 
 def _strange(folder: Path, own: Container[str]) -> Iterator[Path]:
-    """Entries that are neither regular files nor folders. `scandir` gives their kind with their
-    names, so a large folder needs no `stat` per file."""
+    """Entries that are neither regular files nor folders. `scandir` returns the kind of each entry,
+    so a large folder needs no `stat` per file."""
     pending = [folder]
     while pending:
         with os.scandir(inside := pending.pop()) as entries:
@@ -91,8 +91,8 @@ def open_lock(handle: int, name: str, folder: Path) -> int:
 
 
 def is_plain(found: os.stat_result) -> bool:
-    """Whether a file is regular and has no other hard link, under which it would change too. It has
-    no name at all after another process has removed it."""
+    """Whether a file is regular and has no other hard link, under which it would change too. A file
+    without any name, which another process has removed meanwhile, counts as plain."""
     return stat.S_ISREG(found.st_mode) and found.st_nlink <= 1
 
 

@@ -17,7 +17,8 @@ from netstudy.store.links import is_plain, open_lock, opened
 LOCK_NAME = ".lock"
 _ATTEMPTS = 10
 _PAUSE_S = 0.02
-"""Another process that asks `is_locked` holds the lock for an instant itself."""
+"""Number of attempts: another process that calls `is_locked` itself holds the lock for an
+instant."""
 
 
 @contextmanager
@@ -25,7 +26,7 @@ def locked(folder: Path) -> Iterator[None]:
     """Hold the folder's lock for the block.
 
     Raises StudyError while another process holds it, when the folder cannot be written to, and when
-    the lock is no file of the folder's own.
+    the lock is not a file of the folder itself.
     """
     with storage(folder), opened(folder) as handle:
         descriptor = open_lock(handle, LOCK_NAME, folder)
@@ -71,7 +72,8 @@ def is_locked(folder: Path) -> bool:
 
 
 def remove_false_lock(folder: Path) -> None:
-    """Remove a link or the like under the lock's name, by which no process can hold the folder."""
+    """Remove an entry under the lock's name that is not a lock file, such as a link: no process can
+    hold the folder by it."""
     lock = folder / LOCK_NAME
     with suppress(FileNotFoundError):
         if not is_plain(lock.lstat()):

@@ -29,11 +29,11 @@ class _Captured(BaseModel):
 
 
 class Tuning(_Captured):
-    """A change, with the values before and after."""
+    """A change of a setting, with the values before and after."""
 
     command: str
-    """The command or its equivalent: of `ip` or `tc`, a write to a file of /proc/sys, a feature of
-    `ethtool -K`. ADDRESS stands for the address of each host."""
+    """The command, or a command with the same effect, such as of `ip`, `tc`, `sysctl` or `ethtool
+    -K`. ADDRESS stands for the address of each host."""
     before: str | None
     """The value before; None: there was none, as for objects that the command makes."""
     after: str | None
@@ -47,7 +47,7 @@ class Interface(_Captured):
 
     names: tuple[str, ...]
     kind: str
-    """The kernel's name of it: veth, bridge; ether for hardware."""
+    """The kernel's name of its kind: veth, bridge; ether for hardware."""
     driver: str
     """As `ethtool -i` reports it, with its version if it has one."""
     mtu_bytes: int
@@ -79,9 +79,9 @@ class NodeEnvironment(_Captured):
     qdiscs: str
     """Output of `tc -s -j qdisc show`."""
     sysctls: dict[str, str]
-    """The node's own net.ipv4.tcp_* and net.core.*, by name, after tuning."""
+    """The node's own settings net.ipv4.tcp_* and net.core.*, by name, after tuning."""
     tunings: tuple[Tuning, ...]
-    """In the order in which they were made."""
+    """Changes in the order in which they were made."""
 
 
 def keep_node(captures: Path, environment: NodeEnvironment) -> str:

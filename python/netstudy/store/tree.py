@@ -44,17 +44,15 @@ class Results:
         return [path for path in found if path.is_symlink() or not is_locked(path)]
 
     def closed(self) -> list[Path]:
-        """Folders of studies that this user may not look into."""
+        """Folders of studies that this user may not list."""
         return sorted(path for path in self.root.glob("*") if _is_closed(path))
 
     def resolve(self, named: str | None, *, done: bool, or_part: bool = False) -> Folder:
-        """The folder that `named` means: a folder, a study's name or path, None for the newest.
-
-        A study, a folder of its results or a whole tree of results, here or elsewhere, means its
-        newest folder, None the newest folder of this tree; with `done`, the newest with all runs.
-        Raises StudyError when there is none, unless `or_part` allows one with missing runs,
-        and with `done` when a file changed after the folder was sealed.
-        """
+        """The results folder that `named` means. A results folder means itself. A study (its name
+        or path), a folder of its results, or a whole tree of results means the newest folder in it;
+        None means the newest folder of this tree. With `done`, the newest folder with all runs is
+        taken. Raises StudyError when there is none, unless `or_part` allows one with missing runs,
+        and with `done` when a file changed after the folder was sealed."""
         if named is not None and (folder := Folder.at(Path(named))) is not None:
             return _checked(folder, done=done, or_part=or_part)
         folders = self._folders_of(named)
@@ -72,19 +70,18 @@ class Results:
 
     def of_study(self, named: str) -> list[Folder]:
         """The folders of a study, newest first: by its name, by its path, or by the name of the
-        folder that it was run from. Results inside that folder are found as well."""
+        folder that it was run from. Results inside the study's folder are found as well."""
         path = Path(named)
         if not path.is_file() and not (path / STUDY).is_file():
-            return self.folders(named) or self._run_from(named)
+            # The name may be that of the folder that a study was run from.
+            return self.folders(named) or [
+                found for found in self.folders() if self._study_folder(found) == named
+            ]
         from netstudy.study import load
 
         study = load(path).study
         inside = (path if path.is_dir() else path.parent) / self.root.name
         return self.folders(study) or Results(inside).folders(study) or self.folders(named)
-
-    def _run_from(self, folder: str) -> list[Folder]:
-        """The folders of studies that were run from a folder of that name."""
-        return [found for found in self.folders() if self._study_folder(found) == folder]
 
     def _study_folder(self, folder: Folder) -> str | None:
         """The name of the folder that a study was run from, if its results are next to it; None if
@@ -131,7 +128,7 @@ def _age(path: Path) -> tuple[str, int]:
 
 
 def _is_closed(path: Path) -> bool:
-    """Whether it is a folder that this user may not look into."""
+    """Whether the path is a folder that this user may not list."""
     return path.is_dir() and not os.access(path, os.R_OK | os.X_OK)
 
 

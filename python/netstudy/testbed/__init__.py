@@ -1,7 +1,5 @@
-"""The testbeds, which make runs: the only package that starts processes.
-
-Testbeds are imported on demand: their programs, which start for each run, need less.
-"""
+"""The testbeds, which execute runs: the only package that starts processes. Testbeds are imported
+on demand, since programs that start for each run need only a part of this package."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class Preflight:
     unsupported: tuple[str, ...] = ()
     """Unsupported parts of the plan, one sentence each."""
     machine: Mapping[str, str] = field(default_factory=dict)
-    """Measurements of the machine, by name; kept with the results."""
+    """Measurements of the machine by name; they are stored with the results."""
 
 
 class Testbed(Protocol):
@@ -33,14 +33,15 @@ class Testbed(Protocol):
     __test__: ClassVar[bool] = False  # not a test case, whatever its name suggests to pytest
     name: ClassVar[TestbedName]
     repeats_itself: ClassVar[bool]
-    """Whether the same plan gives the same records: then a failed run fails again."""
+    """Whether the testbed is deterministic: the same plan gives the same records, so that a failed
+    run would fail again."""
 
     def check(self) -> None:
         """Raise TestbedError when the testbed cannot be used at all, before anything is made."""
 
     def unsupported(self, plan: Plan) -> Sequence[str]:
-        """Unsupported parts of a plan, one sentence each, or why they cannot be determined; nothing
-        is measured."""
+        """Unsupported parts of a plan, one sentence each, or the reason why they cannot be
+        determined. Nothing is measured."""
         ...
 
     def preflight(self, plan: Plan, scale: Fraction) -> Preflight:
@@ -60,9 +61,9 @@ class Testbed(Protocol):
     ) -> None:
         """Make every run of the plan; records come in the order in which runs complete.
 
-        `threads` None means all cores; `captures` is the folder for the raw material of records,
-        where the testbed has any. Raises TestbedError when the testbed fails; an exception
-        from `on_record` ends the work and is passed on.
+        `threads` None means all cores; `captures` is the folder for the raw data of records, if the
+        testbed has any. Raises TestbedError when the testbed fails; an exception from `on_record`
+        ends the work and is passed on.
         """
 
     def seconds(self, estimate: Estimate, *, threads: int | None) -> float:

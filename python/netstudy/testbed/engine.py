@@ -1,4 +1,5 @@
-"""The engine as a child process: a plan goes in, records come out, and it never outlives us."""
+"""The engine as a child process: a plan goes in, records come out. It never outlives this
+process."""
 
 from __future__ import annotations
 
@@ -94,7 +95,7 @@ def engine_version(engine: Path) -> str:
 def run_engine(command: Sequence[str], plan: Plan, on_record: OnRecord) -> None:
     """Start the engine, give it the plan, and hand over its records until it has ended.
 
-    Raises TestbedError, and of its kinds EngineDiedError, when the engine fails.
+    Raises TestbedError when the engine fails; if it was killed, the subclass EngineDiedError.
     """
     with tempfile.TemporaryFile() as plan_file, tempfile.TemporaryFile() as errors:
         plan_file.write(to_json(plan).encode())
@@ -132,7 +133,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     assert process.stdout is not None
     process.stdout.close()
     if process.poll() is None:
-        os.killpg(process.pid, signal.SIGTERM)  # a sandbox's starter does not pass it on
+        os.killpg(process.pid, signal.SIGTERM)  # the starter of a sandbox does not pass signals on
     try:
         process.wait(_GRACE_S)
     except subprocess.TimeoutExpired:
@@ -165,7 +166,7 @@ def _pass_on(lines: IO[bytes], on_record: OnRecord, errors: IO[bytes]) -> _Passe
 
 
 def _parse(line: bytes, errors: IO[bytes]) -> Record | None:
-    """The record of a line; None for a line that a dying engine broke off."""
+    """The record of a line; None for the incomplete last line of an engine that died."""
     if not line.endswith(b"\n"):
         return None
     try:
@@ -190,7 +191,8 @@ def _check_end(code: int, passed: _Passed, errors: IO[bytes]) -> None:
 
 
 def _killer(number: int) -> str:
-    """The signal; for SIGKILL with its usual cause, which leaves no other trace here."""
+    """The name of the signal. SIGKILL comes with its usual cause, which leaves no other trace
+    here."""
     said = _signal_name(number)
     return f"{said}, as the kernel does when memory runs out" if said == "SIGKILL" else said
 

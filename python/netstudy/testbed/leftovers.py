@@ -1,8 +1,8 @@
 """Finds and ends testbed processes that outlived their run.
 
-The kernel ends a sandbox with the netstudy that started it, whatever the signal. The exception is a
-sandbox whose starter was killed just before it asked the kernel for that. The sandbox's command
-line names its results folder.
+The kernel ends a sandbox together with the netstudy that started it, whatever the signal. The
+exception is a sandbox whose starter was killed just before it asked the kernel to do so. The
+sandbox's command line names its results folder.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ class Leftover:
 
 
 def working_for(folders: Iterable[Path]) -> list[Leftover]:
-    """This user's processes that work for the given results folders, whether or not their run goes
-    on."""
+    """This user's processes that work for the given results folders, whether their run still goes
+    on or not."""
     own = {folder.resolve() for folder in folders}
     return [found for found in _supervisors() if found.folder in own]
 
 
 def end(leftover: Leftover) -> bool:
-    """Kill the process, unless another one has its id by now; returns whether it is gone.
+    """Kill the process, unless its id now belongs to another process; returns whether it is gone.
 
-    The descriptor keeps the process identified during the check, so that another process that gets
-    its id meanwhile is never hit (pidfd_open(2)).
+    The descriptor refers to one process only, so that another process which gets the same id
+    meanwhile is never killed (pidfd_open(2)).
     """
     try:
         descriptor = os.pidfd_open(leftover.pid)

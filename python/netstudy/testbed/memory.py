@@ -1,5 +1,5 @@
-"""Peak memory of a plan: the largest runs that are made at once, and the front, which holds the
-plan and reads their records."""
+"""Peak memory of a plan: the largest runs that are executed at once, and the front, which holds the
+plan and reads the records."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from netstudy.plan.planned import Estimate, RunSize
 from netstudy.study.levels import level_text
 
 _FRONT_BYTES = 170_000_000
-"""The front with its imports and a report of a few runs: 160 MB with 10 runs, as measured."""
+"""Memory of the front with its imports and a report of a few runs, measured: 160 MB with 10
+runs."""
 _PARSED = 8
-"""Memory of plans and records that are read, for each byte of their JSON. 1,000 runs with a plan of
-3.9 MB and records of 4.9 MB take 65 MB more than 10 runs."""
+"""Memory per byte of JSON for plans and records that are read. 1,000 runs with a plan of 3.9 MB and
+records of 4.9 MB take 65 MB more than 10 runs."""
 
 
 @dataclass(frozen=True)
@@ -23,28 +24,28 @@ class Memory:
     front_bytes: int
     """Memory of the process that reads and analyses the records."""
     largest: tuple[tuple[int, int], ...]
-    """Runs that may be under way together, as (memory of one, number of such runs), the largest
-    first."""
+    """Runs that may be in progress together, as (memory of one run, number of these runs), the
+    largest first."""
     name: str
     """The largest run, by its levels."""
 
     @property
     def bytes(self) -> int:
-        """All of it."""
+        """The whole memory."""
         return self.front_bytes + sum(each * runs for each, runs in self.largest)
 
     @property
     def bytes_alone(self) -> int:
-        """With only the largest run under way."""
+        """Memory with only the largest run in progress."""
         return self.front_bytes + self.largest[0][0]
 
     @property
     def at_once(self) -> int:
-        """Runs under way together."""
+        """Number of runs in progress together."""
         return sum(runs for _, runs in self.largest)
 
     def fitting(self, available_bytes: int) -> int:
-        """How many of the largest runs fit into so much memory, 1 at least."""
+        """Number of the largest runs that fit into this much memory, at least 1."""
         left, fit = available_bytes - self.front_bytes, 0
         for each, runs in self.largest:
             more = min(runs, left // each) if each else runs
@@ -57,8 +58,8 @@ class Memory:
 def memory_of(
     estimate: Estimate, at_once: int, run_bytes: Callable[[RunSize], int]
 ) -> Memory | None:
-    """The memory of a plan with `at_once` runs at a time of `run_bytes` each; None: its runs are
-    not known."""
+    """The memory of a plan that executes `at_once` runs at a time, of `run_bytes` each; None: the
+    runs are not known."""
     sized = sorted(((run_bytes(one), one) for one in estimate.sizes), key=_by_size)
     if not sized:
         return None

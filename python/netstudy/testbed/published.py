@@ -1,4 +1,4 @@
-"""Published runs: their records come from published values, nothing is run."""
+"""Published runs: their records are made from published values, and nothing is run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from netstudy.wire import EngineRecord, Plan, to_json
 
 
 class PublishedData:
-    """Hands over the published values that a plan holds."""
+    """Hands over the published values in a plan as records."""
 
     __test__: ClassVar[bool] = False
     name: ClassVar[TestbedName] = "published"

@@ -18,9 +18,9 @@ from netstudy.testbed.survival import run_surviving
 from netstudy.wire import Plan
 
 _PACKETS_PER_S = 6e6
-"""Useful data packets that a core simulates in a second, as measured on the incast study."""
+"""Useful data packets that a core simulates per second, measured on the incast study."""
 _PER_HOP_PACKETS_PER_S = 0.8e6
-"""The same with one event a hop."""
+"""The same with one event per hop."""
 _CONNECTION_S = 35e-6
 """CPU time to open a connection and to send its first request: 20,000 users take 0.65 s."""
 _USER_S = 90e-9

@@ -1,9 +1,9 @@
-"""Runs on an engine that may die: only the run that causes its death is lost.
+"""Executes runs although the engine may die: only the run that causes its death is lost.
 
 One engine makes many runs at once and does not say which of them killed it. The runs without a
 record are therefore halved, and each half gets an engine of its own, until an engine dies with a
 single run: that run has failed. A run that fails only in parallel with others, such as one of two
-that do not fit into memory together, succeeds that way.
+runs that do not fit into memory together, then succeeds.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _MARK = f'"error":"{_FAILED_BY}'.encode()
 
 
 def is_of_dead_engine(text: bytes) -> bool:
-    """Whether a record, as it was written, is of a run whose engine died: with more memory the run
-    may succeed. The text is enough, since only records of these runs have to be parsed."""
+    """Whether the text of a record is of a run whose engine died: with more memory, the run may
+    succeed. The text is searched, so that only the records of such runs have to be parsed."""
     return _MARK in text
 
 
 def run_surviving(start: Start, plan: Plan, on_record: OnRecord) -> None:
-    """Make all runs of a plan, with further engines for the runs that a dead one leaves."""
+    """Execute all runs of a plan, with further engines for the runs that a dead engine left."""
     _Survivors(start, plan, on_record).make(plan.runs)
 
 
@@ -65,7 +65,7 @@ class _Survivors:
             return
         half = (len(left) + 1) // 2
         for part in (left[:half], left[half:]):
-            if part:  # nothing is left where the engine died after its last run
+            if part:  # an engine that died after its last run leaves no run
                 self.make(part)
 
 
@@ -88,8 +88,8 @@ class _Engine:
             self.of.ended.add(record.run)
 
     def _whole(self, record: ProgressRecord) -> ProgressRecord:
-        """The progress of the whole plan. Its packets are not planned any more: the dead engine has
-        carried some of them twice."""
+        """The progress of the whole plan. The number of planned packets no longer applies, since
+        some packets of the dead engine are simulated again."""
         return record.model_copy(
             update={
                 "runs_done": self.ended_before + record.runs_done,

@@ -1,4 +1,4 @@
-"""Workloads on their way from a study to the wire, one file for each kind, and their list."""
+"""The conversion of workloads from a study to the wire, one file for each kind, and their list."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ WorkT = TypeVar("WorkT", bound=wire.Traffic | wire.Published)
 
 @dataclass(frozen=True)
 class Roles:
-    """The client's and the server's place, as a study names them."""
+    """The places of client and server, as a study names them."""
 
     client: Place
     server: Place
@@ -43,13 +43,13 @@ class Roles:
 
 @dataclass(frozen=True)
 class Context:
-    """Inputs of a workload's form on the wire other than its own keys."""
+    """Inputs that a workload's form on the wire needs in addition to its own keys."""
 
     topology: Topology
-    """Without references."""
+    """The topology, with all references replaced by levels."""
     hardware: HardwareLibrary
     path: Path
-    """Where the study has the workload."""
+    """Path of the workload in the study."""
     refuse: Refuse
 
 
@@ -69,17 +69,18 @@ class Load:
     target: str
     size_bytes: int
     times: int = 1
-    """How many of them are equal, one for each connection of a pair."""
+    """Number of equal messages, one for each connection of a pair."""
 
 
 @dataclass(frozen=True)
 class Files:
-    """Where a workload's bytes come from and go to; without files, from memory and to nowhere."""
+    """Source and destination of a workload's bytes. Without files, they come from memory and are
+    discarded."""
 
     reads: bool = False
     """The sender reads a file."""
     sendfile: bool = False
-    """It sends the file without a copy."""
+    """The sender uses sendfile(2), without a copy."""
     from_cache: bool = False
     from_disk: bool = False
     stores: bool = False
@@ -87,8 +88,8 @@ class Files:
     to_disk: bool = False
 
     def copies(self, *, sends: bool, at_least: int = 0) -> int:
-        """How often an end copies each byte: between socket and application, and between file and
-        application."""
+        """Number of times that an end copies each byte: between socket and application, and between
+        file and application."""
         if sends:
             return max(at_least, 0 if self.sendfile else 1 + self.reads)
         return max(at_least, 1 + self.stores)
@@ -104,7 +105,7 @@ class Planned(ABC, Generic[WorkT]):
 
     @property
     def name(self) -> str:
-        """Its kind."""
+        """The kind of the workload."""
         return str(self.wired.model_fields["kind"].default)
 
     def summary(self, run: wire.Run) -> str:
@@ -154,7 +155,7 @@ class Lowering(Planned[WireT], Generic[SpecT, WireT]):
         yield from ()
 
     def stated(self, spec: SpecT, study: Study) -> Iterator[str]:  # noqa: ARG002
-        """Parts that change no result of the simulator, which only states them."""
+        """Parts that the simulator does not model, so that they change no result there."""
         yield from ()
 
     @abstractmethod
@@ -174,7 +175,8 @@ class Lowering(Planned[WireT], Generic[SpecT, WireT]):
         """The workload's own counts for warm-up and measuring phase."""
 
     def connections(self, work: WireT) -> int:
-        """Connections of the workload, computed: there may be far more than can be listed."""
+        """Number of connections of the workload. It is computed, since there may be far too many to
+        list."""
         return pair_count(work)
 
     def registered_users(self, work: WireT) -> int:  # noqa: ARG002
@@ -186,17 +188,17 @@ class Lowering(Planned[WireT], Generic[SpecT, WireT]):
         """The messages of one sample, over all connections."""
 
     def files(self, work: WireT) -> Files:  # noqa: ARG002
-        """Where its bytes come from and go to."""
+        """Source and destination of the workload's bytes."""
         return Files()
 
     def waiting_ns(self, work: WireT, routes: Routes) -> float:  # noqa: ARG002
-        """The least time of one sample, however fast the links are."""
+        """Lower bound of the time of one sample with infinitely fast links."""
         return 0.0
 
     def samples_per_count(self, work: WireT) -> int:  # noqa: ARG002
-        """Samples that a record has for each one that a phase counts or lasts for."""
+        """Samples in a record for each unit that a phase counts."""
         return 1
 
     @abstractmethod
     def sample_bytes(self, work: WireT, count: float, seconds: float) -> float:
-        """The most bytes of a record for that many samples, in that time."""
+        """Upper bound of the bytes of a record with that many samples in that time."""

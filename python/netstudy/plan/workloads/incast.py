@@ -1,4 +1,4 @@
-"""Incast on its way to the wire: see netstudy.study.workloads.incast."""
+"""Converts incast to the wire: see netstudy.study.workloads.incast."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from netstudy.study.topology import Topology
 from netstudy.study.workloads.incast import Incast, Jitter
 
 _ITERATION_BYTES = 22
-"""Most bytes of one iteration in a record: four numbers and their commas, rounded up."""
+"""The most bytes of one iteration in a record: four numbers and their commas, rounded up."""
 
 
 class IncastLowering(Lowering[Incast, wire.Incast]):

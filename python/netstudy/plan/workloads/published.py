@@ -1,4 +1,4 @@
-"""Published values in a plan: nothing is run for them."""
+"""Published values in a plan, for which nothing is run."""
 
 from __future__ import annotations
 

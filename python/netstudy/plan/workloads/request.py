@@ -1,4 +1,4 @@
-"""Requests and responses on their way to the wire: see netstudy.study.workloads.request."""
+"""Converts requests and responses to the wire: see netstudy.study.workloads.request."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from netstudy.study.workloads.request import Request
 _BUCKET_BYTES = 18
 """Size of a histogram bucket in a record."""
 _BUCKETS_MAX = 2_000
-"""Most buckets filled by latencies over a few orders of magnitude."""
+"""The most buckets that latencies over a few orders of magnitude fill."""
 
 
 class RequestLowering(Lowering[Request, wire.Request]):
@@ -35,7 +35,7 @@ class RequestLowering(Lowering[Request, wire.Request]):
         roles: wire.Roles,
         context: Context,  # noqa: ARG002
     ) -> wire.Request:
-        """Every value of the study fits the wire."""
+        """Copies the study's values: each of them fits the wire."""
         return wire.Request(
             roles=roles,
             request_bytes=concrete(spec.request),

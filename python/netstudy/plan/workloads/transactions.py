@@ -1,4 +1,4 @@
-"""Transactions on their way to the wire: see netstudy.study.workloads.transactions."""
+"""Converts transactions to the wire: see netstudy.study.workloads.transactions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from netstudy.study.workloads.transactions import (
 from netstudy.units import DURATION, format_in
 
 MODEL: Final = "brokerage"
-"""Profile of the brokerage's costs, where a study names none."""
+"""Profile of the brokerage's costs if a study names none."""
 STANDARD: Final[Mapping[str, int]] = {
     "home": 20,
     "quotes": 40,
@@ -51,7 +51,7 @@ it (crates/workload/src/transactions/script.rs)."""
 _FORM: Final = "application/x-www-form-urlencoded"
 _PS_PER_S: Final = 1_000_000_000_000
 _RATE_MIN_PER_S: Final = 1e-6
-"""A submission in 11 days: the interval of a lower rate is too long for the wire."""
+"""One submission in 11 days: the wire cannot hold the interval of a lower rate."""
 _PPM: Final = 1_000_000
 _STATISTICS_BYTES: Final = 90
 """Size of a block of statistics in a record."""
@@ -60,7 +60,7 @@ _HISTOGRAM_BYTES: Final = 2_000 * 18
 
 
 class TransactionsLowering(Lowering[Transactions, wire.Transactions]):
-    """Operations of users, of which a page element is the unit."""
+    """Operations of users. The unit is a page element."""
 
     spec = Transactions
     wired = wire.Transactions
@@ -120,7 +120,7 @@ class TransactionsLowering(Lowering[Transactions, wire.Transactions]):
         )
 
     def counts(self, spec: Transactions) -> Counts:  # noqa: ARG002
-        """It counts nothing: its phases last for a time."""
+        """No counts: phases end after a duration."""
         return Counts(None, None)
 
     def connections(self, work: wire.Transactions) -> int:
@@ -130,7 +130,7 @@ class TransactionsLowering(Lowering[Transactions, wire.Transactions]):
         return work.load.users + pool
 
     def registered_users(self, work: wire.Transactions) -> int:
-        """Users of the brokerage, each with a card in the generators' deck."""
+        """Users of the brokerage; each takes memory in the generators' deck."""
         return work.application.users if isinstance(work.application, wire.Brokerage) else 0
 
     def loads(self, work: wire.Transactions) -> Iterator[Load]:
@@ -147,8 +147,9 @@ class TransactionsLowering(Lowering[Transactions, wire.Transactions]):
             yield Load(database, host, costs.database_response_bytes, calls)
 
     def waiting_ns(self, work: wire.Transactions, routes: Routes) -> float:
-        """Time from one page element to the next of all users: by the rate of an open loop, else by
-        the busiest CPU, if that is longer than all users need at least."""
+        """Time from one page element to the next over all users. In an open loop it follows from
+        the rate. In a closed loop it is the time of the busiest CPU, or the time of a single user
+        divided by the number of users if that is longer."""
         elements = elements_of(work.mix)
         if isinstance(work.load, wire.OpenLoad):
             return work.load.interval_ps / 1_000 / elements
@@ -170,7 +171,7 @@ class TransactionsLowering(Lowering[Transactions, wire.Transactions]):
         return work.application.start if isinstance(work.application, wire.Program) else ()
 
     def details(self, runs: Sequence[wire.Run]) -> Iterator[tuple[str, str]]:
-        """Where the costs of the simulator come from, and how often statistics are written."""
+        """The profile of the simulator's costs, and the interval of statistics."""
         works = [run.workload for run in runs if isinstance(run.workload, wire.Transactions)]
         models = dict.fromkeys(work.costs.profile for work in works if work.costs is not None)
         if models:
@@ -196,15 +197,15 @@ def _without_cpus(spec: Transactions, study: Study) -> Iterator[str]:
 
 
 def _unknown_variants(spec: Transactions, study: Study) -> Iterator[str]:
-    """Names that none of the declared variants has: each stands for the usual settings."""
+    """Variant names that are used but not declared; each means the default settings."""
     path = ("workload", study.workload.kind, "variant")
     for _, level in study.levels_at(path, spec.variant) if spec.variants else ():
         if (name := level_text(level)) not in spec.variants:
-            yield f"variant {name}, which is none of {', '.join(spec.variants)},"
+            yield f"variant {name}, which is not one of {', '.join(spec.variants)},"
 
 
 def _stated_of_a_program(spec: Transactions) -> Iterator[str]:
-    """The program and its requests: their costs are the model's, whatever they are."""
+    """Keys of the program and of its requests: the simulator takes all costs from the model."""
     yield from (f"{key} of the application" for key in sorted(spec.application.model_fields_set))
     for name, own in spec.mix.items() if isinstance(spec.mix, dict) else ():
         for key in sorted(own.model_fields_set - {"share"}):
@@ -212,7 +213,8 @@ def _stated_of_a_program(spec: Transactions) -> Iterator[str]:
 
 
 def _cpus_are_known(study: Study, group: str) -> bool:
-    """Whether the study says a host's CPUs, or each profile that it may have."""
+    """Whether the number of a host's CPUs is known, from the study or from every profile that the
+    host may have."""
     host = study.topology.groups[group]
     if host.cpus is not None or host.cpu is not None:
         return True
@@ -243,7 +245,7 @@ def _cpu_ns(work: wire.Transactions, costs: wire.Costs, network: wire.Network) -
 
 
 def _variant(spec: Transactions) -> BrokerageVariant:
-    """The settings of the variant; one that is not declared has the usual ones."""
+    """The settings of the variant; an undeclared variant has the default ones."""
     named = concrete(spec.variant)
     return spec.variants.get(named, BrokerageVariant()) if named is not None else BrokerageVariant()
 
@@ -322,8 +324,8 @@ def _own_operation(name: str, own: OwnOperation) -> wire.Operation:
 
 
 def _in_millionths(shares: Mapping[str, float]) -> dict[str, int]:
-    """Shares in percent, in millionths that add up to a million: the largest takes the rounding
-    error."""
+    """Converts shares in percent to millionths that add up to a million: the largest share takes
+    the rounding error."""
     found = {name: round(share * _PPM / 100) for name, share in shares.items()}
     largest = max(found, key=lambda name: found[name])
     found[largest] += _PPM - sum(found.values())
@@ -350,12 +352,12 @@ def _load(spec: Transactions, context: Context) -> wire.ClosedLoad | wire.OpenLo
 
 
 def _word(value: str | Ref) -> Any:
-    """A word of a closed list, which the wire checks again."""
+    """A word of a closed list. The type is Any because the wire checks the word again."""
     return concrete(value)
 
 
 def _costs(spec: Transactions, variant: BrokerageVariant, context: Context) -> wire.Costs | None:
-    """Costs of the profile, overridden by the study's; None: they are not known."""
+    """Costs of the profile, overridden by the study's; None: the costs are not known."""
     named = concrete(spec.model) or (MODEL if spec.application.brokerage else None)
     if named is None:
         return None
@@ -368,7 +370,7 @@ def _costs(spec: Transactions, variant: BrokerageVariant, context: Context) -> w
         values["threads"] = threads
     if pool is not None:
         values["pool_connections"] = pool
-    if _in_memory(spec, context.topology):
+    if _medium(spec, context.topology) == "ram":
         values |= {"database_disk_ns": 0, "database_disk_cpu_ns": 0}
     return wire.Costs(profile=named, **values)
 
@@ -377,11 +379,6 @@ def _profile_costs(hardware: HardwareLibrary, name: str) -> dict[str, Any]:
     figures = hardware.application(name).figures
     given = {knob.wired: getattr(figures, key) for key, knob in knobs(wire.Costs).items()}
     return {wired: figure.value for wired, figure in given.items() if figure is not None}
-
-
-def _in_memory(spec: Transactions, topology: Topology) -> bool:
-    """Whether the database keeps its tables on a RAM disk."""
-    return _medium(spec, topology) == "ram"
 
 
 def _medium(spec: Transactions, topology: Topology) -> str | None:

@@ -1,4 +1,4 @@
-"""Bulk transfer on its way to the wire: see netstudy.study.workloads.transfer."""
+"""Converts bulk transfer to the wire: see netstudy.study.workloads.transfer."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from netstudy.study.workloads.transfer import Transfer
 _NOMINAL_BYTES = 1_000_000
 """Assumed size of a transfer without a size."""
 _TRANSFER_BYTES = 60
-"""Most bytes of one transfer in a record: five numbers and their commas, rounded up."""
+"""The most bytes of one transfer in a record: five numbers and their commas, rounded up."""
 _SECOND_BYTES = 40
-"""Size of a second of a connection in a record."""
+"""Size of a row of the table of seconds in a record."""
 
 
 class TransferLowering(Lowering[Transfer, wire.Transfer]):
@@ -56,7 +56,8 @@ class TransferLowering(Lowering[Transfer, wire.Transfer]):
         return Roles(client, server, client_path, server_path)
 
     def lower(self, spec: Transfer, roles: wire.Roles, context: Context) -> wire.Transfer:
-        """Refuses keys of files without FTP, and keys that FTP does not support."""
+        """Converts the workload. Refuses file keys without FTP, and keys that FTP does not
+        support."""
         by_ftp = concrete(spec.protocol) == "ftp"
         for key, why in _ftp_problems(spec) if by_ftp else _tcp_problems(spec):
             context.refuse((*context.path, key), why)
@@ -131,16 +132,20 @@ def _tcp_problems(spec: Transfer) -> Iterator[tuple[str, str]]:
         if concrete(value) is not None:
             yield (
                 key,
-                "is of files, and protocol tcp has none; write protocol: ftp, or leave it out",
+                "is only for files, and protocol tcp has none; write protocol: ftp, or leave it "
+                "out",
             )
     if concrete(spec.to) != "null":
-        yield "to", "is of files, and protocol tcp has none; write protocol: ftp, or to: 'null'"
+        yield (
+            "to",
+            "is only for files, and protocol tcp has none; write protocol: ftp, or to: 'null'",
+        )
 
 
 def _ftp_problems(spec: Transfer) -> Iterator[tuple[str, str]]:
     """Key and reason of settings that FTP does not support."""
     if concrete(spec.size) is None:
-        yield "protocol", "ftp carries files, which have a size; write one"
+        yield "protocol", "ftp carries files, which have a size; write size"
     if concrete(spec.direction) == "both":
         yield "direction", "ftp carries a file one way; write get or put"
     if "request" in spec.model_fields_set:

@@ -1,8 +1,8 @@
 """Figures as a study defines them: axes, series and panels of its own, a second axis, bars, time
 series, fitted laws, ideal growth and the line rate.
 
-A factor that is not placed also makes panels; a growing factor is held at the last level that
-gains.
+A factor without a place in the figure makes panels as well; a growing factor is held at the last
+level that gains instead.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Asked:
     """Reasons why parts of it are not drawn."""
 
     def parts(self) -> Iterator[tuple[str, list[AskedPart]]]:
-        """The panels for each unit of y: values in different units share no axis."""
+        """The panels for each unit of y, since values in different units cannot share an axis."""
         if not self._metrics:
             return
         found = sorted(self._metrics, key=lambda metric: axis(metric) != axis(self._metrics[0]))
@@ -140,8 +140,9 @@ class Asked:
     def _following(
         self, cells: Sequence[CellRow], placed: set[str | None], grown: set[str]
     ) -> list[str]:
-        """Factors with only one level at each place of the figure, which make no panels. Growing
-        factors are held at the last level that gains, which may differ from place to place."""
+        """Factors that have only one level at each place of the figure and therefore make no
+        panels. Growing factors are held at the last level that gains, which may differ from place
+        to place."""
         found: list[str] = []
         for name in self.case.layout.factors:
             others = [f for f in self.case.layout.factors if f not in (name, *found, *grown)]
@@ -231,6 +232,7 @@ class Asked:
                 own.append(cell)
                 point = self._point(cell, metric, name)
                 points.append(point if metric in metrics else {**point, "right": True})
+        # Looks come from all series of the case, so that they are the same in every panel.
         for name, (metric, own) in of_series.items():
             series[name] = self._style(self._combos.index(self._combo(own[0])), metric, metrics)
         told: list[str] = []
@@ -246,6 +248,7 @@ class Asked:
         told_of += ["dotted: ideal"] if self.figure.ideal and self._x_values else []
         rules = self._line_rate(first, cells, told)
         told_of += ["dashed: line rate"] if rules else []
+        # With several metrics, an idle level would not show which of them it belongs to.
         idle = idle_rules(cells, first) if len(metrics) == 1 else []
         told_of += ["dashed: while idle"] if idle else []
         idle_along = list(idle_lines(cells, first, self._placed)) if len(metrics) == 1 else []
@@ -284,7 +287,7 @@ class Asked:
 
     @cached_property
     def _combos(self) -> list[tuple[Level | None, ...]]:
-        """All series of the case: one looks the same in every panel."""
+        """All series of the case, so that a series looks the same in every panel."""
         cells = self.cells.of_case(self.case.name)
         return list(dict.fromkeys(self._combo(cell) for cell in cells))
 
@@ -337,7 +340,7 @@ class Asked:
         }
 
     def _ideal(self, name: str, metric: Metric, cells: Sequence[CellRow]) -> Iterator[Row]:
-        """Growth in proportion to x, from the first point on."""
+        """The line of growth in proportion to x, from the first point on."""
         found = [
             (self._x_values[cell.treatment[self.figure.x or ""]], value)
             for cell in cells
@@ -353,7 +356,7 @@ class Asked:
     def _line_rate(
         self, metric: Metric, cells: Sequence[CellRow], told: list[str]
     ) -> list[dict[str, Any]]:
-        """One for each series: where hosts are added along it, that of all of them."""
+        """The line rate of each series. If hosts are added along x, it is the sum of theirs."""
         if not self.figure.line_rate:
             return []
         of_series: dict[tuple[Level | None, ...], int] = {}
@@ -369,7 +372,8 @@ class Asked:
         return [{"y": r / 1e6, "text": f"line rate {format_rate(r)}"} for r in sorted(rates)]
 
     def _bound_bps(self, metric: Metric, cell: CellRow) -> int | None:
-        """The rate of the line that a metric is read at, else the most that the workload can do."""
+        """The line rate at the place of the metric, else the highest rate that the workload can
+        reach."""
         name = split_metric(metric.name) if "." in metric.name else None
         if name is not None and is_line_rate(name):
             return line_bps(None, cell, name)
@@ -393,6 +397,7 @@ class Asked:
                 name = self._series(cell, metric, (*metrics, *right))
                 series[name] = self._style(self._combos.index(self._combo(cell)), metric, metrics)
                 points += ({**row, **side} for row in thinned(*found, name))
+        # A right axis needs a left one: its metric alone makes no figure.
         if not any(row for row in points if not row.get("right")):
             return None
         told: list[str] = []
@@ -418,7 +423,7 @@ def _is_above_zero(point: Row) -> bool:
 
 
 def _curve(one: SeriesFit) -> Iterator[Row]:
-    """The course of a law with the interval of its mean."""
+    """The curve of a law with the interval of its mean."""
     found = one.fitted
     for number, at in enumerate(found.at):
         yield {
@@ -432,7 +437,7 @@ def _curve(one: SeriesFit) -> Iterator[Row]:
 
 
 def _values(cell: CellRow, metric: Metric) -> list[float]:
-    """The values of the runs; where they have none of their own, the cell's."""
+    """The values of the runs; if they have none of their own, the cell's value."""
     runs = [value for run in cell.runs if (value := metric.reading.of_run(run)) is not None]
     whole = cell.value(metric)
     return runs or ([] if whole is None else [whole])
@@ -446,7 +451,7 @@ def _mean_course(
     if not found:
         return None
     length = min(values.size for _, values in found)
-    mean: Floats = np.mean([values[:length] for _, values in found], axis=0)  # a gap stays one
+    mean: Floats = np.mean([values[:length] for _, values in found], axis=0)  # a gap remains a gap
     return found[0][0][:length], mean
 
 

@@ -1,7 +1,7 @@
 """Finds lines that coincide, and draws them so that all remain visible.
 
-Of lines with the same values only the last would be visible. Instead their dashes alternate along
-the common course, and of points in the same place the lower ones are larger. No value is moved.
+If lines have the same values, only the one drawn last would be visible. Therefore their dashes
+alternate, and of points at the same place the ones below are larger. No value is moved.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from netstudy.documents.problems import listed
 from netstudy.report.charts.style import Row, Spec, Style
 
 _NEAR = 0.006
-"""Two lines closer than this share of the chart's height look like one: about a line's width."""
+"""Two lines that are closer than this share of the chart's height, about a line's width, look like
+one."""
 _DASH = 8
-"""Length of a line's dash in pixels, before the next line's turn."""
+"""Length of each line's dash in pixels, after which the next line has its dash."""
 _POINT, _LARGER = 55, 80
 """The area of a point, and the increase for each point below it."""
 _NAMES_MAX = 3
@@ -66,7 +67,7 @@ def _are_alike(one: Mapping[float, float], other: Mapping[float, float], height:
 
 
 def told(found: Sequence[Together]) -> str:
-    """Which lines coincide, in words; empty without any."""
+    """Describes the lines that coincide; empty if there are none."""
     if not found:
         return ""
     if any(one.panel is not None for one in found):
@@ -83,8 +84,8 @@ def _group_text(one: Together) -> str:
 
 
 def dashes(series: Mapping[str, Style], found: Sequence[Together]) -> Spec:
-    """The dashes of lines: their own, or alternating if lines coincide. A scale of dashes would
-    dash the points in a legend too."""
+    """The dashes of lines: their own, or alternating if lines coincide. A channel with a scale
+    would also dash the points in a legend."""
     turns = [
         {"test": _of(name, one.panel), "value": _turn(place, len(one.names))}
         for one in found
@@ -101,7 +102,7 @@ def _turn(place: int, of: int) -> list[int]:
 
 
 def sizes(found: Sequence[Together]) -> Spec:
-    """The areas of points: of points in one place, each is larger than the next, which is drawn
+    """The areas of points. Of points at one place, each is larger than the next one, which is drawn
     above it."""
     larger = [
         {"test": _of(name, one.panel), "value": _POINT + _LARGER * (len(one.names) - 1 - place)}

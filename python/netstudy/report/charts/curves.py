@@ -117,8 +117,8 @@ class Lines:
         yield from self._room_above()
 
     def _room_above(self) -> Iterator[dict[str, Any]]:
-        """An unseen point above all others, so that none touches the upper end. Axes of panels are
-        shared, and points that are not shown at first may be higher."""
+        """An invisible point above all others, so that no point touches the upper end. Axes of
+        panels are shared, and points that are not shown at first may be higher."""
         tops: dict[str, tuple[float, Row]] = {}
         for row in (*self.points, *self.rules) if not self.logarithmic else ():
             kind = "head right" if row.get("right") else "head"
@@ -153,7 +153,7 @@ class Lines:
         return {**inner, "layer": [{"layer": layers}, {"layer": right}], "resolve": independent}
 
     def _lines(self, size: Size, of: str, legend: Spec | None, *, live: bool) -> list[Spec]:
-        """The lines on one of the axes, and what has their tooltips."""
+        """The lines on one of the axes, and the invisible points that carry their tooltips."""
         is_right = of == "right"
         kind: Spec = {"type": "log"} if self.logarithmic else {"domainMin": 0}
         x_scale = kind | zoomed("x", live=live)
@@ -179,6 +179,7 @@ class Lines:
         mark = {"type": "line", "strokeWidth": 1.8, "interpolate": step, "clip": True}
         lines: list[Spec] = [{"transform": only(of), "mark": mark, "encoding": encoding}]
         if not self.logarithmic:
+            # Panels share their axes, so the room above the highest point must be in the data.
             unseen = {"type": "point", "opacity": 0, "size": 0}
             kind_above = "head right" if is_right else "head"
             place = {"y": encoding["y"]}
@@ -201,7 +202,8 @@ class Lines:
 
 
 def thinned(at: Any, values: Any, series: str) -> Iterator[Row]:
-    """The points of a line, thinned out where there are too many to be seen; NaN is a gap in it."""
+    """The points of a line. If there are too many to be distinguished, only some are kept. NaN is a
+    gap in the line."""
     step = max(1, at.size // POINTS_A_LINE)
     for x, y in zip(np.asarray(at)[::step], np.asarray(values)[::step], strict=True):
         shown = None if np.isnan(y) else float(f"{y:.6g}")

@@ -1,7 +1,8 @@
-"""Charts of distributions: ECDF, boxes, the two humps, and samples in the order of time.
+"""Charts of distributions: ECDF, boxes, histograms with and without timeouts, and samples in the
+order of time.
 
-Each is a Vega-Lite specification as plain data, with separate rows. Points are thinned by rules
-that the captions state, to keep the page small; all samples are exported.
+Each is a Vega-Lite specification as plain data, with separate rows. To keep the page small, only
+some points are drawn, by rules that the captions state. The export has all samples.
 """
 
 from __future__ import annotations
@@ -38,21 +39,23 @@ from netstudy.report.numbers import full_level, level_text
 from netstudy.wire import Level
 
 WIDE_SPAN = 20
-"""Ratio of the largest to the smallest value from which an axis is logarithmic."""
+"""An axis is logarithmic from this ratio of the largest to the smallest value on."""
 STEPS_A_LINE = 70
 """Steps of an ECDF, at equal distances in rank; the largest samples are all kept."""
 LARGEST_KEPT = 20
 POINTS_DRAWN = 300
-"""Most samples over time in one chart, over all panels; of more, every n-th of a run is drawn."""
+"""The most samples over time in one chart, over all panels. If there are more, every n-th sample of
+a run is drawn."""
 BINS = 40
 _PADDING = 6
 """Pixels between the outermost samples and the ends of an axis."""
 _LOG_ROOM = 0.04
-"""The same on a logarithmic axis, as a share of their distance."""
+"""The same on a logarithmic axis, as a share of the distance between the outermost samples."""
 BOX = (0.25, 0.5, 0.75)
 WHISKERS = (0.05, 0.95)
 TAIL = 0.99
-"""Drawn as a point beyond the whiskers, if there are enough samples for it."""
+"""The percentile that is drawn as a point beyond the whiskers, if there are enough samples for
+it."""
 WAITED, OTHER = "with a retransmission timeout", "without a timeout"
 _HUMPS = {WAITED: Style(1, 0, 2), OTHER: Style(5, 0, 0)}
 
@@ -78,7 +81,7 @@ class Plot:
     columns: int = 3
     """Panels per row on a wide page."""
     along: str = ""
-    """The factor whose levels its panels are, for a choice of panels."""
+    """The factor that the panels are levels of, for a choice of panels."""
 
     @property
     def is_chosen(self) -> bool:
@@ -160,6 +163,7 @@ def ecdf_chart(found: PanelDistribution, title: str | None = None) -> Plot:
         for x, y in _steps(one.found)
     ]
     nouns = f"{found.quantity.noun}s"
+    # The scale is computed from all panels, which share their axes.
     scale = _scale([row["x"] for row in rows])
     line = {
         "transform": only("step"),
@@ -205,12 +209,12 @@ def _kept(size: int, even: int, last: int) -> Any:
 
 
 def _short(value: float) -> float:
-    """Six digits: more cannot be seen."""
+    """The value with six digits: more would be invisible."""
     return float(f"{value:.6g}")
 
 
 def box_chart(found: PanelDistribution, title: str | None = None) -> Plot:
-    """Boxes at every level of x: quartiles, and percentiles beyond them."""
+    """Boxes at every level of x: quartiles, and percentiles outside them."""
     panel, mean = found.panel, found.mean
     (measure, factor), names = _measure(found), _series(found)
     rows: list[dict[str, Any]] = [
@@ -284,8 +288,8 @@ def _box(samples: Distribution, factor: float) -> dict[str, float | None]:
 
 
 def histogram_chart(found: PanelDistribution, title: str | None = None) -> Plot:
-    """Histograms, a panel a cell: of the samples with a timeout and of those without, stacked, in
-    the cells that have any; without such cells of all."""
+    """Histograms, one panel for each cell with timeouts, in which samples with and without a
+    timeout are stacked. If no cell has timeouts, one panel for each cell."""
     cells = [one for one in found.cells if one.waits] or found.cells
     along, factor = _measure(found)
     edges = _edges([value for one in cells for value in _ends(one.found)])
@@ -293,6 +297,7 @@ def histogram_chart(found: PanelDistribution, title: str | None = None) -> Plot:
     nouns = f"{found.quantity.noun}s"
     bar = {
         "transform": [*only("bar"), _STACKED],
+        # Outlines keep bins apart without the gaps, which would suggest missing values.
         "mark": {"type": "bar", "strokeWidth": 0.4, "stroke": INK, "binSpacing": 0},
         "encoding": {
             "x": _quantitative("x", along.title, _scale([edge * factor for edge in edges])),
@@ -327,7 +332,7 @@ _STACKED = {
     "sort": [{"field": "order"}],
     "as": ["y", "y2"],
 }
-"""Bars of the same bin on each other, of those series that are switched on."""
+"""Stacks the bars of the same bin, for the series that are switched on."""
 
 
 def _ends(found: Distribution) -> tuple[float, float]:
@@ -335,7 +340,8 @@ def _ends(found: Distribution) -> tuple[float, float]:
 
 
 def _edges(values: Sequence[float]) -> list[float]:
-    """Ends of the bins of all panels, at equal distances, on a logarithmic axis of logarithms."""
+    """Ends of the bins of all panels, at equal distances; on a logarithmic axis, at equal
+    ratios."""
     low, high = min(values), max(values)
     if high == low:
         return [low * 0.95, high * 1.05]
@@ -362,7 +368,7 @@ def _bars(
 
 
 def _parts(one: CellSamples) -> Iterator[tuple[str, Values]]:
-    """The samples of a cell by their mark, those at the bottom first."""
+    """The samples of a cell by their mark, in the order from the bottom up."""
     if one.humps is None:
         assert isinstance(one.found, Values), "histograms are drawn of single samples"
         yield OTHER, one.found
@@ -373,10 +379,12 @@ def _parts(one: CellSamples) -> Iterator[tuple[str, Values]]:
 
 
 def course_chart(found: PanelDistribution, title: str | None = None) -> Plot:
-    """The samples of the first run in order, at the level that says most, a panel a series."""
+    """The samples of the first run in order, at the most informative level along x, with one panel
+    per series."""
     cells = found.at_focus()
     noun = found.quantity.noun
     sizes = [_values(found, one).size for one in cells]
+    # One step for all panels, so that equal densities look equal.
     step = max(1, math.ceil(sum(sizes) / POINTS_DRAWN))
     measure, factor = _measure(found)
     rows = [row for one in cells for row in _course(found, one, step, factor)]
@@ -425,8 +433,8 @@ def _is_marked(rows: Iterable[Mapping[str, Any]]) -> bool:
 
 
 def _by_hump(rows: Iterable[Mapping[str, Any]], look: str) -> Spec:
-    """A channel in which samples with a timeout differ from others, where there are both. Else no
-    level's colour is used: panels are of several levels."""
+    """A channel in which samples with a timeout differ from others, if there are both. If not, all
+    samples have a neutral look, since panels are of several levels."""
     if not _is_marked(rows):
         return {"value": "circle" if look == "symbol" else FAINT}
     return by_series(_HUMPS, look, {"title": None})

@@ -28,7 +28,7 @@ class PanelName:
     """In the order of the factors."""
     label: str
     is_shown: bool = True
-    """False: only shown to a reader who chooses its levels."""
+    """If false, the panel is only shown to a reader who chooses its levels."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Facets:
     panels: tuple[PanelName, ...]
 
     def named(self, index: int) -> dict[str, Any]:
-        """The fields that each row of a panel gets: its label and its levels."""
+        """The fields that each row of a panel has: the panel's label and levels."""
         panel = self.panels[index]
         levels = {f"f{number}": level for number, level in enumerate(panel.levels)}
         return {"panel": panel.label, "shown": panel.is_shown, **levels}
@@ -99,7 +99,7 @@ def faceted(drawn: Faceted, facets: Facets, size: Size, *, live: bool) -> Spec:
         "spec": unit,
     }
     resolved: dict[str, Spec] = {}
-    if count % columns:  # a shared axis would also be drawn below the gap in the last row
+    if count % columns:  # a shared axis would also be drawn below empty places in the last row
         resolved["axis"] = {"x": "independent"}
     if between == _BETWEEN_AXES:  # two axes of y: panels cannot share either of them
         resolved["scale"] = {"y": "independent"}
@@ -113,7 +113,7 @@ def faceted(drawn: Faceted, facets: Facets, size: Size, *, live: bool) -> Spec:
 
 
 def _columns(count: int) -> int:
-    """The number of panels per row that leaves the fewest places empty."""
+    """The number of panels per row with the fewest empty places."""
     if count < min(_COLUMNS):
         return max(1, count)
     return min(_COLUMNS, key=lambda columns: (-count % columns, _COLUMNS.index(columns)))
@@ -125,7 +125,8 @@ def _panel_size(columns: int, between: int) -> Size:
 
 
 def _chosen(facets: Facets) -> str:
-    """Filters the panels shown at first; once a level is chosen, all panels with it."""
+    """The filter of panels. At first it keeps only the panels shown initially; once a level is
+    chosen, it keeps every panel with this level."""
     names = [f"f{number}" for number in range(len(facets.factors))]
     nothing = " && ".join(f"{name} == ''" for name in names)
     match = " && ".join(f"({name} == '' || datum.{name} == {name})" for name in names)

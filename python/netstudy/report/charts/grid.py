@@ -28,9 +28,9 @@ class GridCell:
     """The held levels of its grid; empty if there is only one grid."""
     text: str
     kind: str = ""
-    """Decides the colour of the cell, if kinds have colours."""
+    """Kind of the cell, which determines its colour if kinds have colours."""
     value: float | None = None
-    """Decides the shade of the cell, if values are shaded."""
+    """Value of the cell, which determines its shade if values are shaded."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Grid:
     y_levels: Sequence[str]
     cells: Sequence[GridCell]
     kinds: Sequence[str] = ()
-    """Kinds with a colour of their own, then the two grey kinds; empty if values are shaded."""
+    """Kinds with a colour each, then the two grey kinds; empty if values are shaded."""
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """A row for each cell."""
@@ -91,7 +91,7 @@ class Grid:
         return max(min(64, side), 12 + longest * size.font // 2)
 
     def _colours(self) -> tuple[Spec, str, str, str]:
-        """The fill of cells, the test for cells that need light text, and both text colours."""
+        """The fill of cells, the test for cells that need light text, and the two text colours."""
         if self.kinds:
             colours = [*COLOURS[: len(self.kinds) - 2], *GREYS]
             scale: Spec = {"domain": list(self.kinds), "range": colours}

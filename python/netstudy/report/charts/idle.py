@@ -12,7 +12,8 @@ from netstudy.analysis.workloads.probe import idle_of
 from netstudy.report.numbers import interval_of, measured
 
 _ALIKE = 0.05
-"""Idle levels within this share of the highest value in the chart are drawn as one."""
+"""Idle levels that differ by at most this share of the highest value in the chart are drawn as one
+line."""
 
 
 def idle_rules(cells: Sequence[CellRow], metric: Metric) -> list[dict[str, Any]]:

@@ -1,8 +1,8 @@
 """The data and the library that make the page's figures interactive.
 
-The drawing library is in the page once, compressed: Vega-Embed with Vega and Vega-Lite, as
-vl-convert bundles them, in the release that also draws the static SVG. It is written by
-`python -m tools.figure_library`.
+The page has the drawing library once, compressed: Vega-Embed with Vega and Vega-Lite, as vl-convert
+bundles them, in the same release that draws the static SVG. It is written by `python -m
+tools.figure_library`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from netstudy.report.charts.style import DATA, NARROW, WIDE, Row, Style
 
 LIBRARY = "vega.js.gz"
 SNIPPET = "window.netstudyEmbed = vegaEmbed;"
-"""The export of the bundle."""
+"""The end of the bundle, which makes its function available to the page."""
 _DIGITS = 7
 """Significant digits of values in the page; cells.csv has all of them."""
 
@@ -34,14 +34,14 @@ def library() -> str:
 
 
 def packed(found: Any) -> str:
-    """JSON as base64 of gzip: a tenth of the size, as figures repeat each other."""
+    """JSON as base64 of gzip: a tenth of the size, since figures have much in common."""
     text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
     return b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 
 
 def payload(drawn: Drawn | Lines | Grid | Plot) -> Mapping[str, Any]:
-    """A figure for JSON: its specification for a wide and for a narrow page, its rows, and the
-    settings that a reader may change."""
+    """The data of a figure in JSON: its specification for a wide and for a narrow page, its rows,
+    and the settings that a reader may change."""
     wide, narrow = (drawn.spec(size, live=True) for size in (WIDE, NARROW))
     rows = wide.pop("datasets")[DATA["name"]]
     del narrow["datasets"]
@@ -94,7 +94,7 @@ def _filters(drawn: Drawn | Lines | Grid | Plot) -> Iterator[Mapping[str, Any]]:
 
 
 def _of_factors(facets: Facets) -> Iterator[Mapping[str, Any]]:
-    """A choice for each factor; without one, the panels shown at first remain."""
+    """A choice of levels for each factor. Without a choice, the panels shown initially remain."""
     every = len(facets.shown) == len(facets.panels)
     for number, factor in enumerate(facets.factors):
         first = "all" if every else f"the {len(facets.shown)} drawn"

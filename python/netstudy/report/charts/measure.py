@@ -19,7 +19,7 @@ class Measure:
     quantity: str
     unit: str = ""
     per: str = ""
-    """The reference of each value, after the unit: an iteration."""
+    """The reference of each value, such as an iteration, which follows the unit."""
 
     @property
     def title(self) -> str:
@@ -33,13 +33,13 @@ class Measure:
         return scale_of(self.unit, [max(sizes, default=0.0)])
 
     def scaled(self, scale: Scale) -> Measure:
-        """The same in another unit."""
+        """The measure in another unit."""
         return replace(self, unit=scale.unit)
 
 
 _TOLD_TOGETHER = 2
-"""Most quantities in a title; for more, it names only their kind, such as Time, since a legend
-names the quantities."""
+"""The most quantities in a title. If there are more, the title only has their kind, such as Time,
+and the legend names them."""
 _KINDS = {
     "%": "Share", "Mbit/s": "Rate", "1/s": "Rate",
     **dict.fromkeys(("ns", "µs", "ms", "s"), "Time"),

@@ -1,4 +1,5 @@
-"""A metric against x, with a line for each level of the series; also with published values."""
+"""Charts of a metric against x, with a line for each level of the series; also together with
+published values."""
 
 from __future__ import annotations
 
@@ -23,9 +24,10 @@ from netstudy.study.levels import is_numeric
 from netstudy.wire import Level
 
 POINTS_SHOWN = 120
-"""With at most this many runs in a panel, every run is drawn as a small point of its own."""
+"""If a panel has at most this many runs, every run is drawn as a small point."""
 _SEEN = 0.1
-"""If values reach less of the line rate, it is stated but not drawn: it would flatten them."""
+"""If all values are below this share of the line rate, it is only given in words: drawn, it would
+flatten the values."""
 
 
 def metric_chart(
@@ -35,13 +37,14 @@ def metric_chart(
     title: str | None = None,
     verdicts: Sequence[VerdictTable] = (),
 ) -> Drawn:
-    """A metric against x, one line for each level of the series; `title` is the study's own.
-    `verdicts` on this metric give marks where the lead changes, and the shaded margin."""
+    """A metric against x, one line for each level of the series; `title` is the study's own. From
+    `verdicts` on this metric come the marks where the lead changes, and the shaded margin."""
     at = places(panel.x_levels) if panel.x else {}
     cells = [*panel.cells.values()]
     points = [point for level in panel.series_levels for point in _points(panel, level, metric, at)]
     told = ["bars: 95 % interval"] if any(point["low"] is not None for point in points) else []
     rules = rate_rules(cells, metric, workload)
+    # A rule far above the values would leave them a small part of the axis.
     if rules and max(point["y"] or 0 for point in points) < rules[0]["y"] * _SEEN:
         (far,) = quantity_texts([rules[0]["y"]], "Mbit/s")
         told.append(f"line rate {far} is far above")
@@ -105,12 +108,13 @@ def _band(
 
 
 def overlay_chart(panel: Panel, metric: Metric, reference: PanelReference) -> Drawn:
-    """Published values and the study's own, a pair of series for each level."""
+    """Published values and the study's own values, as a pair of series for each level."""
     at = places(panel.x_levels) if panel.x else {}
     series: dict[str, Style] = {}
     points: list[Row] = []
     for index, one in enumerate(reference.of(metric)):
         for kind, style in (
+            # A level keeps its colour; published values differ in dash and fill.
             (reference.here, Style(index, 0, index)),
             ("published", Style(index, 1, index, filled=False)),
         ):
@@ -172,7 +176,7 @@ def _place(x: Level | None, at: Mapping[Level, float]) -> dict[str, Any]:
 
 
 def _run_points(panel: Panel, metric: Metric, at: Mapping[Level, float]) -> list[Row]:
-    """One point for each run, if there are few enough to be distinguished."""
+    """One point for each run, if the runs are few enough to be distinguished."""
     cells = panel.cells.values()
     runs = sum(len(cell.runs) for cell in cells)
     if runs > POINTS_SHOWN or runs == len(cells):

@@ -1,4 +1,4 @@
-"""Small multiples: the charts of several panels as one on shared axes.
+"""Small multiples: joins the charts of several panels into one on shared axes.
 
 Panels that repeat another panel are left out, and so are panels that are zero throughout. If more
 than `SHOWN_MAX` remain, the panels that differ most from each other are shown at first; a reader of
@@ -25,7 +25,8 @@ from netstudy.wire import Treatment
 SHOWN_MAX = 12
 """Most panels that are shown at first."""
 _LOG_SPAN = 30
-"""If the largest values of panels differ by more, the shared axis is logarithmic."""
+"""If the largest values of panels differ by more than this factor, the shared axis is
+logarithmic."""
 
 Part = TypeVar("Part", bound=Drawn | Lines)
 
@@ -39,7 +40,7 @@ class Left:
     empty: tuple[str, ...]
     """Zero throughout."""
     others: int
-    """Number of further panels, which differ less from the shown ones than these do."""
+    """Number of further panels, which differ less from the panels shown."""
     shown: int
 
 
@@ -70,8 +71,8 @@ def multiples(
 
 
 def without_others(drawn: Lines) -> Lines:
-    """Only the curves of the panels shown at first: the points of all would make the page too
-    large."""
+    """The chart with only the panels shown initially: the points of all panels would make the page
+    too large."""
     assert drawn.facets is not None, "it was made of several panels"
     facets = replace(drawn.facets, panels=drawn.facets.shown)
     points = tuple(row for row in drawn.points if row["shown"])
@@ -148,8 +149,8 @@ def _is_alike(one: Values, other: Values, margin: float) -> bool:
 
 
 def _differing(parts: Sequence[Drawn | Lines], most: int) -> list[int]:
-    """The panels that differ most from each other: the first, then repeatedly the panel farthest
-    from all chosen ones (Gonzalez 1985)."""
+    """The panels that differ most from each other: the first one, then repeatedly the panel that is
+    farthest from all panels chosen so far (Gonzalez 1985)."""
     if len(parts) <= most:
         return list(range(len(parts)))
     places = _places(parts)
@@ -178,7 +179,8 @@ def of_panel(held: Treatment, texts: Sequence[str]) -> Iterator[str]:
 
 
 def told(left: Left, where: str) -> Iterator[str]:
-    """The notes on panels that a figure leaves out: the reason, and where their values are."""
+    """The notes on panels that a figure leaves out, with the reason and the place of their
+    values."""
     if left.others:
         total = left.shown + left.others
         yield (

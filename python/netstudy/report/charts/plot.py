@@ -1,9 +1,7 @@
-"""Charts of values against x: points with their intervals joined by lines, or bars, in one panel
-or in several on shared axes.
-
-Intervals, fits and bands are computed beforehand; a missing value leaves a gap. Everything drawn
-is a row of one table, because the panels of a facet share one: `kind` tells the layers apart.
-"""
+"""Charts of values against x, in one panel or in several on shared axes: points with intervals,
+joined by lines, or bars. Intervals, fits and bands are computed before; a missing value leaves a
+gap. Everything drawn is a row of a single table, because the panels of a facet share one. `kind`
+distinguishes the layers."""
 
 from __future__ import annotations
 
@@ -66,7 +64,7 @@ class Drawn:
     band: Sequence[Row] = ()
     """The equivalence margin about the base level, along x."""
     fits: Sequence[Row] = ()
-    """Laws along x, each a line with its series; low and high are the ends of their interval."""
+    """Curves of laws along x, each with its series; low and high are the ends of their interval."""
     ideals: Sequence[Row] = ()
     """Ideal growth along x, one line per series."""
     mark: Literal["lines", "bars"] = "lines"
@@ -92,9 +90,10 @@ class Drawn:
 
     @cached_property
     def readable(self) -> Drawn:
-        """The same on axes in the units that people read most easily."""
+        """The chart with axes in the units that people read most easily."""
         left = [row for row in self.points if not row.get("right")]
         scale = self.axis.scale(_ends(left, self.rules))
+        # The axes have units of their own, so their points are scaled apart.
         beside = [row for row in self.points if row.get("right")]
         other = None if self.right is None else self.right.scale(_ends(beside))
         points = tuple(
@@ -161,7 +160,7 @@ class Drawn:
         is_told = live or bool(self._end_labels)
         legend = None if is_told else legend_of(self.series, size, room)
         if legend is not None and self.rules:
-            legend["offset"] = size.font + 6  # room for the name of a rule at the top
+            legend["offset"] = size.font + 6  # leaves room for the name of a rule at the top
         layers = [
             *self._behind(size, legend),
             *self._data(size, "point", live=live, legend=legend),
@@ -194,6 +193,7 @@ class Drawn:
             }
         levels = sorted({row["x"] for row in self.points})
         span = levels[-1] - levels[0] or 1
+        # Points at the ends would be cut in half at the edge of the panel.
         domain = [levels[0] - span * 0.02, levels[-1] + span * 0.02]
         scale: Spec = {"domain": domain, "nice": False, **zoomed("x", live=live)}
         if self.x_log:
@@ -213,7 +213,7 @@ class Drawn:
 
     @cached_property
     def _level_names(self) -> Mapping[float, str]:
-        """Position -> a level along x that is a quantity, as the study spells it: 20 ms."""
+        """Position -> level along x, as the study spells it, if levels are quantities: 20 ms."""
         return {row["x"]: row["level"] for row in self.points if "level" in row}
 
     @property
@@ -223,7 +223,7 @@ class Drawn:
         return self.facets is not None and bool(self._level_names)
 
     def _labelled_levels(self, levels: Sequence[float], size: Size) -> list[float]:
-        """The levels along x whose labels fit without overlap; always includes the largest."""
+        """The levels along x whose labels fit without overlap; the largest is always among them."""
         step = max(1, -(-len(levels) // (size.width // _LABEL_STEP)))
         placed = [math.log(level) for level in levels] if self.x_log else list(levels)
         scale = size.width / (placed[-1] - placed[0] or 1)
@@ -297,7 +297,7 @@ class Drawn:
 
     @cached_property
     def _together(self) -> list[coincident.Together]:
-        """Lines that would hide each other."""
+        """The lines that would hide each other."""
         if not self.x_numeric or not self.joins or self.mark == "bars":
             return []
         low, high = self._span()
@@ -331,7 +331,7 @@ class Drawn:
             yield {"transform": only(kind), "mark": mark, "encoding": {"y": y}}
 
     def _shift(self) -> Spec:
-        """Places series side by side if x has names."""
+        """The channel that places series side by side if x has names."""
         if self.x_numeric or len(self.series) < 2:
             return {}
         names = {"domain": list(self.series)}
@@ -373,6 +373,7 @@ class Drawn:
             yield {"transform": only("mark"), "mark": rule, "encoding": {"x": x}}
             told = {"x": x, "y": {"value": 2}, "text": {"field": "text"}}
             words = {**_words("left", size), "color": INK, "dx": 5}
+            # A panel has no room for the names; the subtitle explains the lines.
             if self.facets is None:
                 yield {"transform": only("mark"), "mark": words, "encoding": told}
         if self.ideals:
@@ -461,12 +462,12 @@ _LABEL_GAP = (NARROW.font + 3) / NARROW.height
 
 
 def _apart(ends: list[dict[str, Any]], low: float, top: float) -> list[dict[str, Any]]:
-    """Names as near to their places as possible without overlapping, and inside the axis: least
-    squares of the shifts, by pooling adjacent violators (Barlow et al. 1972)."""
+    """Positions of names without overlap and inside the axis, as near to their places as possible:
+    least squares of the shifts, by pooling adjacent violators (Barlow et al. 1972)."""
     gap = _LABEL_GAP * (top - low)
     ends.sort(key=lambda one: one["y"])
     pools: list[list[float]] = []
-    for number, one in enumerate(ends):  # without their gaps, names only have to be in order
+    for number, one in enumerate(ends):  # with the gaps subtracted, names only have to be in order
         pools.append([one["y"] - number * gap])
         while len(pools) > 1 and fmean(pools[-2]) > fmean(pools[-1]):
             last = pools.pop()
@@ -480,7 +481,7 @@ def _apart(ends: list[dict[str, Any]], low: float, top: float) -> list[dict[str,
 
 _ABOVE, _ABOVE_BARS = 0.08, 0.12
 """Room above the highest point, and above the highest bar with its value, as a share of the axis
-below."""
+below it."""
 _ON_THE_LEFT = ("runs", "rules", "band", "fits", "ideals")
 _OF_PANEL = ("points", *_ON_THE_LEFT)
 """All fields with values along y."""

@@ -2,7 +2,7 @@
 
 Charts are Vega-Lite specifications as plain data. Series differ in colour (Okabe & Ito's palette,
 safe for colour-blind readers), in dash and in the shape of their points. For dark mode, the page
-replaces these colours by their values (`report.css`): no chart may use others.
+replaces exactly these colours (`report.css`), so no chart may use others.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 """Okabe & Ito (2008), darkest first."""
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [4, 2, 1, 2], [1, 3])
 LAW_DASHES = tuple(DASHES[k] for k in (0, 1, 3, 4))
-"""Dashes of fitted laws, without the short dashes of line rates and the dots of ideal growth."""
+"""Dashes of fitted laws, different from the short dashes of line rates and the dots of ideal
+growth."""
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "stroke")
 INK = "#222222"
 FAINT = "#666666"
@@ -28,7 +29,7 @@ GRID = "#dddddd"
 PAPER = "#ffffff"
 FONT = "Helvetica, Arial, sans-serif"
 NUMBERS = ",~f"
-"""Format of axis labels: decimals as the value needs them, never powers of ten."""
+"""Format of axis labels: as many decimals as the value needs, never powers of ten."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +82,8 @@ class Style:
 
 
 def _turned(index: int, looks: int) -> int:
-    """The index of a dash or shape, shifted in each further round of colours, so that looks do not
-    repeat."""
+    """The index of a dash or shape. It is shifted each time the colours start again, so that looks
+    do not repeat."""
     return (index + index // len(COLOURS)) % looks
 
 
@@ -105,7 +106,7 @@ def zoomed(axis: str, *, live: bool) -> Spec:
 
 
 def only(*kinds: str, also: str = "") -> list[Spec]:
-    """The transform of a layer: rows of these kinds whose series is not hidden."""
+    """The transform of a layer, which keeps the rows of these kinds whose series is not hidden."""
     chosen = " || ".join(f"datum.kind == '{kind}'" for kind in kinds)
     more = f" && ({also})" if also else ""
     return [{"filter": f"({chosen}){more} && indexof(hidden, datum.series) < 0"}]
@@ -144,7 +145,7 @@ def axis_title(title: str, size: Size, room: int | None = None) -> str | list[st
 
 
 def wrapped(text: str, width: int, font: int) -> list[str]:
-    """Lines that fit a width, broken between words."""
+    """The text in lines that fit a width, broken between words."""
     fits = width // (font * 11 // 20)
     lines = [""]
     for word in text.split(" "):
@@ -170,6 +171,7 @@ def _config(size: Size) -> Spec:
         "font": FONT,
         "background": PAPER,
         "padding": 8,
+        # The page describes each figure as one image; descriptions of all marks would be noise.
         "aria": False,
         "view": {"stroke": None},
         "title": {

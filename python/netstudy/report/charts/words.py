@@ -25,7 +25,7 @@ def axis(metric: Metric) -> str:
 
 
 def subtitle(metric: Metric, more: str = "") -> str:
-    """The better direction, and further notes; the axis names the unit."""
+    """The better direction, and further notes. The unit is on the axis."""
     return "; ".join(part for part in (metric.better, more) if part)
 
 

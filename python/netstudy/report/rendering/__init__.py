@@ -1,12 +1,12 @@
 """Specifications and drawings as SVG and PNG, without a browser: by vl-convert.
 
-Texts are measured in the fonts that vl-convert includes, so that a chart is the same on every
-machine. The machine's own fonts, with which a chart takes twice as long, are loaded only for
-letters that these fonts lack.
+Texts are measured in the fonts of vl-convert, so that a chart is the same on every machine. The
+machine's own fonts are only loaded for letters that these fonts lack, since a chart then takes
+twice as long.
 
-vl-convert takes half a second to start, ten times as long as a chart: `drawn_beside` starts it in a
-copy of this process while there is nothing to draw yet. If it crashes there, as it does on some
-texts, only the drawing that caused the crash is lost, not the report.
+vl-convert takes half a second to start, ten times as long as for a chart: `drawn_beside` starts it
+in a copy of this process before there is anything to draw. It crashes on some texts. In the copy, a
+crash costs only the drawing that caused it, not the report.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from netstudy.report.rendering.compact import compact
 PNG_SCALE = 2
 """Pixels of a PNG per unit of the drawing, for screens and slides."""
 _FONTS = "FONTCONFIG_FILE"
-"""Names fontconfig's file with the folders of fonts, which vl-convert reads once."""
+"""The environment variable for fontconfig's file with the folders of fonts, which vl-convert reads
+once."""
 _FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.fonts", "~/.local/share/fonts")
 """Folders of fonts on systems with fontconfig; on other systems they are always loaded."""
 _OTHER_SCRIPTS = re.compile("[\u0530-\u1dff\u2e80-\U0010ffff]")
@@ -44,8 +45,8 @@ _LONG = re.compile(r"\d+\.\d{3,}")
 
 
 def _rounded(attribute: re.Match[str]) -> str:
-    """Rounds coordinates to hundredths of a pixel: further digits are invisible, but a tenth of the
-    page's size."""
+    """Rounds coordinates to hundredths of a pixel: further digits are invisible, and take a tenth
+    of the page's size."""
     return _LONG.sub(lambda number: f"{float(number[0]):.2f}".rstrip("0").rstrip("."), attribute[0])
 
 
@@ -63,7 +64,7 @@ def png(drawing: str) -> bytes:
 
 @contextmanager
 def drawn_beside() -> Iterator[Draw]:
-    """A function that draws in a copy of this process, within the block.
+    """Yields a function that draws in a copy of this process.
 
     If vl-convert already runs in this process, it draws here: a forked copy has none of its threads
     and could not draw (fork(2)).

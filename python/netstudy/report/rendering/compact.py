@@ -1,4 +1,4 @@
-"""Drawings of Vega, written shorter: a report has dozens of them, each for wide and narrow pages.
+"""Shortens Vega's drawings: a report has dozens of them, each for wide and narrow pages.
 
 The drawing looks the same. Vega marks every group for scripts and for screen readers; a static
 drawing is one image with one text, so these marks are removed. Attributes that all children of a
@@ -17,7 +17,8 @@ _GROUP = f"{{{_SVG}}}g"
 _PATH = f"{{{_SVG}}}path"
 _MARKS = {"role", "aria-hidden", "aria-roledescription", "aria-label", "pointer-events"}
 _KEPT_CLASSES = ("role-mark", "role-title")
-"""Classes by which a reader's own style sheet, or a test, finds the data and the titles."""
+"""Classes that are kept, so that a reader's own style sheet or a test can find the data and the
+titles."""
 _DEFAULTS = {("opacity", "1"), ("x2", "0"), ("y2", "0"), ("transform", "translate(0,0)"), ("d", "")}
 """Attributes with their default values."""
 _INHERITED = (
@@ -142,7 +143,7 @@ def _join_lines(node: ET.Element) -> None:
 
 
 def _ends(line: ET.Element) -> str | None:
-    """A line as a part of a path; None if it has attributes other than its ends."""
+    """A line as part of a path; None if the line has attributes in addition to its ends."""
     place = _PLACE.fullmatch(line.get("transform", "translate(0,0)"))
     if line.tag != _LINE or place is None or line.attrib.keys() - {"transform", "x2", "y2"}:
         return None

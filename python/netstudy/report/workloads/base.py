@@ -37,21 +37,21 @@ class WorkloadPage:
     """The text and the picture of a workload."""
 
     description: Callable[[Sequence[Run]], list[Sentence]]
-    """The operation of a run, from the plan."""
+    """Describes what a run does, from the plan."""
     senders: str
     """The hosts whose retransmitted segments are counted."""
     illustration: Illustration | None = None
-    """The same as a drawing; None: it cannot be drawn."""
+    """The description as a drawing; None: there is none."""
     waits_at_once: Sentence = NOTHING
     """The reason why waits can add up to more than the lost time."""
     sized: Sentence = _MESSAGES
     """The part of the workload that is not scaled with link rates."""
     methods: Callable[[StudyResult], list[Sentence]] | None = None
-    """The origin of its values, if they are not from runs of a testbed."""
+    """Methods for its values, if these are not from runs of a testbed."""
     provenance: Callable[[StudyResult], Sentence] | None = None
     """The source of its values, if it is not a testbed."""
     single: Callable[[int, int], Sentence] | None = None
-    """A sentence that this many of all cells have a single value, if values are not runs."""
+    """A sentence on the number of cells with a single value, if values are not from runs."""
     tables: Callable[[Sequence[CellRow], str], list[Table]] | None = None
     """Further tables for the cells of a test case; the second argument begins their ids."""
     tables_heading: str = ""
@@ -61,7 +61,7 @@ class WorkloadPage:
 
 
 DRAWN_HOSTS = 4
-"""Hosts of a role drawn one by one; more are hinted at."""
+"""The most hosts of a role that are drawn one by one; dots stand for more."""
 BAR_FILLS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
 
 
@@ -125,7 +125,7 @@ def measured(runs: Sequence[Run], noun: str) -> Sentence:
 
 
 def phase_line(runs: Sequence[Run], noun: str) -> str:
-    """The same as a line of a drawing."""
+    """`measured` as a line of a drawing."""
     measure, warm_up = lasting(runs, "measure", noun), lasting(runs, "warm-up", noun)
     after = f", after {warm_up} of warm-up" if warm_up is not None else ""
     return f"{measure} a run{after}; not to scale"

@@ -21,7 +21,7 @@ from netstudy.units import format_size
 from netstudy.wire import Incast, Run
 
 BARRIER = 396
-"""Where the last block is there, in the drawing."""
+"""Position in the drawing at which the last block has arrived."""
 
 
 def _work(run: Run) -> Incast:

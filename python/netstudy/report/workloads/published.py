@@ -41,6 +41,7 @@ def _description(runs: Sequence[Run]) -> list[Sentence]:
 
 def _methods(result: StudyResult) -> list[Sentence]:
     """The methods for published values, whose runs are not known."""
+    # These sentences replace those on runs: nothing is known of warm-up, pooling or batches.
     return [
         say(
             "Every value is taken from the source as it is printed. Where a cell has several "

@@ -49,7 +49,8 @@ def _description(runs: Sequence[Run]) -> list[Sentence]:
 
 
 def _when(works: Sequence[Request]) -> Sentence:
-    """Closed or open loop: readers must know, since a closed loop hides waiting."""
+    """Says whether the loop is closed or open: readers must know, since a closed loop hides
+    waiting."""
     spaced = [work.every_ns for work in works if work.every_ns is not None]
     if spaced:
         return say(

@@ -89,7 +89,8 @@ _THINKING = {"fixed": "", "exponential": " on average, exponentially distributed
 
 
 def _when(works: Sequence[Transactions]) -> Sentence:
-    """Closed or open loop: readers must know, since a closed loop hides slowness."""
+    """Says whether the loop is closed or open: readers must know, since a closed loop hides
+    slowness."""
     opened = [work.load for work in works if isinstance(work.load, OpenLoad)]
     if not opened:
         closed = [work.load for work in works if isinstance(work.load, ClosedLoad)]
@@ -167,7 +168,8 @@ def _procedure(runs: Sequence[Run]) -> Iterator[Sentence]:
 
 
 def _one_observation(works: Sequence[Transactions]) -> Iterator[Sentence]:
-    """In a closed loop without think time, throughput determines the response time."""
+    """A sentence for a closed loop without think time, where throughput determines the response
+    time."""
     if all(isinstance(work.load, ClosedLoad) and not work.load.think_ns for work in works):
         yield say(
             "Without think time ETR × response time is the number of users in every row: the two "
@@ -335,7 +337,7 @@ def _bytes(value: float | None, source: str) -> Number | None:
 
 
 def _rounded(value: int) -> int:
-    """Four digits of a number of bytes."""
+    """A number of bytes with four digits."""
     digits = len(str(value))
     return round(value, 4 - digits) if digits > 4 else value
 
@@ -405,6 +407,7 @@ def _errors(rows: Sequence[CellRow], table_id: str) -> Iterator[Table]:
                 table.operation, table.reason, table.count, strict=True
             ):
                 counts[name, reason] = counts.get((name, reason), 0) + number
+                # One broken run can have thousands of errors, so runs are counted too.
                 runs.setdefault((name, reason), set()).add(run.run)
     if not counts:
         return

@@ -39,6 +39,7 @@ def _description(runs: Sequence[Run]) -> list[Sentence]:
     clients = members(runs, "client", "client")
     flows = number_range([work.flows for work in works], "flows of the plan")
     sizes = list(dict.fromkeys(work.size_bytes for work in works))
+    # A transfer without a size fills the whole phase, so none follows it.
     what = (
         say("one transfer that goes on until the phase ends")
         if sizes == [None]

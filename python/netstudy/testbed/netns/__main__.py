@@ -15,15 +15,22 @@ from netstudy.testbed.netns.supervisor import supervise
 
 
 def main() -> int:
-    """Make the sandbox ready and run the plan on standard input."""
+    """Prepare the sandbox and run the plan on standard input."""
     parser = argparse.ArgumentParser(prog="python -m netstudy.testbed.netns")
     parser.add_argument("--switching", choices=("user-space", "kernel"), default="user-space")
     parser.add_argument("--captures", type=Path, help="folder for the output of the processes")
     parser.add_argument(
-        "--silence", type=float, default=SILENCE_S, metavar="SECONDS", help="how long is too long"
+        "--silence",
+        type=float,
+        default=SILENCE_S,
+        metavar="SECONDS",
+        help="longest silence of a server, in seconds",
     )
     parser.add_argument(
-        "--machine-sysctls", type=json.loads, metavar="JSON", help="settings outside the sandbox"
+        "--machine-sysctls",
+        type=json.loads,
+        metavar="JSON",
+        help="settings of the machine's own namespace, as JSON",
     )
     asked = parser.parse_args()
     try:
@@ -37,7 +44,7 @@ def main() -> int:
         )
     except NetstudyError as error:
         print(error, file=sys.stderr)
-        return TestbedError.exit_code  # the plan itself was found good before
+        return TestbedError.exit_code  # the plan itself was checked before
     return 0
 
 

@@ -13,16 +13,17 @@ from netstudy.testbed.workloads import traffic_of
 from netstudy.testbed.workloads.base import ApplicationTraffic
 
 PROGRESS_MS = 1_000
-"""Interval of a client's progress records, which cost it some microseconds each."""
+"""Interval of a client's progress records. Each costs the client some microseconds."""
 
 Listening = Mapping[AgentSpec, tuple[agent_wire.Endpoint, ...]]
-"""The endpoints that ready servers listen on."""
+"""The endpoints on which servers listen."""
 
 
 def agent_plan(
     setting: Setting, spec: AgentSpec, token: str, listening: Listening, port: int | None = None
 ) -> agent_wire.AgentPlan:
-    """The first line that an agent reads; `port` is that of the run's application."""
+    """The plan of an agent, which is the first line that it reads; `port` is the port of the run's
+    application."""
     run = setting.run
     address = setting.layout.address(spec.endpoint)
     is_client = spec.role == "client"

@@ -1,7 +1,7 @@
 """The application of a run in its hosts' namespaces: how it is started, controlled and stopped.
 
-Database and application server are processes next to the agents. They are in the control groups of
-their hosts, on the CPUs of these hosts, and end with the run.
+Database and application server are processes next to the agents. They run in the control groups and
+on the CPUs of their hosts, and end with the run.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _READY_S = 30.0
 _STEP_S = 0.05
 _ANSWER_S = 2.0
 _PORT = 8080
-"""Of the application server."""
+"""Port of the application server."""
 AnswerT = TypeVar("AnswerT", bound=Wire)
 
 
@@ -65,7 +65,7 @@ class RunApplication(ABC):
     @property
     @abstractmethod
     def port(self) -> int:
-        """The port that it listens on."""
+        """The port that the application listens on."""
 
     @abstractmethod
     async def prepare(self, kind: wire.PhaseKind) -> None:
@@ -73,11 +73,11 @@ class RunApplication(ABC):
 
     @abstractmethod
     async def snapshot(self, name: str) -> None:
-        """Read its counters at the edge of a phase."""
+        """Read the application's counters at the edge of a phase."""
 
     @abstractmethod
     async def finish(self) -> ApplicationEvidence:
-        """Check its books, and return its records."""
+        """Check the application's books, and return its records."""
 
 
 async def start_application(
@@ -112,15 +112,15 @@ class _Place:
 
     @property
     def listening(self) -> IPv4Address:
-        """The address at which all generators reach the application; any of its host's if there
-        are several."""
+        """The address on which the application listens: the one that all generators reach, or any
+        address if they reach different ones."""
         found = {
             self.toward(self.served.host, one) for one in self.setting.run.workload.roles.client
         }
         return IPv4Address(found.pop() if len(found) == 1 else 0)
 
     def ready(self, host: str) -> Callable[[], None]:
-        """A function that makes a new process one of a host's: its control groups and CPUs."""
+        """A function that puts a new process into a host's control groups and on its CPUs."""
         files, cpus = tuple(self.groups.get(host, ())), self.setting.cpus_of(host)
 
         def act() -> None:
@@ -131,7 +131,7 @@ class _Place:
         return act
 
     def folder(self, host: str, name: str, medium: str, processes: RunProcesses) -> Path:
-        """A folder for a host's processes, removed when they have ended."""
+        """A folder for a host's processes, which is removed when they have ended."""
         parent = Path(RAM_FOLDER if medium == "ram" else DISK_FOLDER)
         parent.chmod(0o711)
         found = parent / name
@@ -143,7 +143,7 @@ class _Place:
 
 @dataclass
 class _Program(RunApplication):
-    """A program of the user's."""
+    """A program of the user as the application."""
 
     asked: wire.Program
     place: _Place
@@ -191,7 +191,7 @@ class _Program(RunApplication):
         return ApplicationEvidence()
 
     async def _answers(self) -> None:
-        """Wait until the program answers at the path that tells that it is ready."""
+        """Wait until the program answers with success at its ready path."""
         last = "nothing listens"
         try:
             async with asyncio.timeout(_READY_S):
@@ -205,7 +205,8 @@ class _Program(RunApplication):
             raise NodeError(self.process.node, message) from None
 
     async def _try(self) -> str:
-        """Ask once, inside the host; why it is not ready yet, or an empty text."""
+        """Ask once, inside the host. Returns the reason why the program is not ready yet, or an
+        empty text."""
         with within(self.place.served.host):
             asking = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         asking.setblocking(False)
@@ -258,6 +259,7 @@ class _Brokerage(RunApplication):
                 users=asked.users, quotes=asked.quotes, seed=setting.run.seed
             ),
             settings=brokerage_wire.BrokerageSettings(page_images=asked.page_images),
+            # The data are loaded before the run's own time begins.
             time_limit_ms=setting.time_limits.run_ms + round(1e3 * _WORK_S),
         )
         command = [*in_namespace(host), str(setting.engine), "brokerage"]
@@ -313,7 +315,7 @@ class _Brokerage(RunApplication):
         self.done.append(await self._answer(brokerage_wire.BrokerageDone, command.command))
 
     async def _answer(self, kind: type[AnswerT], command: str) -> AnswerT:
-        """The answer to a command. Raises NodeError when the command failed."""
+        """Waits for the answer to a command. Raises NodeError when the command failed."""
 
         def is_answer(record: Wire) -> bool:
             if isinstance(record, brokerage_wire.BrokerageFailed):
@@ -333,7 +335,7 @@ class _Brokerage(RunApplication):
 
 
 def _database(asked: wire.Brokerage, place: _Place, processes: RunProcesses) -> Database:
-    """A server on the database's host, or on the application's."""
+    """The server to start, on the database's host, else on the application's host."""
     host = place.served.host
     node = place.served.database_host or host
     return Database(
@@ -348,7 +350,7 @@ def _database(asked: wire.Brokerage, place: _Place, processes: RunProcesses) -> 
 def _reached(
     asked: wire.Brokerage, database: Database | None, place: _Place, processes: RunProcesses
 ) -> brokerage_wire.SqliteDatabase | brokerage_wire.PostgresqlDatabase:
-    """How the application reaches its database."""
+    """The database part of the application's plan: where it is, and how to reach it."""
     if (there := asked.existing) is not None:
         return brokerage_wire.PostgresqlDatabase(
             host=str(outside(Path(there.host))),

@@ -20,7 +20,7 @@ from netstudy.testbed.workloads import traffic_of
 from netstudy.testbed.workloads.base import ApplicationTraffic
 
 _DISKS = Path("/var/tmp")
-"""On the disk of a study without captures; that of results may be another one."""
+"""A folder on the disk that is used without captures. Results may be on another disk."""
 
 
 def served_by(run: wire.Run) -> Served | None:
@@ -30,7 +30,7 @@ def served_by(run: wire.Run) -> Served | None:
 
 
 def imposed_on(served: Served) -> Iterator[tuple[str, str]]:
-    """Host and part of its profile that is imposed on this machine."""
+    """Pairs of a host and a part of its profile that this machine imposes."""
     for host in served.hosts:
         yield host, "cpu"
     if served.data_host is not None:
@@ -80,7 +80,8 @@ def _programs(run: wire.Run, served: Served, kernel: Kernel) -> Iterator[str]:
 
 
 def _existing(there: wire.ExistingDatabase) -> Iterator[str]:
-    """Hosts in namespaces reach no address of the machine outside; a socket is a file."""
+    """Checks that an existing database is reached by a Unix socket: hosts in namespaces reach no
+    address of the machine, but a socket is a file."""
     if not there.host.startswith("/"):
         yield (
             f"Hosts in namespaces do not reach {there.host}: name the folder of the server's Unix "

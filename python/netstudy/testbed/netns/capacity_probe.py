@@ -1,9 +1,9 @@
-"""The capacity probe: measures which rates this machine carries for a plan, before its first run.
+"""The capacity probe measures the rates that this machine carries for a plan, before its first run.
 
 `ceilings` starts this module as a program in a sandbox of its own. The program builds the hardest
 networks of the plan with buffers large enough to lose nothing, runs the plan's traffic on them
-briefly, and reports where the machine does not keep up. It takes a few seconds, and longer only
-where the machine is too slow.
+briefly, and reports where the machine does not keep up. This takes a few seconds, and longer only
+if the machine is too slow.
 """
 
 from __future__ import annotations
@@ -55,25 +55,27 @@ from netstudy.wire import Network, Plan
 _TRIAL_S = 0.75
 """Approximate duration of the traffic of a trial."""
 _UNIT_S = (0.05, 0.25)
-"""Least and most time that one sample of a workload takes on the links; messages are scaled to fit,
+"""Shortest and longest time of one sample of a workload on the links. Messages are scaled to fit,
 so that links are the limit."""
 _UNIT_BYTES_MAX = 128_000_000
-"""Most bytes of a sample: 0.1 s at 10 Gbit/s, so that unreachable rates take no longer."""
+"""The most bytes of a sample: 0.1 s at 10 Gbit/s, so that a trial at an unreachable rate is short
+too."""
 _BYTES_MAX = 3 * _UNIT_BYTES_MAX
-"""Most bytes of all samples of a trial."""
+"""The most bytes of all samples of a trial."""
 _COUNT_MAX = 2_000
 _ALLOWED_S = 0.002
 """Time allowed for hosts and the machine, in addition to the links, in each sample."""
 _WINDOW_BYTES = 262_144
-"""Most bytes in flight of a connection on links without delay: enough for the path through this
-machine at any rate."""
+"""The most bytes in flight of a connection over links without delay: enough for the path through
+this machine at any rate."""
 _TIME_LIMIT_S = 120
 
 _CEILINGS = TypeAdapter(list[Ceiling])
 
 
 def preflight(plan: Plan, scale: Fraction, switching: Switching) -> Preflight:
-    """The rates of the plan that this machine does not carry, and the rates that it reached.
+    """A sentence for each rate of the plan that this machine does not carry, and the rates that it
+    reached.
 
     Raises TestbedError when the probe fails.
     """
@@ -130,6 +132,7 @@ def trial_run(run: wire.Run, rate_bps: int) -> wire.Run:
             "instruments": (),
         }
     )
+    # Messages of the study may be so small that hosts are the limit, or too large for a trial.
     each_s, each_bytes = unit(plain)
     share = min(max(each_s, _UNIT_S[0]), _UNIT_S[1]) / each_s if each_s else 1.0
     work = traffic.resized(run.workload, min(share, _UNIT_BYTES_MAX / max(each_bytes, 1)))
@@ -173,7 +176,7 @@ def _at_rate(network: Network, rate_bps: int) -> Network:
 
 
 def _roomy(network: Network, run: wire.Run) -> Network:
-    """The network with windows that fill its links, and buffers that hold them all."""
+    """The network with windows that fill its links, and buffers that hold all windows at once."""
     pairs = list(run.workload.connected)
     routes = Routes(network)
     window = _WINDOW_BYTES + max(

@@ -1,10 +1,10 @@
 """Control groups: limits to the CPU time, the memory and the disk of all processes of a host.
 
-Both versions of control groups are known: the unified hierarchy, and one hierarchy a controller
-(Documentation/admin-guide/cgroup-v2.rst, cgroup-v1). Soft interrupts that the kernel handles for a
-host are not charged to its group, so throughput is not proportional to the quota. Control groups
-outlive their processes: a run removes its own groups at its end, and a later run removes the groups
-of a run that was killed.
+Both versions of control groups are supported: the unified hierarchy, and one hierarchy per
+controller (Documentation/admin-guide/cgroup-v2.rst, cgroup-v1). Soft interrupts that the kernel
+handles for a host are not charged to its group, so throughput is not proportional to the quota.
+Control groups outlive their processes: a run removes its own groups at its end, and a later run
+removes the groups of a run that was killed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _OLD_NAMES: Final[Mapping[Controller, str]] = {"cpu": "cpu", "memory": "memory",
 """Folders of the controllers in version 1."""
 _PREFIX = "netstudy-"
 _STALE_S = 60
-"""An empty group of this age belongs to a run that was killed."""
+"""An empty group older than this belongs to a run that was killed."""
 _PERIOD_US = 100_000
 """The kernel's default (Documentation/scheduler/sched-bwc.rst). It takes quotas of whole
 microseconds from 1 ms on: the least quota is 1 %, the resolution 0.001 %."""
@@ -42,7 +42,7 @@ class DiskLimit:
     """Major and minor number: `254:0`."""
     rate_bps: int
     operations_per_s: int | None = None
-    """None: only the rate counts."""
+    """Requests per second; None: only the rate is limited."""
 
 
 @dataclass(frozen=True)
@@ -50,13 +50,13 @@ class Limits:
     """Limits of all processes of a host together; None: no limit."""
 
     cpu_pct: float | None = None
-    """Of one CPU."""
+    """Percent of one CPU."""
     memory_bytes: int | None = None
     disk: DiskLimit | None = None
 
     @property
     def controllers(self) -> list[Controller]:
-        """The controllers that impose them."""
+        """The controllers that impose these limits."""
         asked = {"cpu": self.cpu_pct, "memory": self.memory_bytes, "io": self.disk}
         return [one for one in CONTROLLERS if asked[one] is not None]
 
@@ -150,7 +150,7 @@ def _of_disk(limit: DiskLimit, *, unified: bool) -> Iterator[tuple[str, str]]:
 
 
 def disk_of(folder: Path) -> str | None:
-    """The disk that a folder is on, as control groups name it; None: it is on none that they
+    """The disk of a folder, as control groups name it; None: the folder is on no disk that they can
     limit."""
     device = folder.stat().st_dev
     if os.major(device) == 0:  # a file system without a disk of its own
@@ -187,7 +187,7 @@ def _remove_stale(hierarchy: Path) -> None:
 
 
 def _remove(parent: Path) -> None:
-    """Remove groups; the kernel keeps groups with processes, of a run under way."""
+    """Remove groups. The kernel keeps groups with processes, which belong to a run in progress."""
     with suppress(OSError):
         for group in parent.iterdir():
             if group.is_dir():

@@ -1,10 +1,10 @@
 """A private PostgreSQL server in the namespace of a run's host.
 
-A new cluster for each run, in a folder of the run. It listens at its host's address for only one
-host, and at a socket in its folder. The server refuses to run as root. Root starts it as the user
-that owns nothing (nobody). An ordinary user, who is root inside the sandbox, starts it in a nested
-user namespace that maps the same id to another number. An IPC namespace of its own holds its shared
-memory, so that nothing of it is left when it is killed.
+Each run has a new cluster in a folder of its own. The server listens at its host's address, for one
+other host only, and at a socket in its folder. The server refuses to run as root. Root starts it as
+the user `nobody`. An ordinary user, who is root inside the sandbox, starts it in a nested user
+namespace that maps the same id to another number. Its shared memory is in an IPC namespace of its
+own, so that nothing is left when the server is killed.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ NAME: Final = "postgres"
 _START_S = 60.0
 _STEP_S = 0.05
 _VERSIONS = Path("/usr/lib/postgresql")
-"""Where Debian and its descendants have the servers of each version."""
+"""Folder of the servers of all versions on Debian and its descendants."""
 _SPARE_CONNECTIONS = 10
-"""Connections beyond the application's: the server keeps three for its superuser."""
+"""Connections in addition to the application's: the server reserves three for its superuser."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Database:
     client: str
     """The only other address that may connect."""
     folder: Path
-    """A folder of its own, which exists."""
+    """A folder for this server only, which exists."""
     connections: int
     """Connections that the application may open."""
 
@@ -61,7 +61,7 @@ class Database:
 
 
 def server_programs() -> Path | None:
-    """The folder of the newest installed server's programs; None: there is none."""
+    """The folder with the programs of the newest installed server; None: no server is installed."""
     versions = (one for one in _VERSIONS.glob("*/bin") if (one / "initdb").exists())
     by_number = sorted(versions, key=lambda one: (len(one.parent.name), one.parent.name))
     if by_number:
@@ -90,7 +90,7 @@ async def start_database(
         folder=str(database.folder),
         environment=_environment(),
         prepare=prepare,
-        end_by=signal.SIGQUIT,  # at once: nobody needs the cluster any more
+        end_by=signal.SIGQUIT,  # SIGQUIT stops at once: nobody needs the cluster any more
     )
     await _ready(database, server)
     return server
@@ -125,7 +125,7 @@ def _in_place(database: Database) -> list[str]:
 
 
 def _environment() -> Mapping[str, str]:
-    """None of the caller's settings of PostgreSQL (PGDATA, PGOPTIONS)."""
+    """The environment without the caller's settings of PostgreSQL (PGDATA, PGOPTIONS)."""
     return {
         "PATH": os.pathsep.join([os.environ.get("PATH", os.defpath), *MORE_PLACES]),
         "LC_ALL": "C",
@@ -133,8 +133,8 @@ def _environment() -> Mapping[str, str]:
 
 
 def _admission(database: Database) -> str:
-    """Who may ask without a password: this run's processes by the socket, whose folder nobody else
-    reaches, and one host."""
+    """The rules of who may connect without a password: processes of this run by the socket, whose
+    folder nobody else reaches, and one host."""
     return f"local all {USER} trust\nhost all {USER} {database.client}/32 trust\n"
 
 

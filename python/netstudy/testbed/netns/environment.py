@@ -1,7 +1,7 @@
 """The environment of each node of a run, captured once its namespace is set up.
 
-Hosts are alike if the same commands, apart from addresses, set them up; only the first of them is
-captured. Each change is recorded when it is made, with the values before and after.
+Hosts are alike if the same commands set them up, apart from addresses. Only the first of several
+alike hosts is captured. Each change is recorded when it is made, with the values before and after.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from netstudy.testbed.netns.setting import Setting
 from netstudy.testbed.netns.tuning import driver, offloads
 
 Tuned = Mapping[str, list[Tuning]]
-"""Namespace -> changes made in it. Namespaces that are missing here are not watched."""
+"""Namespace -> changes made in it. Changes in other namespaces are not recorded."""
 
 _SYSCTLS: Final = Path("/proc/sys/net")
 _OWN = ("ipv4/tcp_*", "core/*")
-"""Settings below /proc/sys/net that belong to a namespace: of TCP, of queues and of buffers."""
+"""Settings below /proc/sys/net that each namespace has: of TCP, of queues and of buffers."""
 _SECRET = re.compile(r"_(key|seed)$")
 """Names of settings that hold secret keys: of TCP Fast Open, of hashes."""
 _TUNES = re.compile(r"link set dev |link add name |qdisc add |class add |route add ")
@@ -41,7 +41,7 @@ _OF_BRIDGES = (
     "flood",
     "mcast_flood",
 )
-"""Settings of a bridge and of its ports, as `ip -d -j link` has them."""
+"""Settings of a bridge and of its ports, by their names in `ip -d -j link`."""
 _SOURCE = re.compile(r"\bsrc \S+")
 _DEVICE = re.compile(r"\b(?:eth|p)\d+\b")
 
@@ -61,7 +61,7 @@ def sysctls() -> dict[str, str]:
 
 
 def machine(shared: Mapping[str, str]) -> Machine:
-    """The machine below all namespaces; `shared` are the settings of its own namespace."""
+    """The machine that all namespaces share; `shared` are the settings of its own namespace."""
     system = os.uname()
     return Machine(
         cpu=cpu_name(),
@@ -90,7 +90,7 @@ def noted_batch(name: str, commands: Iterable[str], tunings: list[Tuning] | None
 
 @dataclass(frozen=True)
 class _State:
-    """Interfaces, queues and routes of the namespace of this thread at one moment."""
+    """Interfaces, queues and routes of this thread's namespace at one moment."""
 
     links: Mapping[str, str]
     qdiscs: Mapping[str, str]
@@ -154,11 +154,11 @@ def _value(told: Any) -> str:
 
 @dataclass(frozen=True)
 class Alike:
-    """Hosts of a layout that the same commands, apart from addresses, set up."""
+    """Hosts of a layout that are set up by the same commands, apart from addresses."""
 
     first: Host
     nodes: tuple[str, ...]
-    """All of them, with their zones."""
+    """All alike hosts, with their zones."""
 
 
 def alike(setting: Setting) -> list[Alike]:
@@ -207,7 +207,7 @@ def _virtual(host: Host, layout: Layout) -> Iterator[tuple[str, str]]:
 
 
 def watched(setting: Setting) -> dict[str, list[Tuning]]:
-    """The namespaces whose set-up is to be noted, for `network.network`."""
+    """The namespaces whose changes `network.network` records."""
     switches = [SWITCHES] if setting.layout.switched else []
     return {name: [] for name in (*switches, *(one.first.node for one in alike(setting)))}
 
@@ -215,10 +215,8 @@ def watched(setting: Setting) -> dict[str, list[Tuning]]:
 def capture(
     setting: Setting, machine: Machine, of_all: Sequence[Tuning], tuned: Tuned
 ) -> Iterator[Captured]:
-    """The environments of all nodes; call it while the namespaces exist and nothing is timed.
-
-    `of_all` are the changes that concern the processes of every node.
-    """
+    """The environments of all nodes. The namespaces must exist, and nothing may be timed meanwhile.
+    `of_all` are changes that concern the processes of every node."""
     for one in alike(setting):
         devices = [interface.device for interface in one.first.interfaces]
         devices += [address.device for address in one.first.addresses if address.is_apart]
@@ -278,8 +276,8 @@ def _interfaces(devices: Collection[str]) -> Iterator[Interface]:
 
 
 def _reported(read: Callable[[str], str], interface: str) -> str:
-    """A property that the kernel reports of an interface. An error becomes part of the text, since
-    it must not end a run."""
+    """A property of an interface as the kernel reports it. An error becomes the text, since it must
+    not end a run."""
     try:
         return read(interface)
     except OSError as error:
@@ -287,7 +285,8 @@ def _reported(read: Callable[[str], str], interface: str) -> str:
 
 
 def merged(tunings: Iterable[Tuning]) -> list[Tuning]:
-    """Equal changes to several interfaces become one, with the names of the others."""
+    """Merges equal changes of several interfaces into one, with the names of the other
+    interfaces."""
     found: dict[tuple[str, str | None, str | None], list[Tuning]] = {}
     for one in tunings:
         before, after = (_without_device(text) for text in (one.before, one.after))
@@ -296,7 +295,7 @@ def merged(tunings: Iterable[Tuning]) -> list[Tuning]:
 
 
 def _of_any_host(tuning: Tuning) -> Tuning:
-    """The change without the address of one host, so that it fits all hosts that are alike."""
+    """The change without the host's own address, so that it is the same for all alike hosts."""
     changed = {
         name: _SOURCE.sub("src ADDRESS", text)
         for name in ("command", "before", "after")
@@ -355,7 +354,8 @@ def _kept_on(cpus: Sequence[int], whose: str = "") -> Tuning:
 
 
 def with_environments(record: wire.RunRecord, names: Mapping[str, str]) -> wire.RunRecord:
-    """A record whose nodes name their environments, given node -> name of its environment."""
+    """The record with the name of its environment in each node; `names` maps nodes to these
+    names."""
     nodes = {
         name: node.model_copy(update={"environment": names.get(name)})
         for name, node in record.nodes.items()

@@ -1,7 +1,7 @@
 """Capabilities of this machine's kernel for the namespace testbed, found by trials in a sandbox.
 
 `kernel()` starts this module as a program in a sandbox of its own. The program tries each
-capability on interfaces that vanish with it, and prints the working ones.
+capability on temporary interfaces, and prints the working ones.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ class Kernel:
     control_groups: frozenset[str] = frozenset()
     """Controllers of control groups that may be used: cpu, memory, io."""
     other_users: bool = True
-    """Whether a process inside may have another user's id than root's: of the machine's users, or
-    in a user namespace of its own."""
+    """Whether a process inside a sandbox may have a user id other than root's, either of the
+    machine's users or in a nested user namespace."""
 
     @property
     def version(self) -> tuple[int, int]:
@@ -92,7 +92,7 @@ class Kernel:
 
 @cache
 def kernel() -> Kernel:
-    """The kernel of this machine; probed once in a process.
+    """The kernel of this machine; it is probed once per process.
 
     Raises TestbedError when namespaces cannot be made at all, with the reason.
     """
@@ -144,13 +144,13 @@ def _bridge() -> bool:
 
 
 def _macvlan() -> bool:
-    """On the veth that was made before."""
+    """Whether macvlan works, on the veth that was made before."""
     kind = ("type", "macvlan", "mode", "bridge")
     return _works("ip", "link", "add", "link", "v0", "name", "m0", *kind)
 
 
 def _has_qdisc(kind: str) -> bool:
-    """Whether an interface accepts a queue discipline; the next try replaces it."""
+    """Whether an interface accepts a queue discipline. The next trial replaces the discipline."""
     return _works("tc", "qdisc", "replace", "dev", "v0", "root", kind, *QDISCS[kind].split())
 
 

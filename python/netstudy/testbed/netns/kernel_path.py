@@ -1,9 +1,9 @@
-"""The kernel as the switch, a bridge with a queue of limited rate and bytes at each port, and as
-the carrier of a direct link between two hosts.
+"""The kernel as a switch, and as a direct link between two hosts. The switch is a bridge with a
+queue at each port that is limited in rate and bytes.
 
 The hierarchical token bucket (htb) gives the rate; below it a bfifo holds as many bytes as the
-port's buffer and drops the rest. The hosts' ends have the link's rate too, so that a burst arrives
-at the switch as over a link.
+port's buffer and drops the rest. The hosts' ends of the links are limited to the link's rate too,
+so that a burst arrives at the switch as over a link.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from netstudy.units import (
 )
 
 _LATENESS_NS = 100_000
-"""Lateness of a kernel timer that costs no rate: the token bucket holds the bytes that the link
-carries in that time. Smaller buckets lost rate in measurements (one frame of MTU 1500 at 1 Gbit/s
-gave 458 Mbit/s)."""
+"""Largest lateness of a kernel timer that costs no throughput: the token bucket holds the bytes
+that the link carries in that time. Smaller buckets lost rate in measurements (one frame of MTU 1500
+at 1 Gbit/s gave 458 Mbit/s)."""
 _IN_THE_NOISE_NS = 5_000
-"""Times within the noise: a datagram and its answer take about 5 µs through the bridge when no
-process has to be woken for them, and 15 µs in one of 100 cases."""
+"""Times below this are within the noise: a datagram and its answer take about 5 µs through the
+bridge if no process has to be woken, and 15 µs in one of 100 cases."""
 
 
 def unsupported(network: wire.Network) -> list[str]:
@@ -58,7 +58,7 @@ def _forwarding(switch: wire.Switch) -> Iterator[str]:
 
 
 def _held_back(network: wire.Network) -> Iterator[str]:
-    """Delays and latencies: the queues here cannot hold frames back for a time."""
+    """Refuses delays and latencies: the kernel's queues cannot hold frames back for a time."""
     for name, time_ns in _times(network):
         if time_ns > _IN_THE_NOISE_NS:
             yield (
@@ -68,7 +68,8 @@ def _held_back(network: wire.Network) -> Iterator[str]:
 
 
 def departures(network: wire.Network) -> list[str]:
-    """Delays and latencies too small to be seen, which the kernel's path leaves out."""
+    """Delays and latencies that are too small to be noticed and are therefore not imposed, one
+    sentence each."""
     return [
         f"A {name} of {format_duration(time_ns)} is not imposed: the kernel's own path takes as "
         "long, and varies by more."
@@ -86,7 +87,7 @@ def _times(network: wire.Network) -> Iterator[tuple[str, int]]:
 
 
 def port_queues(layout: Layout) -> list[str]:
-    """Commands of `tc` in the switches' namespace: a port's rate and its buffer."""
+    """Commands of `tc` in the switches' namespace that set a port's rate and buffer."""
     (switch,) = layout.network.switches
     room_bytes = switch.buffer.kernel_queue_bytes()
     assert room_bytes is not None, "unsupported() refuses others"
@@ -102,7 +103,8 @@ def port_queues(layout: Layout) -> list[str]:
 
 
 def host_queue(interface: Interface) -> list[str]:
-    """Commands of `tc` in a host's namespace: its link's rate, and its interface's queue.
+    """Commands of `tc` in a host's namespace that set the rate of its link and the queue of its
+    interface.
 
     If a full queue refuses a frame, TCP knows at once and keeps the frame. An interface with few
     buffers drops frames that it has accepted, and TCP must detect the loss. Such a queue therefore
@@ -126,19 +128,19 @@ def _rate(device: str, end: wire.Port, link: wire.Link) -> Iterator[str]:
 
 
 def burst_bytes(end: wire.Port, link: wire.Link) -> int:
-    """The depth of a token bucket: two frames, or what the link carries while a timer is late."""
+    """The depth of a token bucket: two frames, or the bytes that the link carries while a timer is
+    late."""
     return max(2 * frame_bytes(link), bytes_in(end.rate_bps, _LATENESS_NS))
 
 
 def frame_bytes(link: wire.Link) -> int:
-    """The largest frame as it is on the wire."""
+    """The largest frame, with all bytes on the wire."""
     return link.mtu_bytes + FRAMING_BYTES
 
 
 def _counted_bytes(buffer_bytes: int, link: wire.Link) -> int:
-    """A buffer as the kernel counts it: without the check sequences, which real switches store.
-
-    Exact for full frames; of smaller ones, it holds fewer bytes than the switch by a few percent.
-    """
+    """The size of a buffer in bytes as the kernel counts them: without check sequences, which real
+    switches store. It is exact for full frames. With smaller frames, it holds a few percent fewer
+    bytes than the switch would."""
     counted = link.mtu_bytes + ETHERNET_HEADER_BYTES
     return buffer_bytes * counted // (counted + CHECK_SEQUENCE_BYTES)

@@ -1,4 +1,4 @@
-"""From a study's TCP to the settings of this machine's kernel, and the differences that remain.
+"""Converts a study's TCP to settings of this machine's kernel, and lists the remaining differences.
 
 Sources: Documentation/networking/ip-sysctl.rst and net/ipv4 of the kernel; ip-route(8).
 """
@@ -14,7 +14,7 @@ from netstudy.units import payload_bytes
 from netstudy.wire import Tcp
 
 _PROFILE: Final = "linux-6"
-"""The TCP of the hardware library that today's kernels have."""
+"""The profile of the TCP that today's kernels have."""
 
 _DELAYED_ACK_NS = 40_000_000  # TCP_DELACK_MIN, include/net/tcp.h
 _INITIAL_RTO_NS = 1_000_000_000  # TCP_TIMEOUT_INIT
@@ -26,10 +26,10 @@ _RACK_ALWAYS = (6, 17)
 _BURST_MAX_BYTES = 65_536  # GSO_LEGACY_MAX_SIZE
 _RTO_MAX_MS = "ipv4/tcp_rto_max_ms"  # Linux 6.15
 _NEEDLESS = "ipv4/tcp_no_ssthresh_metrics_save"
-"""A kernel without it needs only tcp_no_metrics_save for the same (tcp_update_metrics,
-net/ipv4/tcp_metrics.c)."""
+"""A kernel without this setting needs only tcp_no_metrics_save for the same effect
+(tcp_update_metrics, net/ipv4/tcp_metrics.c)."""
 _LIMIT_OUTPUT_MAX_BYTES = 1_073_741_824
-"""Effectively no `tcp_limit_output_bytes`: no pacing rate comes near it."""
+"""Effectively no limit for `tcp_limit_output_bytes`: no pacing rate reaches it."""
 
 _CONTROLS = {
     "reno": "reno",
@@ -38,7 +38,7 @@ _CONTROLS = {
     "bic": "bic",
     "dctcp": "dctcp",
 }
-"""Name in studies -> the kernel's. The kernel's reno counts bytes, as RFC 3465 says."""
+"""Name in studies -> name in the kernel. The kernel's reno counts bytes, as RFC 3465 says."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class KernelTcp:
     congestion_control: str
     """For setsockopt(TCP_CONGESTION): the sysctl refuses some in a namespace."""
     burst_bytes: int
-    """Largest burst that TCP hands over to be cut into frames; 0: every frame by itself."""
+    """Largest burst that TCP hands over to be cut into frames; 0: single frames."""
 
 
 def kernel_tcp(tcp: Tcp, mtu_bytes: int, kernel: Kernel) -> KernelTcp:
@@ -96,12 +96,13 @@ def _flag(on: bool) -> str:
 
 
 def _memory(usual_bytes: int, most_bytes: int) -> str:
-    """Least, initial and most bytes of a buffer; the initial size is Linux's own, if it fits."""
+    """Minimum, initial and maximum bytes of a buffer. The initial size is Linux's own, if it
+    fits."""
     return f"{min(4096, most_bytes)} {min(usual_bytes, most_bytes)} {most_bytes}"
 
 
 def _rto_max_ms(tcp: Tcp) -> int:
-    """Limited to 1 to 120 s, as the kernel requires."""
+    """The maximum RTO, limited to 1 to 120 s as the kernel requires."""
     return min(max(tcp.max_rto_ns // 1_000_000, 1_000), 120_000)
 
 
@@ -111,7 +112,7 @@ def _route(tcp: Tcp, mtu_bytes: int) -> str:
 
 
 def _rto_min_ms(tcp: Tcp) -> int:
-    """Whole milliseconds: a route has no finer ones."""
+    """The minimum RTO in whole milliseconds, the finest unit of a route."""
     return max(-(-tcp.min_rto_ns // 1_000_000), 1)
 
 
@@ -242,8 +243,8 @@ def _output_departures(tcp: Tcp) -> Iterator[str]:
 
 
 def _absent_settings(tcp: Tcp, kernel: Kernel) -> Iterator[str]:
-    """Settings that this kernel lacks. `_max_rto_departures` reports a missing maximum RTO
-    itself."""
+    """Settings that this kernel lacks, without the maximum RTO, which `_max_rto_departures`
+    reports."""
     for name, value in _sysctls(tcp).items():
         if name not in kernel.sysctls | {_RTO_MAX_MS, _NEEDLESS}:
             yield (

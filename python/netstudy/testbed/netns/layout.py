@@ -1,4 +1,4 @@
-"""The network of a run as namespaces, interfaces and addresses: decided here, made in `network`.
+"""The layout of a run's network: namespaces, interfaces and addresses. `network` makes them.
 
 Every host has its own namespace, with an interface `eth0`, `eth1` … for each link. A switch's end
 of a link, `p0`, `p1` …, is in the switches' namespace; a direct link that the kernel carries joins
@@ -27,24 +27,24 @@ from netstudy.testbed.netns.kernel_tcp import KernelTcp, kernel_tcp
 from netstudy.units import FRAMING_BYTES
 
 Switching = Literal["user-space", "kernel"]
-"""The forwarding of frames: by the engine's own switch, or the kernel's bridge with port queues."""
+"""The program that forwards frames: the engine's own switch, or the kernel's bridge with port
+queues."""
 NAMES: Final[Mapping[Switching, TestbedName]] = {"user-space": "netns", "kernel": "netns-kernel"}
-"""The name of the testbed with that switching, for `--testbed`."""
+"""Names of the testbeds with that switching, for `--testbed`."""
 
 SWITCHES: Final = "@switch"
-"""The namespace of all switches: a name that no node has."""
+"""The namespace of all switches. No node can have this name."""
 BRIDGE: Final = "br0"
-"""The kernel's bridge, where it is the switch."""
+"""The kernel's bridge, if the kernel is the switch."""
 ZONE_DEVICE: Final = "eth0"
 """The virtual interface of a zone with a network stack of its own."""
 
 _SUBNET = IPv4Network("10.77.0.0/16")
 _FIRST_TABLE = 1_000
-"""Routing tables of addresses, above the kernel's own tables (0, 253 to 255)."""
+"""First routing table for addresses, above the kernel's own tables (0, 253 to 255)."""
 _LEAST_FRAME_NS = 24_000
-"""Shortest time of a full frame at which the kernel's queues keep their rate, as measured:
-2.5 Gbit/s at an MTU of 9000 bytes, 500 Mbit/s at 1500. The switches' program carries faster
-links."""
+"""Shortest time of a full frame at which the kernel's queues keep their rate (measured: 2.5 Gbit/s
+at an MTU of 9000 bytes, 500 Mbit/s at 1500). The switches' program carries faster links."""
 
 OFFLOADS_OFF: Final[Mapping[str, bool]] = {
     "tso": False,
@@ -52,8 +52,8 @@ OFFLOADS_OFF: Final[Mapping[str, bool]] = {
     "gro": False,
     "tx": False,
 }
-"""Offloads that are off, so that a frame in a queue is the frame on the wire, checksum included. A
-program cannot forward frames that leave segmentation or checksums to the interface."""
+"""Offloads that are switched off, so that frames in queues are as on the wire, checksums included.
+A program cannot forward frames that leave segmentation or checksums to the interface."""
 
 SWITCHED_OFF: Final[Mapping[str, str]] = {
     "ipv6/conf/all/disable_ipv6": "1",
@@ -67,9 +67,9 @@ SWITCHED_OFF: Final[Mapping[str, str]] = {
 reverse path. A kernel without such a function lacks the sysctl."""
 
 NAMESPACES_TO_COME: Final[Mapping[str, str]] = {"ipv4/tcp_child_ehash_entries": "16384"}
-"""Gives each new namespace its own table of connections (Linux 6.1). Listing connections walks the
-whole table, and the machine's table is sized by its memory: a quarter of a millisecond of CPU for
-each list."""
+"""Gives each new namespace its own table of connections (Linux 6.1). Listing connections reads the
+whole table, and the machine's own table grows with its memory: each list would take a quarter of a
+millisecond of CPU time."""
 
 
 @dataclass(frozen=True)
@@ -78,36 +78,36 @@ class Interface:
 
     host: str
     port: str
-    """Its name in the plan."""
+    """Its port name in the plan."""
     device: str
     """Its name in the host's namespace."""
     number: int
-    """Counted from 1, in the order of hosts and of their links."""
+    """Number of the interface from 1, in the order of hosts and of their links."""
     link: wire.Link
     nic: wire.Nic
     peer: tuple[str, str]
-    """The namespace and the name of the other end of the veth pair."""
+    """Namespace and name of the other end of the veth pair."""
 
     @property
     def is_direct(self) -> bool:
-        """Whether the link is only a veth pair of the kernel, from host to host."""
+        """Whether the link is just a veth pair of the kernel between two hosts."""
         return self.peer[0] != SWITCHES
 
     @property
     def end(self) -> wire.Port:
-        """The plan's own description of this end."""
+        """This end of the link in the plan."""
         return next(
             end for end in self.link.ports if (end.node, end.name) == (self.host, self.port)
         )
 
     @property
     def far(self) -> wire.Port:
-        """That of the other end."""
+        """The other end of the link in the plan."""
         return next(end for end in self.link.ports if end is not self.end)
 
     @property
     def mac(self) -> str:
-        """02:00:00:00:00:01 for the first."""
+        """The Ethernet address: 02:00:00:00:00:01 for the first interface."""
         return _mac(0, self.number)
 
 
@@ -124,7 +124,7 @@ class Address:
     node: str
     """The host or zone."""
     number: int
-    """Counted from 1, in the order of the nodes."""
+    """Number of the address from 1, in the order of the nodes."""
     interface: Interface
     """The host's interface that packets from this address leave by, if they leave the host."""
     tcp: KernelTcp
@@ -134,12 +134,12 @@ class Address:
 
     @property
     def is_apart(self) -> bool:
-        """Whether the address is in another namespace than its host's interface."""
+        """Whether the address is not in the namespace of its host's interface."""
         return self.stack != self.interface.host
 
     @property
     def device(self) -> str:
-        """The interface of its namespace that has it."""
+        """The interface in its namespace that has the address."""
         return ZONE_DEVICE if self.is_apart else self.interface.device
 
     @property
@@ -149,7 +149,7 @@ class Address:
 
     @property
     def ip(self) -> str:
-        """10.77.0.1 for the first."""
+        """The IP address: 10.77.0.1 for the first."""
         return str(IPv4Address(int(_SUBNET.network_address) + self.number))
 
 
@@ -159,16 +159,16 @@ class SwitchAddress:
 
     switch: str
     number: int
-    """Counted from 1."""
+    """Number of the address from 1."""
 
     @property
     def ip(self) -> str:
-        """10.77.255.254 for the first: hosts count from the other end."""
+        """The IP address: 10.77.255.254 for the first, counted down, since hosts count up."""
         return str(IPv4Address(int(_SUBNET.broadcast_address) - self.number))
 
     @property
     def mac(self) -> str:
-        """02:00:00:01:00:01 for the first."""
+        """The Ethernet address: 02:00:00:01:00:01 for the first."""
         high, low = divmod(self.number, 256)
         return f"02:00:00:01:{high:02x}:{low:02x}"
 
@@ -179,12 +179,12 @@ class Host:
     own."""
 
     node: str
-    """Its name in records, and its namespace's."""
+    """Its name in records, and the name of its namespace."""
     machine: str
-    """The host, whose processors and quota a zone uses."""
+    """The host itself; of a zone, the host whose processors and quota it uses."""
     group: wire.Group
     interfaces: tuple[Interface, ...]
-    """The ends of its links; none of a zone."""
+    """The ends of its links; empty for a zone."""
     addresses: tuple[Address, ...]
     """One for each interface, then the zones' addresses."""
     tcp: KernelTcp
@@ -197,21 +197,21 @@ class Host:
 
 @dataclass(frozen=True)
 class Layout:
-    """Everything that the namespaces of a run are made from."""
+    """Everything that is needed to make the namespaces of a run."""
 
     network: wire.Network
     hosts: tuple[Host, ...]
     """Each host, followed by its zones that have a network stack of their own."""
     switching: Switching
     receive_cpu: int | None
-    """The CPU that handles every received frame: on several, frames of a connection would overtake
-    each other and look lost. None: the CPU that sent the frame."""
+    """The CPU that handles all received frames: on several CPUs, frames of a connection would
+    overtake each other and look lost. None: the CPU that sent the frame."""
     polled: tuple[SwitchAddress, ...] = ()
     """Switches with an address of their own, at which they answer SNMP."""
 
     @property
     def namespaces(self) -> tuple[str, ...]:
-        """The switches' namespace, where switches carry links, then the hosts' in order."""
+        """The switches' namespace, if switches carry links, then the hosts' namespaces in order."""
         own = (SWITCHES,) if self.switched else ()
         return (*own, *(host.node for host in self.hosts))
 
@@ -236,8 +236,8 @@ class Layout:
         return Routes(self.network)
 
     def address(self, endpoint: str) -> Address:
-        """The address of an endpoint of a role; for a host with several interfaces and none named,
-        its first."""
+        """The address of an endpoint of a role. An endpoint of a host with several interfaces that
+        names none has the host's first address."""
         node, _, port = endpoint.partition("@")
         return next(
             one
@@ -252,7 +252,7 @@ class Layout:
 
     @cached_property
     def _segments(self) -> dict[int, list[Address]]:
-        """Segment -> its addresses, which can reach each other."""
+        """Segment -> its addresses, all of which can reach each other."""
         found: dict[int, list[Address]] = {}
         for one in self.addresses:
             segment = self.routes.segments[one.interface.host, one.interface.port]
@@ -265,7 +265,7 @@ class Layout:
         return self.switching == "kernel" or interface.is_direct
 
     def switch_address(self, switch: str) -> SwitchAddress | None:
-        """The switch's own address; None: nobody polls it."""
+        """The switch's own address; None: nobody polls the switch."""
         return next((one for one in self.polled if one.switch == switch), None)
 
     def host_of(self, node: str) -> Host:
@@ -293,7 +293,7 @@ def make_layout(
     receive_cpu: int | None = 0,
     polled: Iterable[str] = (),
 ) -> Layout:
-    """The layout of a network on a kernel, with TCP settings as near to each group's as it has.
+    """The layout of a network on a kernel, with the kernel's closest settings to each group's TCP.
     `polled` are switches that need an address.
 
     Raises StudyError when there are more hosts than addresses.
@@ -401,7 +401,7 @@ def _stacks(
     addresses: list[Address],
     kernel: Kernel,
 ) -> Iterator[Host]:
-    """The host, then its zones that have a stack of their own."""
+    """The network stack of the host, then those of its zones with a stack of their own."""
     group = network.group(node.group)
     inside = [one for one in addresses if one.stack == node.name]
     yield Host(
@@ -418,7 +418,7 @@ def _stacks(
 
 
 def offloads(nic: wire.Nic | None) -> dict[str, bool]:
-    """Offloads of an interface, on or off: checksum offload is on only where the study says so."""
+    """Offloads of an interface, on or off. Checksum offload is only on if the study says so."""
     return {**OFFLOADS_OFF, "tx": nic is not None and bool(nic.checksum_offload)}
 
 
@@ -434,7 +434,7 @@ def make_namespaces(layout: Layout) -> list[str]:
 
 
 def make_links(layout: Layout) -> list[str]:
-    """Commands of `ip` that make the links, each end in its namespace."""
+    """Commands of `ip` that make the links, with each end in its namespace."""
     return list(_links(layout))
 
 
@@ -454,7 +454,7 @@ def _links(layout: Layout) -> Iterator[str]:
 
 
 def _device(interface: Interface) -> str:
-    """A single queue in each direction, so that frames stay in order."""
+    """The MTU, and a single queue in each direction, so that frames stay in order."""
     return f"mtu {interface.link.mtu_bytes} numtxqueues 1 numrxqueues 1"
 
 
@@ -469,6 +469,7 @@ def host_commands(host: Host, layout: Layout) -> list[str]:
             for one in host.addresses
         ),
         *(_up(device, one, layout) for device, one in devices.items()),
+        # Routes and neighbours need interfaces that are up, and zones an interface to build on.
         *_own_routes(host, layout),
         *(
             f"neighbour add {other.ip} lladdr {other.mac} dev {device} nud permanent"
@@ -528,8 +529,8 @@ def _route(address: Address, to: str = str(_SUBNET)) -> str:
 def _bursts(interface: Interface, layout: Layout) -> str:
     """The largest burst that TCP hands to its interface (GSO).
 
-    A burst is cut into frames behind the interface's queue. Where that queue has the link's rate,
-    all frames of a burst would reach the other end at the same time, so bursts are off there.
+    A burst is cut into frames behind the interface's queue. If that queue has the link's rate, all
+    frames of a burst would reach the other end at the same time, so bursts are off then.
     """
     burst_bytes = layout.host_of(interface.host).tcp.burst_bytes
     if layout.is_shaped(interface) or not burst_bytes:
@@ -552,7 +553,7 @@ def _port(interface: Interface, layout: Layout) -> str:
 
 
 def forwarding_commands(layout: Layout) -> list[str]:
-    """Commands of `bridge` with the hosts behind each port. Nothing is learned or flooded."""
+    """Commands of `bridge` that set the hosts behind each port. Nothing is learned or flooded."""
     return list(_forwarding(layout)) if layout.switching == "kernel" else []
 
 

@@ -1,8 +1,9 @@
 """The highest link rate that this machine carries for a network, and whether a study exceeds it.
 
-A run above that rate would measure the machine. The capacity probe therefore tries the network
-first: the same hosts, links and switches, with buffers large enough to lose nothing, and the run's
-own traffic, shortened. If the machine does not carry the study's rates, lower ones are tried.
+A run above that rate would measure the machine instead of the network. The capacity probe therefore
+first tries the same hosts, links and switches, with buffers large enough to lose nothing, and with
+the run's own traffic, shortened. If the machine does not carry the study's rates, lower rates are
+tried.
 
 This module holds only the search and the decision, as pure functions; `capacity_probe` runs the
 trials.
@@ -20,14 +21,14 @@ from netstudy.units import format_rate
 from netstudy.wire import Network, Plan, Run
 
 _CARRIED = 0.9
-"""Share of the goodput of an ideal link at which a rate counts as carried: the rest is for TCP's
-slow start."""
+"""Share of the goodput of an ideal link from which a rate counts as carried. The rest allows for
+TCP's slow start."""
 _NEAR = 0.5
-"""Below that share, interference is not enough to explain the shortfall: no second trial."""
+"""Below this share, interference cannot explain the shortfall, so there is no second trial."""
 _CAUTION = 0.9
-"""After a rate that is not carried, the next trial asks for this share of the carried rate."""
+"""After a rate that was not carried, the next trial asks for this share of the rate that was."""
 _STEP = 0.7
-"""The next trial asks for at most this share of a rate that was not reached."""
+"""The next trial asks for at most this share of the rate that was not carried."""
 _TRIALS_MAX = 7
 
 
@@ -49,7 +50,7 @@ class Trial:
     in_time: bool
     """Whether the switch kept to its times and lost nothing."""
     why: str | None = None
-    """The reason if it did not."""
+    """The reason if the switch was late or lost frames."""
 
 
 @dataclass(frozen=True)
@@ -57,21 +58,23 @@ class Ceiling:
     """The highest rate that this machine carried for one network."""
 
     best: Trial | None
-    """The carried trial of the highest rate, of two equal ones the one in time; None if none."""
+    """The carried trial of the highest rate; of two trials at the same rate, the one in time. None
+    if no trial was carried."""
     trials: tuple[Trial, ...]
     """Every trial, in order."""
 
 
 Try = Callable[[int], Trial]
-"""Tries a network with its fastest link at a rate, and the others in proportion."""
+"""Tries a network with its fastest link at a given rate, and its other links in proportion."""
 
 
 def find_ceiling(network: Network, attempt: Try) -> Ceiling:
     """The ceiling, searched from the rate that the network asks for downwards.
 
-    If the machine carries that rate, no higher one is tried: the usual case takes one trial. A
-    machine that comes near it may have suffered interference and gets a second trial. If the rate
-    is out of reach, the search goes on to a rate that is carried in time, if there is one.
+    If the machine carries that rate, no higher one is tried, so that the usual case takes one
+    trial. If the machine nearly carries the rate, there may have been interference, and the trial
+    is repeated. If it is far from it, the search goes on down to a rate that is carried in time, if
+    there is one.
     """
     wanted_bps = fastest_bps(network)
     trials = [attempt(wanted_bps)]
@@ -104,7 +107,7 @@ def _lower(trial: Trial) -> int:
 
 
 def _two_digits(rate_bps: float) -> int:
-    """Rounded down to two digits, for a figure that is easy to read and repeat: 430 Mbit/s."""
+    """The rate rounded down to two digits, which is easy to read and repeat: 430 Mbit/s."""
     digits = str(int(rate_bps))
     return int(digits[:2].ljust(len(digits), "0"))
 
@@ -125,10 +128,9 @@ def host_count(network: Network) -> int:
 
 
 def hardest(plan: Plan) -> list[Run]:
-    """The runs of a plan that demand most of a machine, one for each MTU and kind of workload: with
-    the fastest link, and among these with the most hosts. Runs whose data stay inside hosts use no
-    link.
-    """
+    """The most demanding runs of a plan, one for each MTU and kind of workload: the run with the
+    fastest link, and of several such runs the one with the most hosts. Runs whose data stay inside
+    hosts are left out, since they use no link."""
     found: dict[tuple[int, str], Run] = {}
     for run in filter(_uses_links, plan.runs):
         key = mtu_bytes(run.network), run.workload.kind
@@ -147,10 +149,9 @@ def _demand(network: Network) -> tuple[int, int]:
 
 def excess(network: Network, ceiling: Ceiling, scale: Fraction) -> str | None:
     """The sentence for a network that asks for more than the machine carries; None if it does not.
-    `scale` is that of the network: advice is relative to the study's own rates.
-
-    A rate that is carried late is no excess: each run reports lateness, and is then invalid.
-    """
+    `scale` is the scale of the network; advice is relative to the study's own rates. A rate that is
+    carried but not in time is no excess, since each run reports its lateness and is then
+    invalid."""
     wanted_bps, best = fastest_bps(network), ceiling.best
     if best is not None and best.rate_bps >= wanted_bps:
         return None
@@ -195,5 +196,6 @@ def _tried(ceiling: Ceiling) -> str:
 
 
 def largest_scale(unscaled_bps: Fraction, ceiling_bps: int) -> str:
-    """The largest unit fraction by which the study's own rate fits below the ceiling: 1/5."""
+    """The largest unit fraction, such as 1/5, with which the study's own rate is below the
+    ceiling."""
     return f"1/{ceil(unscaled_bps / ceiling_bps)}"

@@ -51,7 +51,7 @@ def namespace(name: str) -> Path:
 def within(name: str) -> Iterator[None]:
     """Enter a namespace for the block: only the calling thread, and the processes it starts.
 
-    The kernel keeps the namespace per thread, so other threads stay where they are. /proc/net and
+    A namespace is a property of a thread, so other threads stay where they are. /proc/net and
     /proc/sys/net show the namespace of the thread that opens them; /sys does not follow.
     """
     own = os.open(_OWN, os.O_RDONLY | os.O_CLOEXEC)
@@ -74,11 +74,9 @@ def in_namespace(name: str) -> list[str]:
 
 
 def end_processes(names: Iterable[str]) -> None:
-    """Kill every process that is still in one of these namespaces, and wait for their ends.
-    Programs leave their children behind when they are killed.
-
-    Where /proc shows other numbers, nothing is done: the end of the sandbox ends them.
-    """
+    """Kill every process that is still in one of these namespaces, and wait for their ends. Killed
+    programs leave their children behind. If /proc shows the ids of another pid namespace, nothing
+    is done: these processes end with the sandbox."""
     found = {process for name in names for process in processes_within(name)} - {os.getpid()}
     with ExitStack() as stack:
         ends = []
@@ -93,8 +91,7 @@ def end_processes(names: Iterable[str]) -> None:
 
 
 def processes_within(name: str) -> list[int]:
-    """The processes in a namespace; none where /proc shows other numbers than this process's own
-    pid namespace has."""
+    """The processes in a namespace; empty if /proc shows the ids of another pid namespace."""
     if Path("/proc/self").readlink().name != str(os.getpid()):
         return []
     inode, found = namespace(name).stat().st_ino, []

@@ -22,8 +22,8 @@ _SYSCTLS = Path("/proc/sys/net")
 def network(plan: Layout, tuned: Tuned | None = None) -> Iterator[None]:
     """The network of a run, for the block. Only inside a sandbox (see `sandbox.enter`).
 
-    All processes in it must have ended when the block ends. Changes in the namespaces that `tuned`
-    names are added to it. Raises TestbedError with the command that failed.
+    All processes in it must have ended when the block ends. Changes in the namespaces that are keys
+    of `tuned` are added there. Raises TestbedError with the command that failed.
     """
     with _written(_there(layout.NAMESPACES_TO_COME)) as of_all:
         try:
@@ -35,7 +35,7 @@ def network(plan: Layout, tuned: Tuned | None = None) -> Iterator[None]:
 
 @contextmanager
 def _written(values: Mapping[str, str]) -> Iterator[list[Tuning]]:
-    """Write sysctls of this namespace for the block. Yields the changes."""
+    """Write sysctls of this namespace, and restore them after the block. Yields the changes."""
     before = {name: (_SYSCTLS / name).read_text().strip() for name in values}
     try:
         yield write_sysctls(values)
@@ -111,7 +111,8 @@ def _write_sysctl(name: str, value: str) -> Tuning:
 
 
 def _words(text: str) -> str:
-    """Sysctls with several values have tabs between them."""
+    """The words of a value with one space between them: the kernel shows tabs between the values of
+    a sysctl."""
     return " ".join(text.split())
 
 
@@ -120,6 +121,7 @@ def _there(values: Mapping[str, str]) -> dict[str, str]:
 
 
 def _remove(plan: Layout) -> None:
-    """Remove the namespaces' names; a namespace ends with its last process and name."""
+    """Remove the names of the namespaces. A namespace ends when it has neither a process nor a
+    name."""
     there = {path.name for path in FOLDER.iterdir()}
     run_batch("ip", [f"netns delete {name}" for name in plan.namespaces if name in there])

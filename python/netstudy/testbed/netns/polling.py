@@ -1,4 +1,4 @@
-"""Pollers: processes in the hosts from which a run's switches are read by SNMP."""
+"""Pollers: processes in hosts that read the switches of a run by SNMP."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TIMEOUT_NS_MAX = 500_000_000
 
 @dataclass(frozen=True)
 class Polling:
-    """The polls of one switch from one host at one interval."""
+    """Polls of one switch from one host at one interval."""
 
     switch: str
     from_: str
@@ -34,7 +34,7 @@ class Polling:
     ports: tuple[str, ...]
     """In the order of the plan."""
     own_port: str
-    """The switch's port behind which the host is."""
+    """The port of the switch that leads to the host."""
 
 
 def pollings(run: wire.Run) -> list[Polling]:
@@ -69,10 +69,8 @@ def polled_switches(run: wire.Run) -> tuple[str, ...]:
 
 
 def communities(run: wire.Run) -> dict[str, str]:
-    """Polled switch -> its community: that of the study, else one that is made up for this run.
-
-    Raises TestbedError where the study's is not there.
-    """
+    """Polled switch -> its community: the study's, else one that is made up for this run. Raises
+    TestbedError if the study's community cannot be read."""
     found: dict[str, str] = {}
     for one in run.instruments:
         if one.kind == "snmp":
@@ -120,13 +118,13 @@ class Poller:
         return cls(polling, process, _rates_bps(layout, polling.switch))
 
     async def snapshot(self, name: str) -> None:
-        """Poll once at the edge of a phase; no further request is on its way until `go_on`."""
+        """Poll once at the edge of a phase. No further request is sent before `go_on`."""
         await self.process.send(agent_wire.SnapshotCommand(name=name))
         taken = self.process.expect(snmp_wire.SnmpSnapshot, lambda snapshot: snapshot.name == name)
         self._edges[name] = (await answered(self.process, taken)).at_ns
 
     async def go_on(self) -> None:
-        """Poll at the interval again, now for the first time."""
+        """Resume polling at the interval, with the first poll at once."""
         await self.process.send(agent_wire.GoCommand())
 
     async def stop(self) -> Polls:

@@ -25,19 +25,19 @@ _PARTS = {
     "congestion": "congestion controls of sockets",
     "queues": "queue disciplines of interfaces",
 }
-"""Aspect of the kernel -> its purpose."""
+"""Part of the kernel's capabilities -> its purpose."""
 
 USER_NAMESPACE_SWITCHES = {
     "user.max_user_namespaces": ("0", "10000"),
     "kernel.unprivileged_userns_clone": ("0", "1"),  # Debian's own, up to Debian 10
     "kernel.apparmor_restrict_unprivileged_userns": ("1", "0"),  # Ubuntu's own, from 23.10 on
 }
-"""Sysctl -> the value that denies namespaces to ordinary users, and one that allows them."""
+"""Sysctl -> the value that denies namespaces to ordinary users, and a value that allows them."""
 
 
 @dataclass(frozen=True)
 class Aspect:
-    """One thing that the testbed needs or could use."""
+    """A capability or program that the testbed needs or could use."""
 
     name: str
     ok: bool
@@ -47,8 +47,8 @@ class Aspect:
 
 
 def aspects() -> list[Aspect]:
-    """Every aspect, whatever is missing: one that cannot be tried gives the reason and its
-    purpose."""
+    """Every aspect, even if parts are missing. An aspect that cannot be tried has the reason and
+    its purpose."""
     missing = [name for name in NEEDED if find_program(name) is None]
     netns, here = _netns(missing)
     of_kernel = untried_aspects(netns.found) if here is None else kernel_aspects(here)
@@ -84,7 +84,7 @@ def programs_aspect(missing: Iterable[str]) -> Aspect:
 
 
 def untried_aspects(why: str) -> list[Aspect]:
-    """The parts of the testbed where it does not work at all."""
+    """The aspects of the testbed on a machine where it does not work at all."""
     return [
         Aspect(name, False, f"not tried, for {purpose}: {why}") for name, purpose in _PARTS.items()
     ]
@@ -110,7 +110,7 @@ def _who() -> str:
 
 
 def _rootless(netns: Aspect) -> Aspect:
-    """Whether ordinary users may use the testbed: root tries it as the user that owns nothing."""
+    """Whether ordinary users may use the testbed: root tries it as the user `nobody`."""
     if os.geteuid() != 0:
         return Aspect("rootless", netns.ok, _ORDINARY if netns.ok else netns.found)
     setpriv = find_program("setpriv")

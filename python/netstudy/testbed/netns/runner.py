@@ -44,7 +44,8 @@ OnProgress = Callable[[wire.RunUnderWay], None]
 ResultT = TypeVar("ResultT")
 
 _COMPLAINT_S = 0.5
-"""Time from a process's report that its peer failed to the news that the peer exited."""
+"""The longest time from a process's report that its peer failed until we see that the peer
+exited."""
 _QUIET_S = 0.1
 """Wait after the last byte of a phase, until nothing is in flight: a delayed acknowledgment takes
 40 ms (TCP_DELACK_MIN), and a sender with a shorter timeout retransmits meanwhile."""
@@ -59,10 +60,10 @@ class _Course:
     edges: list[str] = field(default_factory=list)
     phases: list[wire.PhaseTimes] = field(default_factory=list)
     quiet_ns: int = 0
-    """Time at which nothing of the clients' last phase was in flight any more."""
+    """Time from which nothing of the clients' last phase was in flight any more."""
     snapshots: dict[AgentSpec, dict[str, agent_wire.SnapshotRecord]] = field(default_factory=dict)
     ended: dict[AgentSpec, list[agent_wire.AgentRecord]] = field(default_factory=dict)
-    """Phase records of clients, which the runner waited for."""
+    """Phase records of clients that the runner waited for."""
     recordings: tuple[Recording, ...] = ()
     """sysstat's recordings of the measuring phase."""
     hardware: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -98,7 +99,7 @@ class _Crew:
 async def carry_out(
     setting: Setting, transcript: Transcript, on_progress: OnProgress | None = None
 ) -> Evidence:
-    """Make the run in its network, which exists. Raises NodeError when a process fails.
+    """Execute the run in its network, which must exist. Raises NodeError when a process fails.
 
     All processes have ended when this returns or raises. Their output is added to the transcript as
     it comes.
@@ -107,6 +108,8 @@ async def carry_out(
     async with AsyncExitStack() as stack:
         groups = stack.enter_context(control_groups(setting.limits))
         if setting.served is not None:
+            # Unwound after the processes and before the groups: children that an application leaves
+            # behind would keep its control group.
             stack.callback(end_processes, setting.layout.namespaces)
         processes = RunProcesses(stack, transcript)
         known = communities(setting.run)
@@ -162,10 +165,8 @@ def _with_names(message: str, layout: Layout) -> str:
 
 
 async def _unless_one_ends(work: Coroutine[Any, Any, ResultT], processes: list[Process]) -> ResultT:
-    """Do the work, but stop when a process ends before it.
-
-    Otherwise a client would wait for the last byte of a dead server until its time limit.
-    """
+    """Do the work, but stop when a process ends earlier. Otherwise a client would wait for the last
+    byte of a dead server until its time limit."""
     task = asyncio.ensure_future(work)
     ended: list[Process] = []
     ends = [asyncio.ensure_future(_note_end(process, ended)) for process in processes]
@@ -196,10 +197,8 @@ def _tells_of(task: asyncio.Future[Any], process: Process) -> bool:
 
 
 def _culprit(ended: list[Process]) -> Process:
-    """The process whose end caused the other ends, among processes in the order of their ends.
-
-    A killed process closes its connections first, so we may see its peers end before it.
-    """
+    """The process whose end caused the ends of the others, from all that ended, in order. Since a
+    killed process closes its connections first, its peers may end before we see its own end."""
     killed = (one for one in ended if (one.process.returncode or 0) < 0)
     return next(killed, ended[0])
 
@@ -211,8 +210,8 @@ async def _cancelled(task: asyncio.Future[Any]) -> None:
 
 
 async def _prepared(application: RunApplication, run: wire.Run, course: _Course) -> None:
-    """Do the phases before the load: an application's data are always loaded, the other phases are
-    run if the plan has them."""
+    """Run the phases before the load. An application's data are always loaded; the other phases are
+    only run if the plan has them."""
     planned = [phase.kind for phase in run.phases]
     if "load" not in planned:
         await application.prepare("load")
@@ -257,7 +256,7 @@ async def _led(crew: _Crew) -> None:
 
 
 def _hardware_counters(crew: _Crew) -> dict[str, Counting]:
-    """Counters of the processes of each host that serves, agents included, from now on."""
+    """Start counting for the processes of each host that serves, agents included."""
     served = crew.setting.served
     found: dict[str, Counting] = {}
     try:
@@ -273,8 +272,8 @@ def _hardware_counters(crew: _Crew) -> dict[str, Counting]:
 
 
 async def _phase(crew: _Crew, name: agent_wire.PhaseName, *, keep: bool = True) -> None:
-    """Wait until every client has ended a phase and nothing is in flight. The time limit is on
-    silence only, not on the phase."""
+    """Wait until every client has ended a phase and nothing is in flight. Only silence has a time
+    limit, not the phase."""
     limit_s = crew.setting.time_limits.client_silence_s
     ended = [
         await agent.expect(
@@ -291,7 +290,8 @@ async def _phase(crew: _Crew, name: agent_wire.PhaseName, *, keep: bool = True) 
 
 
 async def _pause(crew: _Crew, kind: wire.PhaseKind, *, edge: str | None = None) -> None:
-    """A phase without traffic, where the plan has it; its time begins when nothing is in flight."""
+    """Run a phase without traffic, if the plan has it. Its time begins when nothing is in
+    flight."""
     if not any(phase.kind == kind for phase in crew.setting.run.phases):
         return
     until = crew.setting.run.until(kind)
@@ -317,7 +317,8 @@ async def _go(crew: _Crew) -> None:
 
 
 async def _poll_on(crew: _Crew) -> None:
-    """Polls go on behind an edge: the first one at once, so that intervals begin with the phase."""
+    """Resume polls after an edge. The first one is sent at once, so that intervals begin with the
+    phase."""
     for poller in crew.pollers:
         await poller.go_on()
 
@@ -342,6 +343,7 @@ async def _gathered(crew: _Crew) -> Evidence:
     setting, course = crew.setting, crew.course
     written = {spec: await _stop(agent) for spec, agent in crew.agents.items()}
     polls = [await poller.stop() for poller in crew.pollers]
+    # The switch outlives the agents, whose last frames it still has to forward.
     switched = await crew.switch.stop()
     served = await crew.application.finish() if crew.application else None
 
@@ -373,8 +375,8 @@ async def _gathered(crew: _Crew) -> Evidence:
 
 
 def _burst_bytes(layout: Layout) -> int:
-    """Bytes that an idle queue of the kernel may send faster than its rate: its bucket, and one
-    frame, which the last token releases."""
+    """Bytes that a queue of the kernel may send faster than its rate after it was idle: its bucket,
+    and one frame, which the last token releases."""
     shaped = [
         end
         for one in layout.interfaces

@@ -1,5 +1,5 @@
-"""A private environment for one program: nobody else sees what it makes, and all of it ends with
-the program.
+"""A private environment for one program: nobody else sees its processes, networks and mounts, and
+all of them end with the program.
 
 The program is process 1 of its own pid namespace, so that its end ends every process that it
 started. The network namespaces go with the last process, and take their interfaces and queues
@@ -30,9 +30,9 @@ from netstudy.testbed.workloads.base import DISK_FOLDER
 _NEEDED = (1 << 12) | (1 << 21)  # CAP_NET_ADMIN, CAP_SYS_ADMIN: linux/capability.h
 
 _RUN: list[int] = []
-"""The machine's /run, which the sandbox hides, as an open folder."""
+"""Open descriptor of the machine's /run, which the sandbox hides."""
 _EXISTING = "outside"
-"""A folder of the sandbox's own /run, where one of the machine's is shown."""
+"""The folder of the sandbox's own /run at which a folder of the machine's /run is shown."""
 _BIND, _WITH_MOUNTS_BELOW = 0x1000, 0x4000  # MS_BIND, MS_REC: linux/mount.h
 
 _SAYS_KILLED = "sigprocmask unblock failed"
@@ -50,7 +50,7 @@ def sandbox_command(argv: Sequence[str]) -> list[str]:
 
 
 def explained(error: TestbedError) -> TestbedError:
-    """The error of a sandbox's starter, made understandable.
+    """The error of a sandbox's starter, with a message that people understand.
 
     unshare(1) ends the way its child did. If that was SIGKILL, which no process can handle, unshare
     reports its own failed attempt instead (util-linux, sys-utils/unshare.c).
@@ -61,8 +61,8 @@ def explained(error: TestbedError) -> TestbedError:
 
 
 def may_make_namespaces() -> bool:
-    """Whether this process may make namespaces without a user namespace: root may, but not in every
-    container."""
+    """Whether this process may make namespaces without a user namespace. Root may, except in some
+    containers."""
     return effective_capabilities(Path("/proc/self/status").read_text()) & _NEEDED == _NEEDED
 
 
@@ -90,7 +90,8 @@ def enter() -> None:
 
 
 def outside(folder: Path) -> Path:
-    """A folder of the machine as the sandbox sees it: one below /run is shown at another place.
+    """The path of a folder of the machine inside the sandbox: folders below /run are shown at
+    another place.
 
     Raises OSError where it is not there.
     """
@@ -106,7 +107,8 @@ def outside(folder: Path) -> Path:
 
 
 def _bind(source: str, place: Path) -> None:
-    """mount(2): mount(8) would look for the name, and find the sandbox's own folder."""
+    """Bind-mount a folder by mount(2): mount(8) would resolve the name and find the sandbox's own
+    folder."""
     libc = ctypes.CDLL(None, use_errno=True)
     flags = _BIND | _WITH_MOUNTS_BELOW
     if libc.mount(source.encode(), str(place).encode(), None, flags, None) != 0:
@@ -117,7 +119,7 @@ def _bind(source: str, place: Path) -> None:
 
 @contextmanager
 def file_folders(needed: Collection[str], captures: Path | None) -> Iterator[None]:
-    """Make the folders that agents need for files, and empty them in the end.
+    """Make the folders that agents need for files, and empty them at the end.
 
     /run is a RAM disk of the sandbox. The folder on a disk is next to the captures, so that it is
     found and cleaned up with the results of a run that was killed.

@@ -19,7 +19,8 @@ from netstudy.testbed.workloads import traffic_of
 from netstudy.testbed.workloads.base import DISK_FOLDER, ApplicationTraffic
 
 SILENCE_S = 20.0
-"""The kernel retransmits after 0.2 s, 0.4 s, …: seven losses in a row do not happen."""
+"""Longest silence of a server by default. The kernel retransmits after 0.2 s, 0.4 s, …: seven
+consecutive losses do not happen."""
 
 
 @dataclass(frozen=True)
@@ -38,20 +39,21 @@ def cpu_pinning(allowed: Iterable[int]) -> CpuPinning:
 
 
 def disk_limit(device: str, disk: wire.Disk) -> DiskLimit:
-    """A disk of a host as a limit of the machine's: at most one request per seek time."""
+    """The limit of the machine's disk that stands for a host's disk: its rate, and at most one
+    request per seek time."""
     operations = max(1_000_000_000 // disk.access_ns, 1) if disk.access_ns else None
     return DiskLimit(device, disk.disk_rate_bps, operations)
 
 
 def whole_cpus(group: wire.Group) -> int | None:
-    """The number of CPUs that a host asks for; None: it does not say, or asks for a share by its
-    quota."""
+    """The number of CPUs that a host asks for; None: it gives no number, or it asks for a share by
+    its quota."""
     return None if group.cpu is None or group.cpu_quota_pct is not None else group.cpu.cpus
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A run and everything that its processes are started with."""
+    """A run, and everything that is needed to start its processes."""
 
     run: wire.Run
     layout: Layout
@@ -62,7 +64,7 @@ class Setting:
     allowed: frozenset[int] = field(default_factory=lambda: frozenset(os.sched_getaffinity(0)))
     """The CPUs that this program may use."""
     database_engine: str | None = None
-    """The database of the application, where it has a choice."""
+    """The database engine of the application, if it has a choice."""
 
     @cached_property
     def specs(self) -> AgentSpecs:
@@ -80,7 +82,7 @@ class Setting:
 
     @cached_property
     def served(self) -> Served | None:
-        """The application that runs on its hosts; None: only agents run there."""
+        """The application of the run and its hosts; None: only agents run."""
         traffic = traffic_of(self.run.workload)
         return traffic.served(self.run) if isinstance(traffic, ApplicationTraffic) else None
 
@@ -140,8 +142,8 @@ class Setting:
         return found
 
     def cpus_of(self, node: str) -> frozenset[int]:
-        """The CPUs that the processes of a host or zone are pinned to. A host that serves: the
-        number that it asks for, or all. Any other: the one that all other agents share."""
+        """The CPUs that the processes of a host or zone are pinned to. A host that serves an
+        application has the number of CPUs that it asks for, or all; all others share one."""
         if self._serves(node):
             return self._serving[node]
         one = self.pinning.hosts
@@ -149,7 +151,7 @@ class Setting:
 
     @cached_property
     def _serving(self) -> dict[str, frozenset[int]]:
-        """Hosts that serve get the CPUs that they ask for from the last CPU downwards, one host
+        """CPUs of the hosts that serve. They are assigned from the last CPU downwards, one host
         after the other, so that the agents' CPU is used last."""
         assert self.served is not None, "asked for hosts that serve"
         found, free = {}, cycle(sorted(self.allowed, reverse=True))
@@ -160,7 +162,7 @@ class Setting:
         return found
 
     def process_name(self, spec: AgentSpec) -> str:
-        """An agent's name in records and errors: its endpoint, with its role where another agent
-        has the same endpoint."""
+        """An agent's name in records and errors: its endpoint, and its role if another agent has
+        the same endpoint."""
         twins = [one for one in self.specs.all if one.endpoint == spec.endpoint]
         return spec.endpoint if len(twins) == 1 else f"{spec.endpoint} ({spec.role})"

@@ -46,26 +46,26 @@ from netstudy.testbed.workloads import traffic_of
 from netstudy.wire_model import Wire
 
 _DISTURBED = "disturbed"
-"""In the name of the capture of an attempt that does not count, with a number."""
+"""Suffix of the capture of an attempt that does not count, before a number."""
 ATTEMPTS_MAX = 3
-"""Most attempts at a run with interference; more interference is no accident."""
+"""The most attempts at a run with interference: if it still occurs, it is not by chance."""
 
 
 @dataclass(frozen=True)
 class _Keeping:
-    """The folder of captures, and the environment of the machine below the namespaces."""
+    """The folder of captures, and the environment of the machine that all namespaces share."""
 
     captures: Path
     machine: Machine
     of_all: tuple[Tuning, ...]
-    """Changes that concern all processes."""
+    """Changes of settings that concern all processes."""
 
     def captured(self, setting: Setting, tuned: Tuned) -> list[Captured]:
-        """The environments of all nodes, while their namespaces are there."""
+        """The environments of all nodes, captured while their namespaces exist."""
         return list(capture(setting, self.machine, self.of_all, tuned))
 
     def keep_nodes(self, captured: Sequence[Captured]) -> dict[str, str]:
-        """Keep these environments; node -> the name of its environment."""
+        """Store these environments. Returns node -> the name of its environment."""
         return {
             node: name
             for nodes, environment in captured
@@ -84,10 +84,12 @@ def supervise(
 ) -> None:
     """Read the plan, make its runs one after the other, write their records.
 
-    See Setting.silence_s. The settings of the machine's own namespace cannot be read from here.
+    See Setting.silence_s. `machine_sysctls` are the settings of the machine's own namespace, which
+    cannot be read in the sandbox.
     """
     plan = wire.Plan.model_validate_json(sys.stdin.buffer.read())
     engine, own = find_engine(), cpu_pinning(os.sched_getaffinity(0))
+    # Before any child starts, since children inherit the priority.
     preferred = prefer_this_process()
     _write(wire.EngineRecord(version=engine_version(engine).split()[1], testbed=NAMES[switching]))
     below = machine(machine_sysctls or {})
@@ -161,7 +163,7 @@ def _record(
     transcripts: Path | None,
     on_progress: OnProgress,
 ) -> wire.RunRecord:
-    """The record of one run; a failed run has its error in it."""
+    """The record of one run. A failed run has a record with its error."""
     transcript: Transcript = {}
     captured: list[Captured] = []
     record = _carried_out(setting, kernel, keeping, transcript, captured, on_progress)
@@ -181,7 +183,8 @@ def _carried_out(
     captured: list[Captured],
     on_progress: OnProgress,
 ) -> wire.RunRecord:
-    """`transcript` and `captured` are filled as the run goes on: a failed run has them too."""
+    """Executes the run. `transcript` and `captured` are filled meanwhile, so that a failed run has
+    them too."""
     run = setting.run
     tuned = watched(setting) if keeping else {}
     try:

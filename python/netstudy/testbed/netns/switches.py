@@ -1,4 +1,4 @@
-"""The switches of a run, in the engine or in the kernel: how they start, are read and stop."""
+"""The switches of a run, in the engine or in the kernel: starts, reads and stops them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class RunSwitch(Protocol):
 
     @property
     def process(self) -> NodeProcess[Any] | None:
-        """Their process; None if the kernel is the switch."""
+        """The process of all switches; None if the kernel is the switch."""
 
     async def snapshot(self, name: str) -> None:
         """Read the counters at the edge of a phase."""
@@ -93,7 +93,7 @@ class KernelQueues:
     process = None
 
     def __init__(self, layout: Layout) -> None:
-        """Starts nothing: the queues exist as long as the network."""
+        """Starts nothing, since the queues exist as long as the network."""
         (self._switch,) = layout.network.switches
         self._ports = {one.peer[1]: one.far.name for one in layout.switched}
         self._snapshots: dict[str, Readings] = {}
@@ -147,6 +147,7 @@ def switch_plan(
     """The plan of the switches' program: all switches, and the links that the kernel does not
     carry."""
     hosts = {(one.host, one.port): one for one in layout.interfaces}
+    # By identity: two links between the same hosts may be equal.
     direct = {id(one.link) for one in layout.interfaces if one.is_direct}
     macs = {one.peer[1]: tuple(layout.macs_behind(one)) for one in layout.switched}
     return switch_wire.SwitchPlan(

@@ -1,8 +1,8 @@
 """sysstat's own recorder at a host, for the measuring phase: sadc, which `sar -o` starts.
 
 It begins before the counters are read at the start of the phase, and ends with its first record
-after they were read at its end. Nothing is in flight at either moment, so interfaces have carried
-the same in both.
+after they were read at the end. Nothing is in flight at these times, so the recorder and the
+counters cover the same traffic.
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ from netstudy.testbed.real.processes import NodeError, PlainProcess, RunProcesse
 from netstudy.testbed.real.sysstat import SHOWN, Recording, recording
 
 _PLACES: Final = ("/usr/lib/sysstat", "/usr/lib64/sa", "/usr/lib/sa", "/usr/libexec/sysstat")
-"""Where distributions have sadc."""
+"""Paths of sadc in distributions."""
 _FOLDER: Final = Path("/run/sysstat")
 _STEP_S = 0.02
 _WRITTEN_S = 0.2
-"""A record is whole when its file has not grown for that long: its parts are written at once."""
+"""A record is complete when its file has not grown for this time: its parts are written
+together."""
 _LATE_S = 10.0
-"""Time for a record beyond the interval."""
+"""Time after the interval within which a record must come."""
 _NS_PER_S = 1_000_000_000
 
 
@@ -106,7 +107,7 @@ class Recorder:
             raise NodeError(self.process.node, str(error)) from None
 
     async def _record_after(self, size: int) -> None:
-        """Wait until the file is larger, and all of the record is in it."""
+        """Wait until the file has grown and contains the whole record."""
         try:
             async with asyncio.timeout(self.every_s + _LATE_S):
                 while (now := self._size()) == size or now != await self._size_later():

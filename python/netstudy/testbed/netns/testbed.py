@@ -19,18 +19,19 @@ from netstudy.testbed.memory import Memory, memory_of
 from netstudy.testbed.netns.layout import NAMES, Switching
 
 _SUPERVISOR = "netstudy.testbed.netns"
-"""The program of the sandbox, which makes runs."""
+"""The program of the sandbox, which executes runs."""
 _RUN_S = 1.5
 """Seconds to make and remove a network, and to start and end its processes."""
 _SLOWDOWN = 3.0
-"""Duration of a workload's sample over the time that its links need, with losses and recovery."""
+"""Duration of a workload's sample ÷ the time that its links need: losses and their recovery take
+longer."""
 _NODE_BYTES = 8_000_000
-"""Memory of a node: 3.3 MB for an idle agent, and an allowance for namespace and buffers."""
+"""Memory of a node: 3.3 MB of an idle agent, and an allowance for namespace and buffers."""
 _CONNECTION_BYTES = 20_000
-"""Memory of both sockets of a connection and of their queues: an allowance."""
+"""Allowance for the memory of both sockets of a connection and of their queues."""
 _RECORD_FACTOR = 10
-"""Memory of the messages of agents until their record is written, for each byte of it: somewhat
-more than the front takes for records that it has read."""
+"""Memory of the agents' messages until the record is written, per byte of the record: somewhat more
+than the front needs for records that it has read."""
 
 
 class Netns:
@@ -118,7 +119,8 @@ def _run_bytes(size: RunSize) -> int:
 
 
 class NetnsKernel(Netns):
-    """The same with the kernel's bridge and queues as the switch: faster, but drop-tail only."""
+    """Runs a plan like `Netns`, but with the kernel's bridge and queues as the switch: faster, but
+    only with drop-tail queues."""
 
     switching: ClassVar[Switching] = "kernel"
     name: ClassVar[TestbedName] = NAMES[switching]

@@ -6,11 +6,11 @@ value after it.
 Offloads are switched by the ioctl behind `ethtool -K` and `-k`, which needs no program and no
 process for each interface; linux/ethtool.h has the numbers.
 
-Receive packet steering keeps the frames of an interface on one CPU. Frames of one connection
-that several CPUs handle overtake each other, which TCP takes for loss. From Linux 6.3 on, a
-new interface takes its CPU from a sysctl of its namespace. Before, each interface is set by a
-file of /sys, which shows the namespace that it was mounted in (Documentation/networking/scaling.rst
-of the kernel).
+Receive packet steering keeps the frames of an interface on one CPU. If several CPUs handled frames
+of one connection, these could overtake each other, which TCP takes for loss. From Linux 6.3 on, a
+new interface takes its CPU from a sysctl of its namespace. Before, each interface is set by a file
+of /sys, which shows the namespace that it was mounted in (Documentation/networking/scaling.rst of
+the kernel).
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ _SYSFS = FOLDER.parent / "netstudy-sys"
 
 _NICENESS, _MOST_NICENESS = -15, -20
 _REAL_TIME_SHARE, _REAL_TIME_AHEAD_S = 0.9, 0.04
-"""A program may be in the real-time class for 0.9 s of each second, and 0.04 s in advance."""
+"""Share of each second that a program may spend in the real-time class, and the seconds that it may
+use in advance."""
 _BUDGET_STEP_S = 0.03
 
 
@@ -122,7 +123,8 @@ def _ethtool(interface: str, asked: bytes) -> bytes:
 
 
 def cpu_mask(cpu: int) -> str:
-    """One CPU as the kernel writes sets of them: hexadecimal, 32 a group, highest first."""
+    """The set of one CPU as the kernel writes it: hexadecimal, in groups of 32 CPUs, the highest
+    first."""
     groups, bit = divmod(cpu, 32)
     return ",".join([f"{1 << bit:x}", *["00000000"] * groups])
 
@@ -140,8 +142,8 @@ def steer_new(cpu: int) -> list[Tuning]:
 def steer(interfaces: Iterable[str], cpu: int) -> list[Tuning]:
     """Let interfaces of the current namespace receive on one CPU.
 
-    Does nothing from Linux 6.3 on, where `steer_new` does it. Raises TestbedError where that is
-    refused: to ordinary users, and in containers.
+    Does nothing from Linux 6.3 on, where `steer_new` does it. Raises TestbedError if that is
+    refused, as to ordinary users and in containers.
     """
     if RPS_DEFAULT_MASK.exists():
         return []
@@ -210,7 +212,8 @@ async def keep_before_others(pid: int) -> None:
 
 
 class _RealTimeBudget:
-    """Time in the real-time class left to a program: a share of each second, and a little more."""
+    """The time that a program may still spend in the real-time class: a share of each second, and a
+    little more."""
 
     def __init__(self, pid: int) -> None:
         self._clock = (~pid << 3) | 2  # CPU time of a process: clock_getcpuclockid(3)

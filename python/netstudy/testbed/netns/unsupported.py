@@ -1,4 +1,4 @@
-"""Parts of a plan that namespaces on this machine do not support; they are refused by name."""
+"""Parts of a plan that namespaces on this machine do not support. Each is refused with its name."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def notes(
     kernel: Kernel,
     imposed: Collection[tuple[str, str]] = (),
 ) -> list[str]:
-    """Differences of a network from the study, without `imposed`: parts of hosts that the machine
-    is made to have."""
+    """Differences of a network from the study. Parts of hosts in `imposed` are none, since the
+    machine imposes them."""
     own = [line for group in network.groups for line in departures(group.tcp, kernel)]
     path = kernel_path.departures(network) if switching == "kernel" else []
     switches = [line for switch in network.switches for line in _switch(switch)]
@@ -93,8 +93,8 @@ def _quotas(network: wire.Network, kernel: Kernel) -> Iterator[str]:
 
 
 def _pauses(network: wire.Network) -> Iterator[str]:
-    """PAUSE between two hosts on one link. Frames that the peer ignores change nothing anywhere, so
-    they are not refused."""
+    """Refuses PAUSE between two hosts on one link. PAUSE frames that the peer ignores have no
+    effect, so they are not refused."""
     groups = {host.name: network.group(host.group) for host in network.hosts}
     for link in network.links:
         for end, peer in (link.ports, link.ports[::-1]):
@@ -122,7 +122,8 @@ def _tcp(group: wire.Group, kernel: Kernel) -> Iterator[str]:
 
 
 def _places(network: wire.Network, kernel: Kernel) -> Iterator[str]:
-    """Hosts on other machines or with several addresses; zones with a TCP or quota of their own."""
+    """Refuses hosts on other machines, several addresses without source routes, and zones with a
+    TCP or quota of their own."""
     for host in network.hosts:
         if host.machine is not None:
             yield f"Host {host.name} is on {host.machine}; namespaces are only on this machine."
@@ -148,6 +149,7 @@ def _places(network: wire.Network, kernel: Kernel) -> Iterator[str]:
                     f"Zone {zone.name} has another cpu_quota than its host {host.name}, whose "
                     "quota is for the processes of both."
                 )
+            # Only sysctls are shared; routes and sockets of a zone may differ from its host's.
             if zone.stack == "shared" and kernel_tcp(said.tcp, 1500, kernel).sysctls != own.sysctls:
                 yield (
                     f"Zone {zone.name} has another TCP than its host {host.name}, whose kernel "
@@ -220,7 +222,7 @@ def _poll(poll: wire.Instrument, switching: Switching) -> Iterator[str]:
 
 
 def _sampled_differently(run: wire.Run) -> Iterator[str]:
-    """An agent has one interval for each kind."""
+    """Refuses two intervals for the same kind of instrument, since an agent has only one."""
     communities: dict[str, wire.SecretSource | None] = {}
     for one in run.instruments:
         source = None if one.access is None else one.access.community
@@ -235,7 +237,8 @@ def _sampled_differently(run: wire.Run) -> Iterator[str]:
 
 
 def _pairs(run: wire.Run) -> Iterator[str]:
-    """Two interfaces of one host would talk inside of it, and not over their links."""
+    """Refuses data between two interfaces of one host, which would stay inside the host instead of
+    using the links."""
     zones = {zone.name: zone for zone in run.network.zones}
     for client, server in run.workload.connected:
         host, other = client.partition("@")[0], server.partition("@")[0]
@@ -248,7 +251,8 @@ def _pairs(run: wire.Run) -> Iterator[str]:
 
 
 def _with_own_zone(zones: Mapping[str, wire.Zone], *ends: str) -> Iterator[str]:
-    """A virtual interface does not reach the interface that it is on."""
+    """Refuses data between a zone and its own host: a virtual interface does not reach the
+    interface that it is on."""
     for end, other in (ends, ends[::-1]):
         zone = zones.get(end)
         if zone is not None and zone.stack == "own" and zone.host == other:
@@ -259,8 +263,8 @@ def _with_own_zone(zones: Mapping[str, wire.Zone], *ends: str) -> Iterator[str]:
 
 
 def _hosts(network: wire.Network, imposed: Collection[tuple[str, str]]) -> Iterator[str]:
-    """Modelled properties of interfaces and CPUs: in namespaces these are the machine's own, but
-    for `imposed`, parts of hosts."""
+    """Modelled properties of interfaces and CPUs, which in namespaces are the machine's own. Parts
+    of hosts in `imposed` are imposed."""
     own = {
         (network.group(host.group).name, part)
         for name, part in imposed
@@ -280,6 +284,7 @@ def _hosts(network: wire.Network, imposed: Collection[tuple[str, str]]) -> Itera
         "receive_ring_frames",
         "receive_merge_bytes",
     }
+    # A value that is the same as without the setting asks for nothing.
     usual = wire.Nic()
     nics = [(group.nic, group.profile) for group in network.groups]
     nics += [
@@ -316,7 +321,7 @@ _NO_LIMIT_OUTPUT = (
 
 
 def _queues(layout: Layout) -> Iterator[str]:
-    """Settings of host queues without effect, because of the program that carries the link."""
+    """Settings of host queues that have no effect, because of the program that carries the link."""
     found: dict[str, dict[str, None]] = {}
     for one in layout.interfaces:
         group = layout.host_of(one.host).group

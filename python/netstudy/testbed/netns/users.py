@@ -1,5 +1,5 @@
-"""Users of programs inside of a sandbox: root, and an ordinary one for programs that refuse to be
-root's."""
+"""Users of programs inside a sandbox: root, and an ordinary user for programs that refuse to run as
+root."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from netstudy.testbed.netns.namespaces import program
 
 NOBODY: Final = 65_534
 _ORDINARY: Final = 1_000
-"""Any id that is not root's, inside of a user namespace that shows no other."""
+"""Any id other than root's, inside a user namespace that has no other ids."""
 
 
 def is_all_users() -> bool:
-    """Whether this process is root of all of the machine's users, not of only one id."""
+    """Whether this process is root with access to all user ids of the machine, and not to a single
+    one."""
     return Path("/proc/self/uid_map").read_text().split()[2] != "1"
 
 
 def as_ordinary_user() -> list[str]:
-    """The words to put before a command that must not be root's."""
+    """The words to put before a command that must not run as root."""
     inside = [program("unshare"), "--ipc"]
     if is_all_users():
         ids = [f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]

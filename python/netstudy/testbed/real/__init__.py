@@ -1,1 +1,2 @@
-"""Shared by testbeds with real sockets: the protocol with the processes in their hosts."""
+"""Code that all testbeds with real sockets share: the protocol with the processes in their
+hosts."""

@@ -1,8 +1,8 @@
 """The agents of a run on real hosts, and the connections between them.
 
 An agent is a process for one endpoint of a role: a host, a zone, or one interface of a host. An
-endpoint that is client and server has two agents. An interface without traffic has an agent that
-only reads its counters, an observer.
+endpoint that is both client and server has two agents. An interface without traffic has an
+observer: an agent that only reads its counters.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ class Connection:
 
 @dataclass(frozen=True)
 class AgentSpec:
-    """One agent and its connections, as rows of `AgentSpecs.connections`; the agent itself numbers
-    them from 0."""
+    """One agent and its connections. They are given as rows of `AgentSpecs.connections`; the agent
+    itself numbers them from 0."""
 
     endpoint: str
     role: AgentRole
     own: tuple[int, ...] = ()
     """Rows of the workload's connections."""
     probes: tuple[int, ...] = ()
-    """Rows of the probe's connections, which an agent numbers after its own."""
+    """Rows of the probe's connections, which the agent numbers after the workload's."""
 
     @property
     def rows(self) -> tuple[int, ...]:
-        """All its rows, in the order in which the agent numbers them."""
+        """All rows of the agent, in the order of its own numbers."""
         return (*self.own, *self.probes)
 
     @property
@@ -75,7 +75,7 @@ class AgentSpecs:
         return range(sum(not one.is_probe for one in self.connections))
 
     def end(self, row: int, role: Role) -> tuple[AgentSpec, int]:
-        """The agent at an end of a connection, and the number that it gives the connection."""
+        """The agent at an end of a connection, and the connection's number at this agent."""
         specs = self.clients if role == "client" else self.servers
         spec = next(spec for spec in specs if row in spec.rows)
         return spec, spec.rows.index(row)

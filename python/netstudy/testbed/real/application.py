@@ -1,4 +1,4 @@
-"""The application of a run: its hosts, and the records that it wrote."""
+"""The application of a run: its hosts, and its records."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class Served:
     database_host: str | None
     """The host of its database; None: it has no database, or an embedded one."""
     connections: int
-    """Most connections at a time, to it and to its database."""
+    """The most simultaneous connections to the application and to its database."""
 
     @property
     def data_host(self) -> str | None:
-        """The host whose disk has the application's data; None: they are in memory, or it has
-        none."""
+        """The host whose disk has the application's data; None: the data are in memory, or there
+        are none."""
         asked = self.application
         if not isinstance(asked, wire.Brokerage) or asked.data != "disk" or asked.existing:
             return None
@@ -41,8 +41,8 @@ class ApplicationEvidence:
     """The records of an application."""
 
     done: tuple[BrokerageDone, ...] = ()
-    """The commands that it has done, in order."""
+    """The commands that the application has completed, in order."""
     snapshots: Mapping[str, BrokerageSnapshot] = field(default_factory=dict)
-    """Edge -> its counters there."""
+    """Edge -> the application's counters there."""
     books: BrokerageBooks | None = None
-    """Whether its books balanced in the end; None: it has none."""
+    """Whether the application's books balanced at the end; None: it keeps no books."""

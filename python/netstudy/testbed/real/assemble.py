@@ -1,5 +1,4 @@
-"""From the messages of a run's processes to its record, in the form that the simulator writes
-too."""
+"""Converts the messages of a run's processes to its record, in the same form as the simulator's."""
 
 from __future__ import annotations
 
@@ -48,10 +47,8 @@ def run_record(evidence: Evidence, environment: dict[str, str]) -> RunRecord:
 
 
 def interference(record: RunRecord) -> str | None:
-    """Why a run is invalid, if only interference on the machine is to blame; else None.
-
-    The machine was busy with something else, so the same run may succeed another time.
-    """
+    """The reason why a run is invalid, if it is only interference on the machine; else None. The
+    machine was busy with something else, so the same run may succeed another time."""
     broken = _broken(record.checks)
     if not broken or not _are_the_machines(broken):
         return None
@@ -67,7 +64,8 @@ def _are_the_machines(broken: Sequence[Check]) -> bool:
 
 
 def _limits(evidence: Evidence, checks: Sequence[Check]) -> tuple[TestbedLimit, ...]:
-    """If other laws are broken too, a limit is not the only reason why the run is invalid."""
+    """The limits of the testbed. If the run breaks other laws too, no limit is its only reason to
+    be invalid."""
     found = limits(evidence)
     if _are_the_machines(_broken(checks)):
         return found

@@ -40,7 +40,7 @@ Operation = Literal[
 
 
 class SqliteDatabase(Wire):
-    """Embedded SQLite: the database's CPU time is the application server's."""
+    """Embedded SQLite: the database's CPU time is part of the application server's."""
 
     kind: Literal["sqlite"] = "sqlite"
     file: str
@@ -78,16 +78,16 @@ class BrokerageSettings(Wire):
     statement_cache: bool = True
     """Keep prepared statements with a connection; else each statement is prepared anew."""
     durable_commits: bool = True
-    """Commits wait until their log is on the disk; else the last of them are lost if the machine or
-    the database's server crashes, and books still balance."""
+    """Commits wait until their log is on the disk. Otherwise the last commits are lost if the
+    machine or the database's server crashes, but the books still balance."""
     page_images: int = Field(default=0, ge=0, le=9)
     """Images on each page: further page elements that browsers fetch."""
     session_limit: int = Field(default=20_000, ge=1)
-    """Sessions at once: one more ends the oldest."""
+    """The most simultaneous sessions: a further one ends the oldest."""
     request_timeout_ms: int = Field(default=10_000, ge=100)
-    """A request's header, or its body, must be complete by then."""
+    """Time within which the header of a request, and its body, must be complete."""
     idle_timeout_ms: int = Field(default=300_000, ge=100)
-    """A connection without a request is closed then."""
+    """Time after which a connection without a request is closed."""
 
 
 class BrokeragePlan(Wire):
@@ -101,7 +101,8 @@ class BrokeragePlan(Wire):
     """Port 0: the kernel chooses one."""
     database: Annotated[SqliteDatabase | PostgresqlDatabase, Field(discriminator="kind")]
     pool_connections: int = Field(default=10, ge=1, le=1000)
-    """Connections to the database: more operations than that at once wait for one."""
+    """Connections to the database: if there are more simultaneous operations, they wait for a
+    connection."""
     worker_threads: int = Field(default=2, ge=1, le=256)
     """Threads that handle requests, without the threads of an embedded database."""
     population: BrokeragePopulation
@@ -123,16 +124,14 @@ class GatherStatisticsCommand(Wire):
 
 
 class ResetCommand(Wire):
-    """Remove the traces of a run. All sessions end.
-
-    They are: registered users, orders of holdings that were sold, counts of log-ins.
-    """
+    """Remove the traces of a run: registered users, orders of holdings that were sold, counts of
+    log-ins. All sessions end."""
 
     command: Literal["reset"] = "reset"
 
 
 class CheckCommand(Wire):
-    """Do the books balance?"""
+    """Check whether the books balance."""
 
     command: Literal["check"] = "check"
 
@@ -149,7 +148,7 @@ BrokerageCommand = Annotated[
 
 
 class BrokerageReady(Wire):
-    """It listens, and the database has answered: the first record."""
+    """The first record: the server listens, and the database has answered."""
 
     kind: Literal["ready"] = "ready"
     schema_: Literal["netstudy/brokerage-record/1"] = Field(
@@ -161,11 +160,11 @@ class BrokerageReady(Wire):
     pid: int
     listening: Endpoint
     database: str
-    """The database's name and version, as it says."""
+    """Name and version of the database, as it reports them."""
 
 
 class BrokerageDone(Wire):
-    """A command is done."""
+    """A command has been completed."""
 
     kind: Literal["done"] = "done"
     command: str
@@ -189,13 +188,13 @@ class BrokerageBooks(Wire):
     balanced: bool
     """True when no law is broken."""
     detail: tuple[str, ...]
-    """The laws that are broken, for people."""
+    """The laws that are broken, in words."""
     figures: dict[str, int]
     """Totals, in cents where the name says so, and for each law the rows that break it."""
 
 
 class BrokerageCounters(Wire):
-    """Counters since the process started; maps have an entry for each name, also where it is 0."""
+    """Counters since the process started. Maps have an entry for each name, even if it is 0."""
 
     operations: dict[Operation, int]
     """Operations that succeeded."""
@@ -212,11 +211,12 @@ class BrokerageCounters(Wire):
     database_errors: dict[str, int]
     """Errors of the database by name, including errors after which a retry succeeded."""
     retries: int
-    """Operations begun again because the database was busy, or chose them as a victim."""
+    """Operations that were repeated because the database was busy, or chose them as the victim of a
+    deadlock."""
     pool_waits: int
     """Operations that waited for a connection to the database."""
     pool_wait_ns: int
-    """How long they waited, in all."""
+    """Total time for which these operations waited."""
     database_connects: int
     """Connections to the database that were opened."""
     bytes_in: int
@@ -226,7 +226,7 @@ class BrokerageCounters(Wire):
     connections: int
     """HTTP connections that were accepted."""
     connections_open: int
-    """HTTP connections now."""
+    """HTTP connections that are open now."""
     sessions: int
     """Sessions now."""
     sessions_evicted: int

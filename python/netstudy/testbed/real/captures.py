@@ -1,4 +1,4 @@
-"""The raw material of a run: everything that its processes wrote, in one file."""
+"""The raw data of a run: everything that its processes wrote, in one file."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ def keep_recordings(captures: Path, run: str, recordings: Iterable[Recording]) -
 
 
 def set_aside(path: Path, why: str) -> None:
-    """Make room for the run's next capture: this one becomes `<run>.<why>-1`, the next -2."""
+    """Rename the run's capture to make room for the next one: the first becomes `<run>.<why>-1`,
+    the second `-2`."""
     run = path.name.removesuffix(CAPTURE)
     names = (path.with_name(f"{run}.{why}-{number}{CAPTURE}") for number in count(1))
     free = next(name for name in names if not name.exists())

@@ -30,12 +30,12 @@ _OF_THE_MACHINE = (
     "softnet_",
     "swap",
 )
-"""Names or prefixes of counters that do not belong to a namespace."""
+"""Names or prefixes of counters of the machine, which no namespace has for itself."""
 PROCESS_CPU: Final = "process_cpu_ns"
 """An agent's counter of its own CPU time; summed over the agents of a host it is `host_cpu_ns`."""
 NAMESPACE_CPU: Final = "namespace_cpu_ns"
-"""CPU time of all processes of a host with an application, agents included: it is `host_cpu_ns`
-there."""
+"""CPU time of all processes of a host with an application, agents included, which is then
+`host_cpu_ns`."""
 HOST_CPU: Final = "host_cpu_ns"
 """CPU time of all processes of a host: the agents, which carry the traffic and read the counters,
 the application, and its database. Kernel time on behalf of a process is included; the
@@ -43,11 +43,12 @@ time of soft interrupts that the kernel accounts separately is not (`cpu_softirq
 machine)."""
 _OF_AN_INTERFACE = ("interface_", "qdisc_")
 QUEUE_DROPS: Final = "nic_queue_drops"
-"""Frames that an interface's queue dropped: a counter of the interface, and summed of the host."""
+"""Frames that an interface's queue dropped: a counter of the interface, and as a sum of the
+host."""
 
 
 def owner(name: str) -> Owner:
-    """The owner of a counter."""
+    """The owner of a counter, by its name."""
     if name.startswith(_OF_THE_MACHINE):
         return "machine"
     return "interface" if name.startswith(_OF_AN_INTERFACE) else "host"
@@ -73,7 +74,7 @@ def growth(agent: AgentEvidence, whose: Owner) -> dict[str, int]:
 
 
 def machine_growth(evidence: Evidence) -> dict[str, int]:
-    """Growth of the machine's counters, which every host reads alike."""
+    """Growth of the machine's counters, which are the same at every host."""
     return growth(next(iter(evidence.hosts.values())), "machine")
 
 
@@ -96,7 +97,7 @@ def readings(evidence: Evidence) -> dict[str, wire.Readings]:
 
 
 def _of_host(host: str, evidence: Evidence) -> wire.Readings:
-    """The host's counters as its first agent reads them, and the CPU time of all its agents."""
+    """The host's counters as read by its first agent, and the CPU time of all its agents."""
     own = dict(_at_edges(evidence.hosts[host], "host", evidence))
     own.pop(PROCESS_CPU, None)
     each = [agent for (name, _), agent in evidence.interfaces.items() if name == host]

@@ -1,4 +1,4 @@
-"""The messages of the processes of one run: the material of its record."""
+"""The messages of the processes of one run, from which its record is made."""
 
 from __future__ import annotations
 
@@ -39,9 +39,10 @@ class AgentEvidence:
 
     spec: AgentSpec
     host: str
-    """The host whose counters it reads, or the zone with a network stack of its own."""
+    """The host, or the zone with a network stack of its own, whose counters the agent reads."""
     interface: str
-    """The port, in the plan, of the interface that it reads, or that its zone's is on."""
+    """The port, in the plan, of the interface that the agent reads; for a zone's virtual interface,
+    the port below it."""
     snapshots: Mapping[str, SnapshotRecord]
     """Edge -> the counters there."""
     records: tuple[AgentRecord, ...]
@@ -92,7 +93,7 @@ class SwitchEvidence(Protocol):
 
     @property
     def drops(self) -> Sequence[SwitchDrops] | None:
-        """Time and egress of each drop, by switch; None: these switches only count drops."""
+        """Time and egress port of each drop, by switch; None: these switches only count drops."""
 
     @property
     def samples(self) -> Sequence[SwitchSamples]:
@@ -141,7 +142,8 @@ class UserSpaceSwitches:
 
 @dataclass(frozen=True)
 class KernelSwitch:
-    """The kernel's queues, which count drops without their times; no ports without a switch."""
+    """The kernel's queues, which count drops without their times. Without a switch there are no
+    ports."""
 
     snapshots: Mapping[str, Readings]
     drops: None = None
@@ -180,9 +182,10 @@ class Evidence:
     hardware: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """Host -> growth of its hardware counters in the measuring phase."""
     hardware_note: str | None = None
-    """Why they were not read, or that they leave out kernel work; None: neither."""
+    """Why hardware counters were not read, or that they leave out kernel work; None: neither is the
+    case."""
     application_connections: int = 0
-    """Most connections that it may have had at a time."""
+    """The most simultaneous connections that the application may have had."""
 
     @property
     def clients(self) -> list[AgentEvidence]:
@@ -196,7 +199,7 @@ class Evidence:
 
     @cached_property
     def hosts(self) -> dict[str, AgentEvidence]:
-        """Host -> the agent whose readings are used for it: its first."""
+        """Host -> its first agent, whose readings are used for the host."""
         found: dict[str, AgentEvidence] = {}
         for spec in self.specs.all:
             agent = self.agents[spec]
@@ -210,8 +213,8 @@ class Evidence:
 
     @cached_property
     def interfaces(self) -> dict[tuple[str, str], AgentEvidence]:
-        """Host and port -> the agent that reads that interface; a zone with a network stack of its
-        own has one too."""
+        """Host and port -> the agent that reads the interface. Zones with a network stack of their
+        own are among the hosts."""
         found: dict[tuple[str, str], AgentEvidence] = {}
         for spec in self.specs.all:
             agent = self.agents[spec]
@@ -224,8 +227,8 @@ class Evidence:
         return Routes(self.run.network)
 
     def below(self, agent: AgentEvidence) -> AgentEvidence | None:
-        """The agent that reads the host's interface below an agent's own, virtual or not; None:
-        there is none."""
+        """The agent that reads the host's interface that an agent uses: its own, or the one below a
+        zone's virtual interface. None: there is none."""
         host = {zone.name: zone.host for zone in self.run.network.zones}.get(agent.host, agent.host)
         return self.interfaces.get((host, agent.interface))
 
@@ -236,8 +239,8 @@ class Evidence:
 
     @property
     def counted_ns(self) -> int:
-        """Time over which counters of the measuring phase grow: from its start until nothing is in
-        flight any more."""
+        """Time over which counters of the measuring phase grow: from the start of the phase until
+        nothing is in flight any more."""
         return self.quiet_ns - self.measure.start_ns
 
     @property

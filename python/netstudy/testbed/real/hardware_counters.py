@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 _CALL: Final = {"x86_64": 298, "aarch64": 241}
-"""Number of perf_event_open."""
+"""Number of the system call perf_event_open."""
 _ATTRIBUTE_BYTES = 112  # PERF_ATTR_SIZE_VER5
 _TIMES = 1 | 2  # PERF_FORMAT_TOTAL_TIME_ENABLED, PERF_FORMAT_TOTAL_TIME_RUNNING
 _INHERIT, _WITHOUT_KERNEL = 1 << 1, 1 << 5
@@ -43,12 +43,13 @@ HARDWARE: Final[Mapping[str, Event]] = {
 
 
 class NotCountedError(Exception):
-    """The machine does not count such events, or not for this user: the reason and advice."""
+    """The machine does not count such events, or not for this user. The message has the reason and
+    advice."""
 
 
 @dataclass
 class Counting:
-    """Counters of processes that are under way."""
+    """Counters of running processes."""
 
     open: dict[str, list[int]] = field(default_factory=dict)
     is_whole: bool = True
@@ -98,7 +99,7 @@ def _threads(process: int) -> list[int]:
 
 
 def _opened(event: Event, thread: int, flags: int) -> int:
-    """The descriptor of a counter of a thread, on whatever CPU. Raises OSError."""
+    """The descriptor of a counter of a thread on all CPUs. Raises OSError."""
     number = _CALL.get(platform.machine())
     if number is None:
         raise OSError(errno.ENOSYS, f"the number of the call on {platform.machine()} is not known")

@@ -19,9 +19,10 @@ _STEAL_PCT = 2.0
 """Above this share of CPU time, the load of other machines decides the result."""
 _PROBING_PCT = 1.0
 _LATE_FRAMES_PCT = 1.0
-"""The same limit as in the switch itself."""
+"""Largest share of late frames, as in the switch itself."""
 _LATE_SHARE = 0.05
-"""Share of a sample's duration: a generator that is later changes the result by more than this."""
+"""Largest lateness of a generator as a share of a sample's duration: later messages would change
+the result by more."""
 
 
 def limits(evidence: Evidence) -> tuple[TestbedLimit, ...]:
@@ -74,7 +75,8 @@ def switch_limits(clock: SwitchClock) -> Iterator[TestbedLimit]:
 
 
 def _backlog(evidence: Evidence) -> Iterator[TestbedLimit]:
-    """Any host's reading will do: the file covers all namespaces."""
+    """Drops by backlog queues, as the first host reads them: the file is the same in all
+    namespaces."""
     dropped = machine_growth(evidence).get("softnet_dropped")
     yield TestbedLimit(
         name="packets dropped because a CPU's backlog was full",
@@ -87,7 +89,7 @@ def _backlog(evidence: Evidence) -> Iterator[TestbedLimit]:
 
 
 def _polls(evidence: Evidence, polls: Polls) -> Iterator[TestbedLimit]:
-    """Whether a switch answered each poll with counters of its own age, at a port without other
+    """Whether a switch answered each poll, without restarting its counters, by a port without other
     traffic."""
     phase = evidence.measure
     silent = unanswered(polls, phase.start_ns, phase.end_ns)
@@ -167,8 +169,8 @@ def _steal(evidence: Evidence) -> Iterator[TestbedLimit]:
 
 
 def _generators(evidence: Evidence) -> Iterator[TestbedLimit]:
-    """Over the messages of all hosts together: a single host has so few that one decides its
-    p99."""
+    """Lateness of the generators, over the messages of all hosts together: a single host has so few
+    that one message decides its p99."""
     phase = evidence.measure
     late_ns = {
         spec.endpoint: agent.late_ns(phase.start_ns, phase.end_ns)
@@ -194,7 +196,7 @@ def _generators(evidence: Evidence) -> Iterator[TestbedLimit]:
 
 
 def _latest(late_ns: Mapping[str, Sequence[int]]) -> str:
-    """The host with the greatest lateness, for comparison with all hosts."""
+    """Describes the host with the greatest lateness, for comparison with all hosts together."""
     node, own_ns = max(late_ns.items(), key=lambda item: _p99(item[1]))
     figures = f"p99 {_p99(own_ns) / 1_000:,.1f} us, most {max(own_ns) / 1_000:,.1f} us"
     return f"latest was {node}: {len(own_ns):,} instants, {figures}"
@@ -206,7 +208,8 @@ def _p99(values: Sequence[int]) -> int:
 
 
 def _probing(evidence: Evidence) -> Iterator[TestbedLimit]:
-    """Of samples only: snapshots at the edges of the phase are taken while nothing is in flight."""
+    """Time that samplers take to read counters. Snapshots at the edges are left out, since nothing
+    is in flight then."""
     phase = evidence.measure
     costs_ns = [
         cost_ns

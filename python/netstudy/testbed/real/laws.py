@@ -15,7 +15,8 @@ _GAP_BYTES = FRAMING_BYTES - ETHERNET_HEADER_BYTES - CHECK_SEQUENCE_BYTES
 
 
 _TRAILING_BYTES = 2 * 90
-"""Allowance for each connection: two acknowledgments sent after its last byte is read."""
+"""Allowed additional frames of each connection: two acknowledgments that are sent after its last
+byte was read."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class _End:
     sent: int | None
     received: int | None
     sent_bytes: int | None
-    """On the wire, gaps included."""
+    """Bytes on the wire, gaps included."""
 
     @property
     def name(self) -> str:
@@ -90,7 +91,7 @@ def _of_switches(ports: Mapping[str, Mapping[str, Mapping[str, int]]]) -> Iterat
 
 
 def _counted(port: Mapping[str, int], *names: str) -> int:
-    """Only a switch that is polled has frames of its own."""
+    """A counter of a switch's own frames, which only a polled switch has."""
     return sum(port.get(name, 0) for name in names)
 
 

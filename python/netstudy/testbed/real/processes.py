@@ -1,7 +1,6 @@
-"""The processes of a run, which end with it. The engine's: a plan and commands go in, records come
-out, which are stored byte for byte. Others, a database or a program to be measured: only their log
-is kept.
-"""
+"""The processes of a run, which end with it. Programs of the engine get a plan and commands and
+write records, which are stored byte for byte. Of other programs, a database or a program to be
+measured, only the log is kept."""
 
 from __future__ import annotations
 
@@ -23,7 +22,8 @@ from netstudy.wire import to_json
 from netstudy.wire_model import Wire
 
 _LINE_BYTES_MAX = 64 * 1024 * 1024
-"""A thousand iterations of a server take about 100 kB, the raw text of a large host some MB."""
+"""The most bytes of a line: a thousand iterations of a server take about 100 kB, the raw text of a
+large host some MB."""
 GRACE_S = 2.0
 """Time for a process to end after its input was closed or it was sent `stop`."""
 START_S = 20.0
@@ -34,7 +34,7 @@ _LOG_LINES = 1_000
 
 
 class _Record(Protocol):
-    """The part that all records of the processes share."""
+    """The common part of all records of the processes."""
 
     @property
     def kind(self) -> str: ...
@@ -59,7 +59,7 @@ class NodeError(Exception):
 
 @dataclass
 class NodeProcess(Generic[RecordT]):
-    """A running process; made by `start`, ended by `close` whatever happens."""
+    """A running process of the engine. `start` makes it, and `close` ends it whatever happens."""
 
     node: str
     adapter: TypeAdapter[RecordT]
@@ -83,8 +83,8 @@ class NodeProcess(Generic[RecordT]):
         adapter: TypeAdapter[RecordT],
         prepare: Callable[[], None] = lambda: None,
     ) -> NodeProcess[RecordT]:
-        """Start the command and give it its plan. `prepare` is called in the new process before.
-        Raises NodeError when it does not start."""
+        """Start the command and give it its plan. `prepare` is called in the new process before the
+        command. Raises NodeError when it does not start."""
         errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by `close`)
         try:
             process = await asyncio.create_subprocess_exec(
@@ -116,7 +116,7 @@ class NodeProcess(Generic[RecordT]):
         *,
         silence_limit_s: float | None = None,
     ) -> OneT:
-        """The next record of a kind; records of other kinds before it go to `aside`.
+        """Waits for the next record of a kind. Records of other kinds before it go to `aside`.
 
         Raises NodeError when the process ends, reports a failure, or writes nothing for longer than
         the limit.
@@ -128,7 +128,8 @@ class NodeProcess(Generic[RecordT]):
             self.aside.append(record)
 
     async def finish(self, last: type[Any]) -> list[RecordT]:
-        """Wait for the process to end; its records up to and including one of kind `last`."""
+        """Wait for the process to end. Returns its records up to and including the record of kind
+        `last`."""
         found: list[RecordT] = []
         while not found or not isinstance(found[-1], last):
             found.append(await self._next())
@@ -136,7 +137,7 @@ class NodeProcess(Generic[RecordT]):
         return found
 
     async def say_why(self) -> NoReturn:
-        """Raise NodeError with the reason why a process ended unasked."""
+        """Raise NodeError with the reason why the process ended although it was not asked to."""
         while True:
             await self._next()
 
@@ -190,7 +191,7 @@ class NodeProcess(Generic[RecordT]):
 
 @dataclass
 class PlainProcess:
-    """A running process that speaks no protocol; made by `start`, ended by `close` whatever
+    """A running process without a protocol. `start` makes it, and `close` ends it whatever
     happens."""
 
     node: str
@@ -212,8 +213,8 @@ class PlainProcess:
         prepare: Callable[[], None],
         end_by: signal.Signals,
     ) -> PlainProcess:
-        """Start the command in a folder. `prepare` is called in the new process before. Raises
-        NodeError when it does not start."""
+        """Start the command in a folder. `prepare` is called in the new process before the command.
+        Raises NodeError when it does not start."""
         log = tempfile.TemporaryFile()  # noqa: SIM115 (closed by `close`)
         try:
             process = await asyncio.create_subprocess_exec(
@@ -224,6 +225,7 @@ class PlainProcess:
                 cwd=folder,
                 env=environment,
                 preexec_fn=_before(prepare),
+                # A session of its own lets `close` kill the children too.
                 start_new_session=True,
             )
         except (OSError, SubprocessError) as error:
@@ -289,7 +291,7 @@ async def _ending(process: asyncio.subprocess.Process, errors: IO[bytes]) -> str
 
 def _stopped_by(process: asyncio.subprocess.Process) -> str | None:
     try:
-        # WNOWAIT leaves its state to the code that waits for its end.
+        # WNOWAIT leaves the process's state to the code that waits for its end.
         options = os.WSTOPPED | os.WNOHANG | os.WNOWAIT
         found = os.waitid(os.P_PID, process.pid, options)
     except ChildProcessError:
@@ -369,7 +371,8 @@ class RunProcesses:
         self._stack.push_async_callback(_end, asyncio.ensure_future(work))
 
     def stopped_by_signals(self) -> list[str]:
-        """Names the processes stopped by a signal: the likely reason why others time out."""
+        """A sentence for each process that a signal has stopped: the likely reason why others time
+        out."""
         found = [(process.node, process.stopped_by) for process in self._processes]
         return [f"{node} stands still, stopped by {name}" for node, name in found if name]
 

@@ -1,4 +1,4 @@
-"""Progress of the runs of a plan, one after the other, and the time that each may take."""
+"""Progress and time limits of the runs of a plan, which are executed one after the other."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from netstudy.testbed.real.wire import ProgressRecord
 from netstudy.testbed.workloads import traffic_of
 
 _SLOWDOWN = 50
-"""How many times slower than its links a workload may be: goodput can collapse that far."""
+"""Duration that a workload may have ÷ time that its links need: goodput can collapse that far."""
 _EACH_S = 2.0
-"""Added for each sample of a phase: time for a series of retransmission timeouts."""
+"""Time added for each sample of a phase: for a series of retransmission timeouts."""
 _TAIL_S = 60.0
-"""Added to each phase: time to complete the transfers under way at its end."""
+"""Time added to each phase: for the transfers that are in progress at its end."""
 _UNHEARD_S = 3.0
-"""How much longer than servers a client may be silent: it reports their silence itself, with more
-detail than the supervisor has."""
+"""Time for which a client may be silent in addition to the servers' limit: it reports the servers'
+silence itself, with more detail than the supervisor has."""
 
 
 class Progress:
@@ -35,11 +35,11 @@ class Progress:
         self._packets = [useful_packets(run) for run in plan.runs]
 
     def between(self, runs_done: int) -> wire.ProgressRecord:
-        """`runs_done` runs have ended, and none is under way."""
+        """`runs_done` runs have ended, and none is in progress."""
         return self._record(runs_done, sum(self._packets[:runs_done]), None)
 
     def within(self, runs_done: int, under_way: wire.RunUnderWay) -> wire.ProgressRecord:
-        """`runs_done` runs have ended, and the next one is under way."""
+        """`runs_done` runs have ended, and the next one is in progress."""
         own = self._packets[runs_done] * under_way.done // max(under_way.of, 1)
         return self._record(runs_done, sum(self._packets[:runs_done]) + own, under_way)
 
@@ -71,7 +71,8 @@ class UnderWay:
         self._phase = 0
 
     def _length(self, until: wire.UntilCount | wire.UntilTime | None) -> int:
-        """Length of a phase in the run's unit; 0 for a phase that ends by the other unit."""
+        """Length of a phase in the run's unit; 0 for a phase whose end is given in the other
+        unit."""
         match until:
             case wire.UntilTime(ns=ns) if self._timed:
                 return ns // 1_000_000
@@ -110,11 +111,11 @@ class UnderWay:
 
 @dataclass(frozen=True)
 class TimeLimits:
-    """Time limits of one run and of the silences in it."""
+    """Time limits of one run, and of the silence of its processes."""
 
     run: wire.Run
     silence_s: float
-    """How long all servers may be silent, without the delays that the study asks for."""
+    """How long all servers may be silent, apart from the delays that the study asks for."""
     start_s: float = START_S
 
     @cached_property

@@ -1,8 +1,9 @@
 """Cross-checks of a run: independent instruments that counted the same thing are compared.
 
-The instruments: the applications' own bytes, TCP_INFO of each connection, the TCP counters of each
-namespace, interfaces, the switches' ports, and what these show by SNMP. An interface counts 4 bytes
-less for a frame than a switch, which includes the check sequence (IEEE 802.3, 3.1.1).
+The instruments are the applications' own bytes, TCP_INFO of each connection, the TCP counters of
+each namespace, interfaces, the ports of switches, and the counters of these ports by SNMP. For each
+frame, an interface counts 4 bytes less than a switch, which includes the check sequence (IEEE
+802.3, 3.1.1).
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from netstudy.wire import MEASURE_END, MEASURE_START, Reconciliation, Role
 
 _SHORTEST_FRAME_BYTES = 64  # IEEE 802.3, 4.4.2
 _COMMANDS = 0.01
-"""Allowance for bytes of a protocol's commands, which are not counted, as a share of all bytes."""
+"""Allowance for a protocol's commands, whose bytes are not counted, as a share of all bytes."""
 _SLOW = "the agent shows what it counted up to its last refresh"
 _DUPLICATE_REPORT_BYTES = 12
 """A SACK option with one block, padded (RFC 2018, 3; RFC 2883)."""
@@ -35,7 +36,7 @@ _DUPLICATE_REPORT_BYTES = 12
 
 @dataclass(frozen=True)
 class _Counted:
-    """All counters of the measuring phase that the checks use."""
+    """The counters of the measuring phase that the checks use."""
 
     evidence: Evidence
 
@@ -45,7 +46,7 @@ class _Counted:
 
     @cached_property
     def senders(self) -> list[AgentEvidence]:
-        """One agent for each host that sends the workload's data."""
+        """For each host that sends the workload's data, one of its agents."""
         parts = [spec for spec in self.evidence.specs.all if spec.role in self.evidence.sending]
         return list(
             {one.host: one for one in (self.evidence.agents[spec] for spec in parts)}.values()
@@ -58,15 +59,16 @@ class _Counted:
 
     @cached_property
     def receiving(self) -> list[AgentEvidence]:
-        """One agent for each host, or zone with a stack of its own, and interface of it that
-        receives data and sends none."""
+        """The agents of hosts, and of zones with a stack of their own, that only receive data: one
+        agent per interface."""
         sending = {one.host for one in self.senders}
         found = self.evidence.interfaces.values()
         return [one for one in found if one.host not in sending and one.spec.role != "observer"]
 
     @cached_property
     def receivers(self) -> list[AgentEvidence]:
-        """One agent for each interface of a host that receives data and sends none."""
+        """A host that only receives data runs one agent per interface: these agents, without the
+        zones' virtual interfaces."""
         sending = set(map(id, _below(self.evidence, self.senders)))
         return [one for one in _below(self.evidence, self.receiving) if id(one) not in sending]
 
@@ -121,7 +123,8 @@ class _Counted:
 
 
 def _below(evidence: Evidence, agents: Iterable[AgentEvidence]) -> list[AgentEvidence]:
-    """One agent for each interface of a host that these agents' data use, if they leave it."""
+    """The agents that read the hosts' interfaces which the data of the given agents use, once each.
+    Data inside a host use none."""
     found = (evidence.below(one) for one in agents)
     return list({id(one): one for one in found if one is not None}.values())
 
@@ -132,7 +135,7 @@ def _growth_of(agent: AgentEvidence, number: int) -> Mapping[str, int]:
 
 
 def reconciliation(evidence: Evidence) -> tuple[Reconciliation, ...]:
-    """Every check whose counters exist, whether it holds or not."""
+    """The result of every check whose counters exist."""
     found = _Counted(evidence)
     checks = [_forwarded, _frame_bytes, _losses, _flows, _timeouts, _into_switch, _polled]
     work = evidence.run.workload
@@ -145,8 +148,8 @@ def reconciliation(evidence: Evidence) -> tuple[Reconciliation, ...]:
 
 
 def _payload(found: _Counted) -> Iterator[Reconciliation]:
-    """Bytes that applications verified = bytes that TCP delivered, at both ends of all
-    connections."""
+    """Checks that the bytes that applications verified are the bytes that TCP delivered, at both
+    ends of all connections."""
     verified = delivered = 0
     for agent in found.evidence.agents.values():
         for number in range(len(agent.spec.rows)):
@@ -179,7 +182,7 @@ def _frame_bytes(found: _Counted) -> Iterator[Reconciliation]:
 
 
 def _wire(found: _Counted) -> Iterator[Reconciliation]:
-    """Payload and headers of its frames = bytes of the receiving interfaces.
+    """Checks that payload and headers of all frames are the bytes of the receiving interfaces.
 
     A receiver of duplicate data reports it in an option. A segment that was retransmitted without
     being lost arrives twice, so its payload is counted twice.
@@ -226,10 +229,11 @@ def _wire_payload(found: _Counted) -> int:
 
 
 def _losses(found: _Counted) -> Iterator[Reconciliation]:
-    """Each drop of data leads to one retransmission; loss probes and spurious ones come on top.
+    """Checks that each dropped frame with data was retransmitted once. Loss probes and spurious
+    retransmissions are additional.
 
-    If both ends send, acknowledgments without data take the path of data and are dropped too, and
-    nobody retransmits them. Switches count frames whatever they contain: drops may then exceed
+    If both ends send, acknowledgments without data take the path of data and may be dropped too,
+    but are never retransmitted. Switches count all frames alike: drops may then exceed
     retransmissions, but not the other way round.
     """
     if "segments_retransmitted" not in found.sent or found.dropped is None:
@@ -237,6 +241,7 @@ def _losses(found: _Counted) -> Iterator[Reconciliation]:
     probes = found.sent.get("loss_probes", 0)
     doubles = found.sent.get("dsacked_segments_received", 0)
     timeouts = found.sent.get("timeouts", 0)
+    # After a timeout, TCP resends what may only have been delayed.
     after_timeouts = timeouts + found.sent.get("slow_start_retransmissions", 0)
     retransmitted, dropped = found.sent["segments_retransmitted"], found.dropped
     tolerance = probes + doubles + after_timeouts
@@ -294,8 +299,9 @@ def _into_switch(found: _Counted) -> Iterator[Reconciliation]:
 
 
 def _polled(found: _Counted) -> Iterator[Reconciliation]:
-    """SNMP's counters of a port, compared with the switch itself, the interface behind the port and
-    the application there. Polls at the edges of the phase are made while nothing is in flight."""
+    """Compares the counters of a port by SNMP with the switch itself, and with interface and
+    application of the host behind the port. Polls at the edges of the phase are made while nothing
+    is in flight."""
     asked = {(one.node, one.port) for one in found.evidence.run.instruments if one.kind == "snmp"}
     for polls in found.evidence.polls:
         for samples in polls.samples:
@@ -323,14 +329,16 @@ class _Polled:
         return course.growth(counter, edges[MEASURE_START], edges[MEASURE_END])
 
     def tolerance(self, growth: int) -> int:
-        """A slow SNMP agent shows, at either edge, counters that are up to one refresh old."""
+        """Allowed difference: at each edge, the counters of a slow SNMP agent may be up to one
+        refresh old."""
         if not self.polls.is_slow or self.polls.refresh_ns is None:
             return 0
         return round(2 * growth * self.polls.refresh_ns / self.found.evidence.counted_ns)
 
     @cached_property
     def behind(self) -> AgentEvidence | None:
-        """The agent that reads the interface behind the port; None: there is another switch."""
+        """The agent that reads the interface behind the port; None: the port leads to another
+        switch."""
         for link in self.found.evidence.run.network.links:
             for end, far in (link.ports, link.ports[::-1]):
                 if (end.node, end.name) == (self.polls.switch, self.port):
@@ -354,6 +362,7 @@ def _polled_port(found: _Counted, polled: _Polled) -> Iterator[Reconciliation]:
     if polled.behind is None or shown is None:
         return
     host, sent = polled.behind.host, growth(polled.behind, "interface")
+    # The interface counts neither check sequences nor the padding that the switch sees.
     if "interface_bytes_sent" in sent:
         frames = sent["interface_packets_sent"]
         yield _compared(
@@ -368,15 +377,15 @@ def _polled_port(found: _Counted, polled: _Polled) -> Iterator[Reconciliation]:
 
 
 def _padding_bytes(found: _Counted) -> int:
-    """Padding of an acknowledgment to the shortest frame."""
+    """Bytes by which an acknowledgment is padded to the shortest frame."""
     options, _ = _segment(found)
     frame_bytes = ETHERNET_HEADER_BYTES + IP_TCP_HEADER_BYTES + options + CHECK_SEQUENCE_BYTES
     return max(_SHORTEST_FRAME_BYTES - frame_bytes, 0)
 
 
 def _application(found: _Counted, polled: _Polled, shown: int) -> Iterator[Reconciliation]:
-    """Payload that applications received from the host behind the port, and the headers of all
-    frames that came in there."""
+    """Compares the bytes of the port with the payload that applications received from the host
+    behind it, and the headers of its frames."""
     assert polled.behind is not None, "the caller has looked"
     evidence, host = found.evidence, polled.behind.host
     frames = polled.growth("frames_received")
@@ -391,6 +400,7 @@ def _application(found: _Counted, polled: _Polled, shown: int) -> Iterator[Recon
         return
     options, full_payload = _segment(found)
     header_bytes = ETHERNET_HEADER_BYTES + IP_TCP_HEADER_BYTES + options + CHECK_SEQUENCE_BYTES
+    # Retransmitted payload crosses the port but reaches the application once.
     again = growth(evidence.hosts[host], "host").get("segments_retransmitted", 0)
     all_payload = traffic_of(evidence.run.workload).is_all_payload(evidence.run.workload)
     tolerance = polled.tolerance(shown) + again * full_payload + _padding_bytes(found) * frames
@@ -425,7 +435,7 @@ _NS_PER_MS = 1_000_000
 
 
 def _recorded(found: _Counted) -> Iterator[Reconciliation]:
-    """sysstat's recordings, compared with the probes. CPUs are the machine's, at whatever host."""
+    """Compares sysstat's recordings with the probes. CPU time is the machine's at every host."""
     recordings = found.evidence.recordings
     for one in recordings:
         for (host, port), agent in found.evidence.interfaces.items():

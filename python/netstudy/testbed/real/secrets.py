@@ -1,4 +1,5 @@
-"""Communities and passwords: read from the places that a plan names, when they are used."""
+"""Communities and passwords, which are read when they are used, from the places that a plan
+names."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from netstudy.wire import ExistingDatabase, SecretSource
 
 
 def secret(source: SecretSource, what: str) -> str:
-    """The secret. Raises TestbedError with the variable or file if it is missing."""
+    """The secret at its place. Raises TestbedError with the variable or file if the secret is
+    missing."""
     if source.env is not None:
         found = os.environ.get(source.env)
         if not found:
@@ -56,7 +58,7 @@ def password_of(database: ExistingDatabase) -> str | None:
 
 
 def _is_of(names: list[str], database: ExistingDatabase) -> bool:
-    """Whether a line of a password file is for a database; the first such line counts."""
+    """Whether a line of a password file is for a database. The first matching line is used."""
     hosts = {database.host, *(["localhost"] if database.host.startswith("/") else [])}
     wanted = (hosts, {str(database.port)}, {database.database}, {database.user})
     return all(name == "*" or name in one for name, one in zip(names, wanted, strict=True))

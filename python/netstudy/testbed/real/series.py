@@ -30,8 +30,8 @@ def series(evidence: Evidence) -> tuple[wire.Series, ...]:
 
 
 def _of_hosts(evidence: Evidence) -> Iterator[wire.Series]:
-    """Counters of hosts and of their interfaces; counters of the machine as the first sampler read
-    them."""
+    """Counters of hosts and of their interfaces; counters of the machine are those of the first
+    sampler."""
     machines: set[str] = set()
     for agent in evidence.agents.values():
         for record in agent.all_of(SamplesRecord):
@@ -53,7 +53,7 @@ def _host_series(record: SamplesRecord, whose: Owner, node: str, port: str | Non
 
 
 def _own_series(record: SamplesRecord, agents: list[AgentEvidence]) -> wire.Series:
-    """Counters of a host as its first agent read them, and the CPU time of all its agents."""
+    """Counters of a host as read by its first agent, and the CPU time of all its agents."""
     series = _host_series(record, "host", agents[0].host, None)
     values = {name: column for name, column in series.values.items() if name != PROCESS_CPU}
     if (of_all := values.pop(NAMESPACE_CPU, None)) is not None:
@@ -89,7 +89,8 @@ def _sum(parts: Sequence[int | None]) -> int | None:
 
 
 def _of_connections(evidence: Evidence) -> Iterator[wire.Series]:
-    """Series of the workload's connections, not the probe's, from each end that samples its own."""
+    """Series of the workload's connections, without the probe's, from each end that samples
+    them."""
     for agent in evidence.agents.values():
         for record in agent.all_of(ConnectionSeriesRecord):
             row = _row(agent, record)
@@ -121,7 +122,7 @@ def _of_ports(evidence: Evidence) -> Iterator[wire.Series]:
 
 
 def _of_polls(evidence: Evidence) -> Iterator[wire.Series]:
-    """The ports that were asked for. A poll without an answer has no values; where
+    """Series of the ports that the plan polls. A poll without an answer has no values. Where
     `discontinuities` grows, the growth of the other counters is not known."""
     asked = {(one.node, one.port) for one in evidence.run.instruments if one.kind == "snmp"}
     for polls in evidence.polls:

@@ -1,11 +1,11 @@
-"""From the values that a switch showed by SNMP to counters that only grow.
+"""Converts the values that a switch reports by SNMP to counters that only grow.
 
 Pure functions: polls in, series of counters out. They handle three problems. A 32-bit counter
 wraps, which is corrected if it can have wrapped at most once. A counter that restarted (the switch
 restarted, its counters were cleared or declared discontinuous) has no known growth over that
 moment: the interval is marked. An agent may refresh its counters less often than it is polled
-(net-snmp's: each 3 s): polls with unchanged values are left out, so that no interval has the
-traffic of another one.
+(net-snmp: every 3 s): polls with unchanged values are left out, so that traffic is not attributed
+to the wrong interval.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ _SUMS: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
     "frames_received_1024_1518": (("etherStatsPkts1024to1518Octets",),),
     "frames_received_over_1518": (("etherStatsOversizePkts",),),
 }
-"""A record's counter -> sets of objects to sum up. The first set is used whose first object the
-switch shows; objects that it does not show are left out of the sum."""
+"""Counter of a record -> alternative sets of objects to sum up. The first set whose first object
+the switch has is used; objects that the switch lacks are left out of the sum."""
 _OCTETS: Final = ("ifInOctets", "ifOutOctets")
 _DISCARDS: Final = "ifOutDiscards"
 _WIDE: Final = "ifHC"
@@ -52,16 +52,17 @@ _WIDE: Final = "ifHC"
 _WRAP: Final = 1 << 32
 _NS_PER_CS: Final = 10_000_000
 _CLOCK_NS: Final = 1_000_000_000
-"""How much the switch's clock may differ from ours over an interval, plus 5 % of the interval."""
+"""Largest difference between the switch's clock and ours over an interval, in addition to 5 % of
+the interval."""
 _SLACK: Final = 1.1
 _SLACK_NS: Final = 100_000_000
-"""Bound of a counter's growth: this factor times the rate of the line, over the time between the
-middles of two polls plus this time."""
+"""Bound of a counter's growth: this factor × the line rate × (the time between the middles of two
+polls + this time)."""
 _SMALLEST_FRAME_BYTES: Final = 64
 _CHANGES_MIN: Final = 3
 """Fewest refreshes from which the time between them is determined."""
 SLOWER: Final = 1.25
-"""An agent is slower than the polls if its refreshes are further apart than so many intervals."""
+"""An agent is slower than the polls if its refreshes are further apart than this many intervals."""
 
 
 @dataclass(frozen=True)
@@ -75,11 +76,11 @@ class Polls:
     own_port: str
     """The switch's port that leads to this host."""
     samples: tuple[SnmpSamples, ...]
-    """By port, including its own port, whose counters grow with each poll."""
+    """Samples by port. The poller's own port is included; its counters grow with each poll."""
     edges: Mapping[str, int]
-    """Edge of a phase -> when the additional poll at that edge had ended."""
+    """Edge of a phase -> the end of the additional poll at this edge."""
     rates_bps: Mapping[str, int]
-    """Port -> the greater of its link's two rates."""
+    """Port -> the higher rate of its link's two directions."""
 
     def course(self, port: str) -> Course:
         """The counters of a port. Raises LookupError when it was not polled."""
@@ -99,7 +100,7 @@ class Polls:
 
     @property
     def is_slow(self) -> bool:
-        """Whether the agent refreshes its counters less often than it is asked."""
+        """Whether the agent refreshes its counters less often than it is polled."""
         found = self.refresh_ns
         return found is not None and found > SLOWER * self.every_ns
 
@@ -114,12 +115,13 @@ class Course:
     """Counter -> its value, corrected for wraps. `discontinuities` counts the moments over which no
     growth is known; all are None at a poll without an answer."""
     discontinuities: tuple[tuple[int, str], ...]
-    """When they were found, and why."""
+    """Time and reason of each discontinuity."""
     unanswered: tuple[tuple[int, str], ...]
-    """Requests without an answer, and why."""
+    """Time and reason of each request without an answer."""
 
     def growth(self, counter: str, first_ns: int, last_ns: int) -> int | None:
-        """Growth between the last answers by two instants; None: it is not known."""
+        """Growth from the last answer before one instant to the last answer before another; None:
+        it is not known."""
         if counter not in self.values:
             return None
         first, last = (self._at(ns) for ns in (first_ns, last_ns))
@@ -164,8 +166,8 @@ def refresh_ns(samples: SnmpSamples, every_ns: int) -> float | None:
 
 
 def course(samples: SnmpSamples, rate_bps: int, slow_ns: float | None = None) -> Course:
-    """The counters of a port at a line of a rate. `slow_ns` is the time between refreshes of an
-    agent that is slower than the polls."""
+    """The counters of a port on a line with the given rate. `slow_ns` is the time between refreshes
+    of an agent that is slower than the polls."""
     kept = list(_fresh(samples, slow_ns))
     at_ns = _times(samples)
     grown: dict[str, int] = {}
@@ -180,6 +182,7 @@ def course(samples: SnmpSamples, rate_bps: int, slow_ns: float | None = None) ->
             for column in columns.values():
                 column.append(None)
             continue
+        # Only growth is added up, so that a wrap or a restart leaves no step in the column.
         if before is not None:
             growth, why = _growth(samples, before, place, (rate_bps, slack_ns))
             if why is not None:
@@ -246,7 +249,7 @@ def _named(samples: SnmpSamples) -> list[str]:
 
 
 def _objects(samples: SnmpSamples, name: str) -> list[str]:
-    """The objects whose sum a counter is; empty: the switch does not show it."""
+    """The objects whose sum is the counter; empty: the switch does not have them."""
     for objects in _SUMS[name]:
         if objects[0] in samples.values:
             return [one for one in objects if one in samples.values]
@@ -256,8 +259,8 @@ def _objects(samples: SnmpSamples, name: str) -> list[str]:
 def _growth(
     samples: SnmpSamples, before: int, after: int, line: tuple[int, int]
 ) -> tuple[dict[str, int], str | None]:
-    """Growth of each object between two answers, or why none is known. `line` is the line's rate,
-    and how much longer the time between the agent's readings may be than between the polls."""
+    """Growth of each object between two answers, or the reason why it is not known. `line` is the
+    line rate, and the time by which the agent's readings may be further apart than the polls."""
     rate_bps, slack_ns = line
     at_ns = _times(samples)
     elapsed_ns = at_ns[after] - at_ns[before]
@@ -305,9 +308,9 @@ def _declared(samples: SnmpSamples, before: int, after: int) -> str | None:
 
 
 def _most(name: str, elapsed_ns: int, rate_bps: int) -> float:
-    """Largest growth of a counter in a time, by the rate of the line."""
+    """Largest possible growth of a counter in a time, by the line rate."""
     if name == _DISCARDS:
-        return _WRAP / 2  # of frames from all other ports
+        return _WRAP / 2  # a port can drop frames from all other ports
     octets = _SLACK * rate_bps / 8 * elapsed_ns / 1e9
     is_octets = name in _OCTETS or name.endswith(("HCInOctets", "HCOutOctets"))
     gap_bytes = FRAMING_BYTES - 18
@@ -315,12 +318,12 @@ def _most(name: str, elapsed_ns: int, rate_bps: int) -> float:
 
 
 def unanswered(polls: Polls, first_ns: int, last_ns: int) -> list[str]:
-    """Why requests between two instants had no answer, one entry each."""
+    """The reasons of requests without an answer between two instants, one per request."""
     return _between([one for port in _courses(polls) for one in port.unanswered], first_ns, last_ns)
 
 
 def discontinuities(polls: Polls, first_ns: int, last_ns: int) -> list[str]:
-    """Why counters had no known growth, one entry for each such moment between two instants."""
+    """The reasons of discontinuities between two instants, one per discontinuity."""
     found = [one for port in _courses(polls) for one in port.discontinuities]
     return _between(found, first_ns, last_ns)
 

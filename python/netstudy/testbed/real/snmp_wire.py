@@ -54,9 +54,9 @@ class SnmpPort(Wire):
     """A port that is polled."""
 
     port: str
-    """Its name in records."""
+    """Name of the port in records."""
     name: str
-    """Its ifName, or its ifDescr, at the switch."""
+    """The ifName or ifDescr of the port at the switch."""
 
 
 class SnmpPlan(Wire):
@@ -70,16 +70,16 @@ class SnmpPlan(Wire):
     """Address and UDP port of the switch's agent."""
     credentials: Credentials
     ports: tuple[SnmpPort, ...] = Field(min_length=1)
-    """Each is read by a request of its own."""
+    """The ports; each is read by a request of its own."""
     every_ns: int = Field(gt=0)
     timeout_ns: int = Field(gt=0)
-    """A request without an answer by then counts as not answered; shorter than the interval."""
+    """Time after which a request counts as not answered; shorter than the interval."""
     time_limit_ms: int = Field(gt=0)
     """After this time the process ends by itself, with an error."""
 
 
 class SnmpReady(Wire):
-    """The switch has answered, and has the ports: the first record."""
+    """The first record: the switch has answered, and it has the ports."""
 
     kind: Literal["ready"] = "ready"
     schema_: Literal["netstudy/snmp-record/1"] = Field(default=SNMP_RECORD_SCHEMA, alias="schema")
@@ -93,7 +93,7 @@ class SnmpReady(Wire):
 
 
 class SnmpSnapshot(Wire):
-    """A poll of all ports, after a command. The next one follows the command to go on."""
+    """A poll of all ports, after a command. Polling resumes with the command to go on."""
 
     kind: Literal["snapshot"] = "snapshot"
     name: str

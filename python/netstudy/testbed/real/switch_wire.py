@@ -40,7 +40,7 @@ class Management(Wire):
     mac: str = Field(pattern="^([0-9a-f]{2}:){5}[0-9a-f]{2}$")
     ip: str
     community: str = Field(repr=False)
-    """Requests with another one are not answered."""
+    """The community. Requests with another community are not answered."""
 
 
 class SwitchElement(Wire):
@@ -52,7 +52,7 @@ class SwitchElement(Wire):
     latency_ns: int = Field(default=0, ge=0)
     ecn_threshold_bytes: int | None = Field(default=None, ge=0)
     management: Management | None = None
-    """None: it has no address."""
+    """Address of the switch; None: it has no address."""
 
 
 class SwitchHost(Wire):
@@ -61,14 +61,15 @@ class SwitchHost(Wire):
     interface: str
     """The network interface towards it, in the network namespace of the process."""
     macs: tuple[Annotated[str, Field(pattern="^([0-9a-f]{2}:){5}[0-9a-f]{2}$")], ...]
-    """Its Ethernet addresses there, its zones' included: only frames for them leave by the link."""
+    """Its Ethernet addresses there, including its zones': only frames for these addresses leave by
+    the link."""
 
 
 class SwitchLinkEnd(Wire):
     """An end of a link."""
 
     node: str
-    """A switch of the plan by name, or a host."""
+    """Name of a switch of the plan, or of a host."""
     port: str
     """Its port there. The ports of a switch are numbered in the order of the links."""
     rate_bps: int = Field(gt=0)
@@ -105,8 +106,8 @@ class SwitchPlan(Wire):
     time_limit_ms: int = Field(gt=0)
     """After this time the process ends by itself, with an error."""
     cpu: int | None = Field(default=None, ge=0)
-    """CPU that the process stays on, reserved for it: it stays awake there between frames. None:
-    the system chooses."""
+    """CPU that is reserved for the process, which stays on it and does not sleep between frames.
+    None: the system chooses."""
     seed: str
     """16 hexadecimal digits, the seed of the random choices of an egress."""
     switches: tuple[SwitchElement, ...]
@@ -115,12 +116,12 @@ class SwitchPlan(Wire):
     """Switches and links form no cycle."""
     sampled: tuple[SwitchSampling, ...] = ()
     paced_ingress: bool = False
-    """Whether frames also arrive at the rate of their link, as over a wire; else as fast as hosts
+    """Whether frames arrive at the rate of their link, as over a wire; if false, as fast as hosts
     hand them over."""
 
 
 class SwitchReady(Wire):
-    """Frames are forwarded from now on: the first record."""
+    """The first record: frames are forwarded from now on."""
 
     kind: Literal["ready"] = "ready"
     schema_: Literal["netstudy/switch-record/2"] = Field(
@@ -146,15 +147,15 @@ class SwitchPortCounters(Wire):
     bytes_dropped: int
     frames_marked: int
     queue_bytes: int
-    """Bytes that wait for this port when it is read."""
+    """Bytes that wait for this port at the time of the reading."""
     queue_bytes_max: int
     frames_unaddressed: int
     """Frames that arrived at this port for an address that no other port leads to."""
     frames_consumed: int
     """Frames that arrived at this port for the switch itself: polls."""
     frames_originated: int
-    """Frames that the switch itself sent by this port, which are among those forwarded or
-    dropped."""
+    """Frames that the switch itself sent by this port. They are included in forwarded and dropped
+    frames."""
     frames_received_by_size: tuple[int, int, int, int, int, int, int]
     """By the names of FRAMES_RECEIVED_BY_SIZE."""
 
@@ -180,8 +181,8 @@ class SwitchSnapshot(Wire):
 
 
 class SwitchDrops(Wire):
-    """Each frame that a switch dropped for lack of buffer space: its arrival, its egress'
-    number."""
+    """Each frame that a switch dropped for lack of buffer space: its arrival, and the number of its
+    egress port."""
 
     kind: Literal["drops"] = "drops"
     switch: str
@@ -201,7 +202,8 @@ class SwitchSamples(Wire):
 
 
 class SwitchClock(Wire):
-    """How well the switch kept to its times. If it did not, the run measured something else."""
+    """Lateness of the switch's departures. If they were late, the run measured the switch's program
+    instead of the network."""
 
     kind: Literal["clock"] = "clock"
     departures: int
@@ -215,7 +217,7 @@ class SwitchClock(Wire):
     kept_up: bool
     """Whether the switch's timing leaves the run valid."""
     why: str | None
-    """Why not, if so."""
+    """The reason if it does not."""
     cpu_ns: int
 
 

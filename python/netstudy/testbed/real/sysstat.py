@@ -15,7 +15,8 @@ Grown = dict[str, int]
 """sar's name of a figure -> growth of its counter from the first record to the last one."""
 
 SHOWN: Final = ("-u", "-n", "DEV,EDEV,ETCP")
-"""Of the records, as sar names its reports: CPU, interfaces with their errors, errors of TCP."""
+"""The reports of the records, by sar's options: CPU, interfaces with their errors, errors of
+TCP."""
 _INTERFACE = "IFACE"
 _CPU = "CPU"
 
@@ -28,7 +29,7 @@ class Recording:
     file: bytes
     """As sysstat keeps it: `sar -f` and `sadf` read it."""
     began_ns: int
-    """Before its first record, and after its last one."""
+    """Time before its first record, and time after its last one."""
     ended_ns: int
     interfaces: dict[str, Grown] = field(default_factory=dict)
     cpu_ticks: Grown = field(default_factory=dict)
@@ -54,8 +55,8 @@ def recording(host: str, file: bytes, shown: str, began_ns: int, ended_ns: int) 
 
 
 def _add(grown: Grown, fields: list[str]) -> None:
-    """A line has names, each with its counter at the record before and at this one, or with a state
-    of the moment."""
+    """Adds a line to the sums. It has names, each with the counter at the previous record and at
+    this one, or with a momentary state."""
     for number in range(len(fields) - 2):
         name, before, now = fields[number : number + 3]
         if not _is_number(name) and _is_number(before) and _is_number(now):

@@ -16,13 +16,13 @@ WireT = TypeVar("WireT", bound=wire.Traffic)
 
 
 RAM_FOLDER: Final = "/run/files"
-"""Where agents have files on a RAM disk."""
+"""Folder of the agents' files on a RAM disk."""
 DISK_FOLDER: Final = "/run/disk"
-"""Where agents have files on a disk."""
+"""Folder of the agents' files on a disk."""
 
 
 class Traffic(ABC, Generic[WireT]):
-    """A workload on real hosts: the tasks of its agents, and the samples and laws of their
+    """A workload on real hosts: the tasks of its agents, and the samples and laws from their
     evidence."""
 
     wired: ClassVar[type[wire.Traffic]]
@@ -41,12 +41,12 @@ class Traffic(ABC, Generic[WireT]):
         yield from ()
 
     def folders(self, work: WireT) -> frozenset[str]:  # noqa: ARG002
-        """The folders that agents need, of RAM_FOLDER and DISK_FOLDER."""
+        """Which of RAM_FOLDER and DISK_FOLDER the agents need."""
         return frozenset()
 
     def is_all_payload(self, work: WireT) -> bool:  # noqa: ARG002
-        """Whether its connections are open before the measuring phase, and carry nothing but what
-        the applications count: then payload and TCP's bytes are the same."""
+        """Whether connections are open before the measuring phase and carry only bytes that the
+        applications count: then payload and TCP's bytes are equal."""
         return True
 
     @abstractmethod
@@ -55,11 +55,11 @@ class Traffic(ABC, Generic[WireT]):
 
     @abstractmethod
     def resized(self, work: WireT, share: float) -> wire.Traffic:
-        """The workload with messages scaled by `share`, and without pauses, for a trial of the
-        machine; or another one that fills the same links."""
+        """The workload for a trial of the machine: with messages scaled by `share`, and without
+        pauses. It may be another workload that fills the same links."""
 
     def longest_wait_ns(self, work: WireT) -> int:  # noqa: ARG002
-        """The longest time for which the workload itself may keep all of its ends idle."""
+        """The longest time for which the workload itself may keep all ends idle."""
         return 0
 
     @abstractmethod
@@ -71,7 +71,7 @@ class Traffic(ABC, Generic[WireT]):
         """The tables of the measuring phase. Raises LookupError when something is missing."""
 
     def limits(self, evidence: Evidence) -> Iterator[wire.TestbedLimit]:  # noqa: ARG002
-        """Whether the traffic generators were themselves the limit."""
+        """Limits of the traffic generators."""
         yield from ()
 
     @abstractmethod
@@ -80,7 +80,7 @@ class Traffic(ABC, Generic[WireT]):
 
 
 class ApplicationTraffic(Traffic[WireT]):
-    """A workload whose servers are no agents, but an application that runs on its host."""
+    """A workload whose server is not an agent but an application on its host."""
 
     @abstractmethod
     def served(self, run: wire.Run) -> Served:
@@ -94,7 +94,7 @@ class ApplicationTraffic(Traffic[WireT]):
 
     @abstractmethod
     def application_phases(self, work: WireT) -> Collection[wire.PhaseKind]:
-        """The phases in which the application has something to do."""
+        """The phases in which the application has work to do."""
 
     def client(self, run: wire.Run, spec: AgentSpec) -> agent_wire.AgentWorkload:  # noqa: ARG002
         """See Traffic.client. Never called: `generator` gives the task, which needs addresses."""

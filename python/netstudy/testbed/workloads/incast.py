@@ -1,4 +1,5 @@
-"""Incast on real hosts: a client asks every server at once for a block, waits for all, repeats."""
+"""Incast on real hosts: a client asks every server at once for a block, waits for all blocks, and
+repeats."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from netstudy.testbed.real.evidence import Evidence
 from netstudy.testbed.workloads.base import Traffic, connection_samples, histograms
 
 _LONGEST_WAIT_MEANS = 50
-"""An exponential wait longer than this many means has a probability of 2e-22."""
+"""Longest exponential wait as a multiple of its mean: a longer one has a probability of 2e-22."""
 
 
 class IncastTraffic(Traffic[wire.Incast]):
@@ -115,7 +116,7 @@ def _completion_ns(times: agent_wire.IterationsRecord) -> list[int]:
 
 
 def _dropped(evidence: Evidence, started_ns: Sequence[int]) -> tuple[int, ...] | None:
-    """Drops of all switches, by iteration; drops between two iterations count for the first."""
+    """Drops of all switches by iteration. A drop between two iterations counts for the first."""
     if evidence.switch.drops is None:
         return None
     counts = [0] * len(started_ns)
@@ -151,7 +152,8 @@ def _busy_ns(evidence: Evidence) -> dict[int, int]:
 
 
 def _all_arrived(evidence: Evidence) -> wire.Check:
-    """In all phases: bytes that the client's application verified against the bytes of the plan."""
+    """Checks, over all phases, that the client's application verified the bytes that the plan asks
+    for."""
     run = evidence.run
     each = _work(run).response_bytes
     iterations = run.count("warm-up") + run.count("measure")

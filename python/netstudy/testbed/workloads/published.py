@@ -1,4 +1,4 @@
-"""Published values as records: nothing is run for them."""
+"""Published values as records, for which nothing is run."""
 
 from __future__ import annotations
 

@@ -27,13 +27,13 @@ _TIMEOUT_NS: Final = 15_000_000_000
 _ELEMENTS: Final = "page element"
 _TRANSACTIONS: Final = "transaction"
 _THINK_MAX: Final = 10
-"""The longest think time, as a multiple of its mean (exponential: one of 22,000 is longer)."""
+"""The longest think time as a multiple of its mean: one in 22,000 exponential times is longer."""
 _PAGE_MAX_BYTES: Final = 262_144
-"""More than any page element of the brokerage has."""
+"""Upper bound of the bytes of a page element of the brokerage."""
 _LOSS_SHARE: Final = 0.02
-"""Segments that come twice, and options of TCP that most segments lack."""
+"""Allowance for segments that arrive twice, and for TCP options that most segments lack."""
 _CPU_MAX_PCT: Final = 80.0
-"""Above that share of one CPU, a generator may be late because it has too much to do."""
+"""Above this share of one CPU, a generator may be late because it is too busy."""
 
 RecordT = TypeVar("RecordT")
 
@@ -72,6 +72,7 @@ class TransactionsTraffic(ApplicationTraffic[wire.Transactions]):
             script="brokerage" if isinstance(app, wire.Brokerage) else "plain",
             mix=work.mix,
             load=_share_of(work.load, number, len(generators)),
+            # Dealt like cards: generator k has the users k, k + n, k + 2 n, …
             deck=agent_wire.Deck(
                 first=number,
                 step=len(generators),
@@ -201,7 +202,8 @@ def _host(endpoint: str) -> str:
 
 
 def _part(total: int, number: int, of: int) -> int:
-    """The share of one generator; the first ones have one more."""
+    """The share of one generator. If the number does not divide evenly, the first generators have
+    one more."""
     return total // of + (number < total % of)
 
 
@@ -250,7 +252,7 @@ TableT = TypeVar("TableT", wire.TransactionSamples, wire.TransactionErrors, wire
 
 
 def _joined(table: type[TableT], kind: type[Wire], evidence: Evidence, rows: str) -> TableT:
-    """The tables of all generators as one; `rows` is a column that each of them has."""
+    """Joins the tables of all generators; `rows` is a column that each table has."""
     columns: dict[str, tuple[object, ...]] = dict.fromkeys(table.model_fields, ())
     for client in evidence.clients:
         record = client.one(kind)
@@ -280,14 +282,15 @@ class _Found:
 
     @property
     def uncounted(self) -> int:
-        """Operations whose bytes and answers are in the counters of hosts, but may be missing in
-        the tables: failed operations, and operations in flight at the end of the phase."""
+        """Number of operations whose bytes and answers are in the counters of hosts, but may be
+        missing in the tables: failed operations, and operations in flight at the end of the
+        phase."""
         table = self.transactions
         parts = (table.network_errors, table.server_errors, table.unfinished)
         return sum(sum(column) for column in parts)
 
     def uncounted_requests(self) -> int:
-        """Most requests of these."""
+        """The most requests of these operations."""
         work = _work(self.evidence.run)
         images = 0
         if isinstance(work.application, wire.Brokerage):
@@ -297,7 +300,7 @@ class _Found:
 
 
 _REQUESTS_MAX: Final = 5
-"""Most requests of an operation of the brokerage, with the log-in before it."""
+"""The most requests of an operation of the brokerage, with the log-in before it."""
 
 
 def _accounted(table: wire.TransactionSamples) -> wire.Check:

@@ -25,12 +25,13 @@ from netstudy.testbed.workloads.base import (
 from netstudy.units import bytes_in
 
 _CHUNK_BYTES = 65_536
-"""Payload of one exchange of a stream: its request and confirmation are a thousandth of it."""
+"""Payload of one exchange of a stream. Its request and its confirmation are a thousandth of
+that."""
 _LEAST_AHEAD_BYTES = 4 * _CHUNK_BYTES
 _TURN_NS = 1_000_000
-"""A stream asks for more than its path holds, so that no end ever idles: for at least four chunks,
-or for the bytes that the path carries while hosts take their turn. The end of a phase waits for
-them."""
+"""A stream requests more than its path holds, so that no end is ever idle: at least four chunks, or
+the bytes that the path carries while other processes of the hosts run. The end of a phase waits for
+all of them."""
 
 
 class TransferTraffic(Traffic[wire.Transfer]):
@@ -152,7 +153,7 @@ class TransferTraffic(Traffic[wire.Transfer]):
 
 _READ, _WRITTEN = "process_bytes_read", "process_bytes_written"
 _MAJOR_FAULTS = "process_major_faults"
-"""Counters of an agent: bytes that it had a disk read, and made a disk write."""
+"""Counters of an agent: bytes that a disk read, and wrote, on its behalf."""
 _INSIDE_BPS = 100_000_000_000
 """Rate assumed for a path inside a host."""
 _Transfer = tuple[AgentEvidence, int, int, int, int, int]
@@ -174,10 +175,13 @@ def _size(run: wire.Run) -> agent_wire.TransferSize:
 
 
 def _ahead_bytes(run: wire.Run, route: Route) -> int:
-    """Twice the bytes that the path or a window holds, plus the bytes for the hosts' turn."""
+    """Twice the bytes that the path or a window holds, and the bytes for the time in which other
+    processes run."""
     slowest_bps = min((port.rate_bps for port, _ in route.hops), default=_INSIDE_BPS)
     turn = max(_LEAST_AHEAD_BYTES, bytes_in(slowest_bps, _TURN_NS))
-    return turn + 2 * min(held_bytes(run.network, route), _window(run))
+    # No connection has more in flight than a receive buffer holds.
+    window = max(group.tcp.receive_buffer_bytes for group in run.network.groups)
+    return turn + 2 * min(held_bytes(run.network, route), window)
 
 
 def held_bytes(network: wire.Network, route: Route) -> int:
@@ -189,11 +193,6 @@ def held_bytes(network: wire.Network, route: Route) -> int:
         for port, _ in route.hops
         if isinstance(node := network.node(port.node), wire.Switch)
     )
-
-
-def _window(run: wire.Run) -> int:
-    """Most bytes that a connection may have in flight: the largest receive buffer."""
-    return max(group.tcp.receive_buffer_bytes for group in run.network.groups)
 
 
 def _transfers(evidence: Evidence) -> Iterator[_Transfer]:
@@ -274,7 +273,7 @@ def _data_path(ftp: wire.Ftp, sends: bool) -> agent_wire.DataPath:
 
 
 def _store(ftp: wire.Ftp, sends: bool) -> agent_wire.FileStore:
-    """Where one end has its file, or puts it."""
+    """The place where one end has its file, or writes it."""
     if sends:
         if ftp.source == "memory":
             return agent_wire.MemoryStore()
@@ -307,7 +306,8 @@ def _connections(evidence: Evidence) -> wire.ConnectionSamples:
 
 
 def _first_bytes(evidence: Evidence, rows: list[_Transfer]) -> tuple[int, ...] | None:
-    """When the first byte of each transfer came, in the order of the rows; None: not of files."""
+    """Arrival of the first byte of each transfer, in the order of the rows; None: the transfers are
+    not files."""
     if _work(evidence.run).ftp is None:
         return None
     found: dict[tuple[int, int], int] = {}
@@ -322,10 +322,10 @@ def _first_bytes(evidence: Evidence, rows: list[_Transfer]) -> tuple[int, ...] |
 
 def _places(evidence: Evidence, ftp: wire.Ftp) -> Iterator[wire.Check]:
     """Checks that files were read from and written to the medium of the plan, by the bytes that the
-    kernel charges to the processes (/proc/pid/io): none for the page cache and a RAM disk. A file
-    of which the kernel has dropped pages meanwhile was not in the page cache. Pages of the program
-    are charged as well; it has read them before, and the detail counts the pages that it lost
-    since."""
+    kernel charges to the processes (/proc/pid/io): none for the page cache and a RAM disk. If the
+    kernel has dropped pages of a file meanwhile, the file was not in the page cache. Pages of the
+    program are charged as well; it has read them before, and the detail counts the pages that it
+    lost since."""
     sends = "server" in evidence.sending
     senders, receivers = evidence.servers, evidence.clients
     if not sends:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from netstudy.analysis.cells import cell_table
+from netstudy.analysis.related import cell_table
 from netstudy.analysis.requirements import CheckedRequirement, check
 from netstudy.analysis.study_result import analyse
 from netstudy.study.outcome import Bound

@@ -14,13 +14,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from netstudy.analysis.cells import CellRow, CellTable, pool_study
+from netstudy.analysis.cells import CellRow, CellTable
 from netstudy.analysis.metrics import Metric, Pooled
 from netstudy.analysis.named import metric_named
+from netstudy.analysis.related import pool_study
 from netstudy.analysis.steps import Judged, Step, judge
 from netstudy.analysis.workloads import further_of, metrics_of, workload_of
 from netstudy.plan import OuterLoop, outer_loops
-from netstudy.plan.planned import canonical
+from netstudy.plan.identity import canonical
 from netstudy.wire import Plan, Treatment
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from netstudy.analysis.agreement import OrderAgreement
 from netstudy.analysis.causes import Causes, causes
-from netstudy.analysis.cells import CellRow, CellTable, Problem, pool_study
+from netstudy.analysis.cells import CellRow, CellTable, Problem
 from netstudy.analysis.conclusions import Concluded, concluded
 from netstudy.analysis.demand import OffDemand, off_demands
 from netstudy.analysis.effects import Effects, effects
@@ -26,6 +26,7 @@ from netstudy.analysis.reference import (
     beside,
     read_reference,
 )
+from netstudy.analysis.related import pool_study
 from netstudy.analysis.requirements import CheckedRequirement, check
 from netstudy.analysis.size_law import ImpliedSize, OffLaw, implied_sizes, off_laws
 from netstudy.analysis.testbed import CheckFound, Here, LimitFound, TestbedResult, gather_testbed

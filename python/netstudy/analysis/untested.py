@@ -23,7 +23,7 @@ from netstudy.analysis.samples import RunSample, dropped_at_ports
 from netstudy.analysis.settings import settings_of
 from netstudy.analysis.workloads import WorkloadAnalysis
 from netstudy.analysis.workloads.signals import marks, pauses, ring_drops
-from netstudy.plan.planned import canonical
+from netstudy.plan.identity import canonical
 from netstudy.study.outcome import FirstRepetition
 from netstudy.study.vocabulary import LINK, MACHINE, split_metric
 from netstudy.units import CHECK_SEQUENCE_BYTES, ETHERNET_HEADER_BYTES, header_bytes

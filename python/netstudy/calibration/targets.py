@@ -90,8 +90,8 @@ def measured_targets(
 
     Raises StudyError for a folder of published values, and for metrics without any value.
     """
-    from netstudy.analysis.cells import cell_table
     from netstudy.analysis.named import metric_named
+    from netstudy.analysis.related import cell_table
 
     if folder.invocation().testbed == PUBLISHED:
         raise StudyError(

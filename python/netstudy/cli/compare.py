@@ -54,8 +54,8 @@ def command(
     Bands come from `agreement` in the study of A, else of B, and from --band. Exit codes: 0 done,
     1 a band is broken, 2 bad input.
     """
-    from netstudy.analysis.cells import cell_table
     from netstudy.analysis.comparison import comparison
+    from netstudy.analysis.related import cell_table
     from netstudy.report.comparison import as_data, side_of
 
     folders = [finished_folder(results, name, or_part=True) for name in (run_a, run_b)]

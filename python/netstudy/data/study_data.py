@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netstudy import __version__
-from netstudy.analysis.cells import CellRow, CellTable, cell_table
+from netstudy.analysis.cells import CellRow, CellTable
 from netstudy.analysis.metrics import Metric
+from netstudy.analysis.related import cell_table
 from netstudy.analysis.workloads import workload_of
 from netstudy.data.columns import (
     CASES,

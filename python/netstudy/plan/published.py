@@ -11,16 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from netstudy import wire
 from netstudy.errors import StudyError
-from netstudy.plan.planned import (
-    Cell,
-    Estimate,
-    Expanded,
-    PlannedRun,
-    PlannedStudy,
-    canonical,
-    digest,
-    run_seed,
-)
+from netstudy.plan.identity import canonical, digest, run_seed
+from netstudy.plan.planned import Cell, Estimate, Expanded, PlannedRun, PlannedStudy
 from netstudy.plan.workloads import published_work, values_bytes
 from netstudy.study import Case, Study, level_text
 from netstudy.study.published import PublishedValue, published_values, with_published_levels

@@ -20,6 +20,7 @@ from netstudy.analysis.samples import RunSample, SeriesReader
 from netstudy.analysis.workloads import WorkloadAnalysis, further_of, metrics_of, workload_of
 from netstudy.analysis.workloads.base import Counted
 from netstudy.study.levels import is_numeric
+from netstudy.study.vocabulary import MetricName
 from netstudy.wire import Level, Plan, Run, RunRecord, Treatment
 
 ProblemKind = Literal["failed", "invalid", "limited", "missing"]
@@ -111,7 +112,7 @@ def pool(
     records: Sequence[RunRecord],
     levels: Mapping[str, Sequence[Level]] | None = None,
     series: SeriesReader | None = None,
-    asked: Iterable[str] = (),
+    asked: Iterable[MetricName] = (),
 ) -> CellTable:
     """Pools records into cells. Without `levels`, named levels are in the order of the plan.
     `series` reads the samples of a run if the records do not contain them. `asked` names metrics
@@ -143,7 +144,7 @@ def pool(
 
 
 def _asked(
-    names: Iterable[str], metrics: Sequence[Metric], further: Sequence[Metric]
+    names: Iterable[MetricName], metrics: Sequence[Metric], further: Sequence[Metric]
 ) -> Iterator[Metric]:
     for name in dict.fromkeys(names):
         metric = metric_named(name, (*metrics, *further))

@@ -22,6 +22,7 @@ from netstudy.analysis.steps import Judged, Step, judge
 from netstudy.analysis.workloads import further_of, metrics_of, workload_of
 from netstudy.plan import OuterLoop, outer_loops
 from netstudy.plan.identity import canonical
+from netstudy.study.vocabulary import MetricName
 from netstudy.wire import Plan, Treatment
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ def deciding_metrics(study: Study, plan: Plan) -> dict[str, Metric]:
     }
 
 
-def _metric(of: str | None, plan: Plan) -> Metric:
+def _metric(of: MetricName | None, plan: Plan) -> Metric:
     if of is None:
         return workload_of(plan).throughput
     metric = metric_named(of, _vocabulary(plan))
@@ -164,7 +165,7 @@ def unsupported(study: Study, plan: Plan) -> list[str]:
     return found
 
 
-def _undecided(of: str, study: Study, plan: Plan) -> str | None:
+def _undecided(of: MetricName, study: Study, plan: Plan) -> str | None:
     """Why these runs cannot show a gain in a metric; None if they can."""
     metric = metric_named(of, _vocabulary(plan))
     if metric is None:

@@ -44,6 +44,7 @@ from netstudy.analysis.workloads import WorkloadAnalysis, figures_of, headline_o
 from netstudy.study.not_reported import not_reported
 from netstudy.study.outcome import DistributionKind, Figure, Table
 from netstudy.study.treatments import reasoned_holes
+from netstudy.study.vocabulary import MetricName
 from netstudy.wire import Level, Plan, RunRecord, Treatment
 
 if TYPE_CHECKING:
@@ -313,7 +314,7 @@ def analyse(folder: Folder, pooled: Pooled | None = None) -> StudyResult:
             if case.name in cells.cases
         ]
     )
-    not_shown = (*not_compared, *not_tabled, *not_drawn)
+    not_shown = (*not_compared, *map(str, not_tabled), *not_drawn)
     not_shown += _not_of_this_run(study, cells.vocabulary)
     not_shown += not_reported(study)
     return StudyResult(
@@ -403,8 +404,8 @@ def _comparing(study: Study, cells: CellTable) -> tuple[Comparing | None, tuple[
 
 
 def _known(
-    names: Iterable[str], metrics: Sequence[Metric]
-) -> tuple[tuple[Metric, ...], tuple[str, ...]]:
+    names: Iterable[MetricName], metrics: Sequence[Metric]
+) -> tuple[tuple[Metric, ...], tuple[MetricName, ...]]:
     """The metrics that are measured here, each once, and the names of the others."""
     found = {name: metric_named(name, metrics) for name in names}
     known = {metric.name: metric for metric in found.values() if metric is not None}
@@ -425,13 +426,12 @@ def _not_of_this_run(study: Study, metrics: Sequence[Metric]) -> tuple[str, ...]
 
 def _headline(
     study: Study, plan: Plan, cells: CellTable
-) -> tuple[tuple[Metric, ...], tuple[str, ...]]:
+) -> tuple[tuple[Metric, ...], tuple[MetricName, ...]]:
     """The metrics of the study's tables, and the names that are unknown here."""
     names = (
         name
         for table in study.report.tables
-        for name in (table.cell or table.columns)
-        if name not in study.factors
+        for name in (table.cell or table.metric_columns(study.factors))
     )
     known, unknown = _known(names, cells.vocabulary)
     return known or headline_of(plan), unknown

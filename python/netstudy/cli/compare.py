@@ -79,9 +79,10 @@ def command(
 def _bands(folders: list[Folder], asked: tuple[str, ...] | list[str]) -> Bands:
     """The study's bands, overridden by the command line's. Raises StudyError."""
     from netstudy.study.agreement import Band, Bands, agreed_metric
+    from netstudy.study.vocabulary import MetricName
 
     studies = [folder.study() for folder in folders]
-    named: dict[str, Band] = {}
+    named: dict[MetricName | str, Band] = {}
     other: list[Band] = []
     for text in asked:
         metric, given, band = text.rpartition("=")

@@ -36,7 +36,7 @@ from netstudy.report.fits import SeriesFit
 from netstudy.report.numbers import full_level, level_text
 from netstudy.study import outcome
 from netstudy.study.levels import is_numeric
-from netstudy.study.vocabulary import is_line_rate, split_metric
+from netstudy.study.vocabulary import is_line_rate
 from netstudy.units import format_rate
 from netstudy.wire import Level, Treatment
 
@@ -370,7 +370,7 @@ class Asked:
 
     def _bound_bps(self, metric: Metric, cell: CellRow) -> int | None:
         """The rate of the line that a metric is read at, else the most that the workload can do."""
-        name = split_metric(metric.name) if "." in metric.name else None
+        name = metric.named
         if name is not None and is_line_rate(name):
             return line_bps(None, cell, name)
         bound = self.cells.workload.bound(cell.planned[0])
@@ -454,8 +454,8 @@ def _course_of(
     run: RunSample, metric: Metric, workload: WorkloadAnalysis
 ) -> tuple[Floats, Floats] | None:
     """The course of a node metric, or of the workload's throughput by second."""
-    if split_metric(metric.name).scope is not None:
-        return course(run, metric.figure)
+    if metric.named is not None and metric.scope is not None:
+        return course(run, metric.named)
     own = workload.course(run) if metric == workload.throughput else None
     if own is None or own.noun != "second":
         return None

@@ -12,7 +12,7 @@ from netstudy.analysis.cells import CellTable
 from netstudy.analysis.layout import Layout, layout
 from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.errors import StudyError
-from netstudy.report.document import case_sections
+from netstudy.report.case_section import case_sections
 from tests.report.results import from_text, study_text
 
 SWITCHES = """\

@@ -11,11 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from netstudy.analysis.case_result import CaseResult
 from netstudy.analysis.cells import CellRow
 from netstudy.analysis.intervals import decimals_of
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.named import metric_named
-from netstudy.analysis.study_result import CaseResult, StudyResult
+from netstudy.analysis.study_result import StudyResult
 from netstudy.report.cellrefs import cell_number, column_decimals, treatment_text, with_margin
 from netstudy.report.numbers import (
     Quantity,

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from netstudy.analysis.case_result import CaseResult
 from netstudy.analysis.cells import CellRow, CellTable
 from netstudy.analysis.fits import LAWS, Fitted, fit
 from netstudy.analysis.line_rates import line_bps
@@ -22,7 +23,6 @@ from netstudy.analysis.metrics import Metric
 from netstudy.analysis.named import metric_named
 from netstudy.analysis.nodes import course
 from netstudy.analysis.samples import Floats, RunSample
-from netstudy.analysis.study_result import CaseResult
 from netstudy.analysis.workloads import WorkloadAnalysis
 from netstudy.documents.problems import listed
 from netstudy.report.charts.curves import TIME, Lines, thinned

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from netstudy.analysis.case_result import CaseResult
 from netstudy.analysis.study_result import StudyResult
@@ -17,19 +16,14 @@ from netstudy.report.figures import (
     effect_figures,
     reference_figures,
 )
+from netstudy.report.panel_section import PanelSection, panel_section
+from netstudy.report.prose.answer import worth_a_figure
 from netstudy.report.prose.describe import case_description
 from netstudy.report.prose.grow import growth_sentences, growth_table, steps_table
 from netstudy.report.refs import Sentence
 from netstudy.report.tables import Table
 from netstudy.report.testbed_tables import Evidence
 from netstudy.report.workloads import page_of
-
-if TYPE_CHECKING:
-    pass
-
-
-from netstudy.report.panel_section import PanelSection, panel_section
-from netstudy.report.prose.answer import worth_a_figure
 
 
 @dataclass(frozen=True)

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from netstudy.report.drawings import test_bed, test_bed_alt
 from netstudy.report.figures import Figure
 from netstudy.report.refs import Name, say
 from netstudy.report.workloads.base import WorkloadPage
 from netstudy.wire import Run
-
-if TYPE_CHECKING:
-    pass
 
 
 def bed_figure(runs: Sequence[Run]) -> Figure | None:

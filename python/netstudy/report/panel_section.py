@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from netstudy.analysis.case_result import CaseResult, PanelResult
 from netstudy.analysis.layout import Panel
@@ -31,9 +30,6 @@ from netstudy.report.tables import (
     unrepeated,
     verdicts_table,
 )
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)

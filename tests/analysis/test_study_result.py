@@ -7,7 +7,7 @@ from textwrap import dedent
 
 import pytest
 
-from netstudy.analysis import study_result
+from netstudy.analysis import case_result
 from netstudy.analysis.cells import CellTable
 from netstudy.analysis.layout import Layout, layout
 from netstudy.analysis.study_result import StudyResult, analyse
@@ -98,7 +98,7 @@ def test_a_case_is_analysed_when_its_section_is_made(
         analysed.append(case)
         return layout(cells, case, compared)
 
-    monkeypatch.setattr(study_result, "layout", noted)
+    monkeypatch.setattr(case_result, "layout", noted)
     cases = """
         cases:
           few: {factors: {switch: [nexus-5010, arista-7124s], servers: [2, 4]}}

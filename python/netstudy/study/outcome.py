@@ -65,7 +65,7 @@ class _ColumnName(Scalar):
 
 
 Column = Annotated[MetricName | str, Typed(_ColumnName(), refs=False)]
-"""A metric, or the name of a factor; the checks of the whole study decide whether it has both."""
+"""A metric, or the name of a factor; a factor of the study has precedence."""
 
 
 class Compare(Model):

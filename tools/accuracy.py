@@ -16,11 +16,12 @@ from pathlib import Path
 from statistics import mean, median
 
 from netstudy.analysis.agreement import Agreement, Beside
+from netstudy.analysis.case_result import PanelResult
 from netstudy.analysis.intervals import Interval
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.rank import rank_correlation
 from netstudy.analysis.reference import PanelReference
-from netstudy.analysis.study_result import PanelResult, analyse
+from netstudy.analysis.study_result import analyse
 from netstudy.analysis.workloads.incast import COMPLETION, DROPS, RETRANSMISSIONS
 from netstudy.errors import StudyError, exit_code
 from netstudy.report.appendix import fitted_table

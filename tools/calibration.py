@@ -34,6 +34,7 @@ from netstudy.report.numbers import level_text, with_unit
 from netstudy.report.refs import Name, Number, say
 from netstudy.report.tables import Group, Table, Value
 from netstudy.study import Study, load
+from netstudy.study.vocabulary import split_metric
 from netstudy.testbed.engine import engine_version, find_engine
 from netstudy.wire import Treatment
 
@@ -313,7 +314,7 @@ def _number(value: float | None, metric: str) -> Number | None:
 
 
 def _metric(name: str) -> Metric:
-    found = metric_named(name, NAMED)
+    found = metric_named(split_metric(name), NAMED)
     assert found is not None, "the command has a value of it"
     return found
 

@@ -105,7 +105,8 @@ def _with_dependents(package: str) -> set[str]:
 def _ranks() -> dict[str, int]:
     """Module of the front -> its layer's place from the top, by the contract in pyproject.toml."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    (contract,) = settings["tool"]["importlinter"]["contracts"]
+    contracts = settings["tool"]["importlinter"]["contracts"]
+    contract = next(one for one in contracts if one["id"] == "layers")
     layers = [layer.split(" | ") for layer in contract["layers"]]
     return {name: rank for rank, names in enumerate(layers) for name in names}
 

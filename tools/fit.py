@@ -141,10 +141,10 @@ def _log_ratios(
     """Switch and servers -> logarithm of the simulated over the published value."""
     return {
         (one.treatment["switch"], one.treatment["servers"]): math.log(
-            (said[one.run, metric] + more) / (one.value + more)
+            (said[one.run, one.metric] + more) / (one.value + more)
         )
         for one in aims
-        if one.metric == metric
+        if str(one.metric) == metric
     }
 
 

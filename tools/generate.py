@@ -36,6 +36,7 @@ from netstudy.study.vocabulary import (
     MACHINE_METRICS,
     SAMPLED,
     SWITCH_METRICS,
+    split_metric,
 )
 from netstudy.wire import Level, Plan, Record, Tcp
 from tools import api_page
@@ -213,7 +214,7 @@ def _of_nodes(kind: Kind) -> str:
     names = {"host": "app", "switch": "switch@app"}
     rows = [f"\n### {NODE_HEADINGS[kind]}\n", NODE_TABLE]
     for base, quantity in known.items():
-        metric = node_metric(f"{names.get(kind, kind)}.{base}")
+        metric = node_metric(split_metric(f"{names.get(kind, kind)}.{base}"))
         statistics = "yes" if quantity.is_rate else ""
         rows.append(
             f"| `{base}` | {quantity.text} | {metric.unit} | {metric.formula} | {metric.better} | "

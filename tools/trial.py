@@ -57,7 +57,7 @@ def model(
 def targets(of: Model) -> list[Target]:
     """The published values of the shown metrics that correspond to the model's runs."""
     names = {metric.name for metric in SHOWN}
-    return [one for one in published_targets(of.study, of.planned()) if one.metric in names]
+    return [one for one in published_targets(of.study, of.planned()) if str(one.metric) in names]
 
 
 def shown(aims: Iterable[Target]) -> list[Shown]:
@@ -88,13 +88,13 @@ class Accuracy:
             (metric, switch): [
                 abs(100 * (said[one.run, one.metric] - one.value) / one.value)
                 for one in aims
-                if (one.metric, one.treatment["switch"]) == (metric.name, switch) and one.value
+                if (str(one.metric), one.treatment["switch"]) == (metric.name, switch) and one.value
             ]
             for metric in SHOWN
             for switch in SWITCHES
         }
         medians = {key: statistics.median(found) for key, found in errors.items() if found}
-        times = [one for one in aims if one.metric == COMPLETION.name]
+        times = [one for one in aims if str(one.metric) == COMPLETION.name]
         last = max(int(one.treatment["servers"]) for one in times)
         at_end = {
             one.treatment["switch"]: said[one.run, one.metric]

@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from netstudy.errors import NetstudyError
+from netstudy.version import __version__
 
 if TYPE_CHECKING:
     from netstudy.data import Column, MissingPackageError, StudyData, Table, Verdict, open, run
 
-__version__ = "0.1.0"
 __all__ = [
     "Column",
     "MissingPackageError",

@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 
-from netstudy.analysis.cells import is_limited, pool_study
+from netstudy.analysis.cells import is_limited
 from netstudy.analysis.growth import GrownLoop, deciding_metrics, grown_loops
+from netstudy.analysis.related import pool_study
 from netstudy.errors import TestbedError
 from netstudy.plan import make_plan, make_round
+from netstudy.plan.identity import canonical
 from netstudy.plan.loops import CaseTreatment
-from netstudy.plan.planned import canonical
 from netstudy.store.environment import utc_now
 from netstudy.store.files import storage
 from netstudy.store.folder import CAPTURES, Folder, joined

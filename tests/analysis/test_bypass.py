@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from netstudy.analysis.bypass import Crossing, Crossings, crossings
-from netstudy.analysis.cells import pool_study
+from netstudy.analysis.related import pool_study
 from netstudy.plan import make_plan
 from netstudy.report.prose.bypass import crossing_sentences, crossings_table
 from netstudy.study import load

@@ -12,6 +12,7 @@ from netstudy.analysis.intervals import student_quantile
 from netstudy.analysis.workloads.incast import COMPLETION, DROPS, FAIRNESS, GOODPUT
 from netstudy.errors import StudyError
 from netstudy.study.agreement import Band, Bands, agreed_metric
+from netstudy.study.vocabulary import split_metric
 from netstudy.wire import Treatment
 from tests.report.synthetic import FakeFolder, from_samples, plan_of, pooled, run
 
@@ -122,7 +123,7 @@ def test_a_band_for_all_leaves_alone_what_neither_measured() -> None:
 
 def test_a_metric_that_is_named_must_have_been_measured() -> None:
     short = table([({"servers": 4}, [[9.0, 11.0]])])
-    found = comparison(short, short, Bands({"completion_ms_p99": Band.parse("1 %")}))
+    found = comparison(short, short, Bands({split_metric("completion_ms_p99"): Band.parse("1 %")}))
     assert [d.outcome for _, d in found.broken] == ["not measured"]
     named = comparison(short, short, Bands({"fairness": Band.parse("1 %")}))
     assert [d.metric for _, d in named.broken] == [FAIRNESS]
@@ -218,12 +219,12 @@ def test_what_the_plans_set_differently_is_told_by_its_path() -> None:
 
 def test_figures_and_metrics_may_be_named_and_nothing_else() -> None:
     assert agreed_metric("goodput") == "goodput"
-    assert agreed_metric("completion_ms_p99") == "completion_ms_p99"
+    assert agreed_metric("completion_ms_p99") == split_metric("completion_ms_p99")
     with pytest.raises(ValueError, match="unknown metric"):
         agreed_metric("godput")
     one_cell = table(A)
     with pytest.raises(StudyError, match="neither run gives etr_per_s"):
-        comparison(one_cell, one_cell, Bands({"etr_per_s": Band.parse("1 %")}))
+        comparison(one_cell, one_cell, Bands({split_metric("etr_per_s"): Band.parse("1 %")}))
 
 
 def test_the_same_folder_agrees_with_itself() -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from netstudy.analysis.cells import cell_table
 from netstudy.analysis.expectations import CheckedExpectation, check_expectations
+from netstudy.analysis.related import cell_table
 from netstudy.analysis.verdict import Pair, verdict_table
 from netstudy.wire import Run, RunRecord
 from tests.analysis.test_requirements import FACTORS, outcome

@@ -18,6 +18,7 @@ from netstudy.analysis.workloads import WorkloadAnalysis
 from netstudy.analysis.workloads.transfer import GOODPUT
 from netstudy.report.conclusion_tables import conclusion_tables
 from netstudy.study import Study, load
+from netstudy.study.vocabulary import split_metric
 from netstudy.wire import Run
 from tests.report.loaded import STUDY, Load, concluding, record, told
 from tests.report.results import from_text
@@ -77,13 +78,16 @@ def test_at_a_port_frames_count_without_preamble_and_gap(tmp_path: Path) -> None
     """1,518 of 1,538 bytes; of a link of which nobody knows the rate, nothing is known."""
     result = concluding(tmp_path, SERVED, steady(100.0), clients="[1, 2]")
     row, study = result.cells.rows[0], load(tmp_path)
-    port = node_metric("switch@server.port_in_mbps")
+    port = node_metric(split_metric("switch@server.port_in_mbps"))
     found = capacity(study, result.cells.workload, row, port)
     assert found is not None
     assert found.mbps == pytest.approx(1000 * 1518 / 1538)
-    nowhere = node_metric("switch@elsewhere.port_in_mbps")
+    nowhere = node_metric(split_metric("switch@elsewhere.port_in_mbps"))
     assert capacity(study, result.cells.workload, row, nowhere) is None
-    assert capacity(study, result.cells.workload, row, node_metric("server.cpu_pct")) is None
+    assert (
+        capacity(study, result.cells.workload, row, node_metric(split_metric("server.cpu_pct")))
+        is None
+    )
 
 
 def between(

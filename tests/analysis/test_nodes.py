@@ -14,6 +14,7 @@ import pytest
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.nodes import course, node_metric, node_metrics
 from netstudy.analysis.samples import RunSample
+from netstudy.study.vocabulary import split_metric
 from netstudy.units import FRAMING_BYTES
 from netstudy.wire import Instrument, PhaseTimes, RecordNode, RunRecord, Series
 from tests.report.synthetic import edges, from_samples, nodes, run
@@ -24,7 +25,7 @@ PLANNED = run({"servers": 3})
 
 def value(record: RunRecord, name: str, instruments: tuple[Instrument, ...] = ()) -> float | None:
     planned = PLANNED.model_copy(update={"instruments": instruments})
-    estimate = node_metric(name).reading.estimate([RunSample(planned, record)])
+    estimate = node_metric(split_metric(name)).reading.estimate([RunSample(planned, record)])
     return None if estimate is None else estimate.value
 
 
@@ -177,7 +178,7 @@ def test_the_interval_of_a_share_of_the_line_ends_at_the_whole_of_it() -> None:
         RunSample(PLANNED, counted(ports={"client": interface(sent=sent)}))
         for sent in (2_450_000_000, 2_300_000_000)
     ]
-    estimate = node_metric("client.send_utilisation_pct").reading.estimate(runs)
+    estimate = node_metric(split_metric("client.send_utilisation_pct")).reading.estimate(runs)
     assert estimate is not None
     assert estimate.interval is not None
     assert estimate.interval.high == 100.0
@@ -282,7 +283,7 @@ def test_the_course_of_the_longest_queue_is_what_it_was_so_far_and_not_how_it_gr
         values={"queue_bytes_max": (300, 300, 700, 700)},
     )
     sample = RunSample(PLANNED, counted(series=(samples,)))
-    found = course(sample, "switch@client.port_queue_bytes_max")
+    found = course(sample, split_metric("switch@client.port_queue_bytes_max"))
     assert found is not None
     assert found[0].tolist() == [0.5, 1.0, 1.5]
     assert found[1].tolist() == [300.0, 700.0, 700.0]
@@ -294,7 +295,7 @@ def test_extremes_are_of_the_rates_between_two_samples_in_the_phase() -> None:
     record = counted(series=series)
     assert value(record, "client.send_mbps_max") == pytest.approx(8.0)
     assert value(record, "client.send_mbps_min") == pytest.approx(1.0)
-    found = course(RunSample(PLANNED, record), "client.send_mbps")
+    found = course(RunSample(PLANNED, record), split_metric("client.send_mbps"))
     assert found is not None
     assert list(found[0]) == [1.0, 2.0]
     assert list(found[1]) == pytest.approx([1.0, 8.0])
@@ -339,7 +340,7 @@ def test_hosts_of_a_group_that_were_sampled_at_other_instants_are_added_at_the_f
         sampled(node, times := [offset, 1 + offset, 2.0], [round(t * rate[node]) for t in times])
         for offset, node in zip((0.0, 0.3, 0.1), rate, strict=True)
     )
-    found = course(RunSample(PLANNED, counted(series=series)), "server.send_mbps")
+    found = course(RunSample(PLANNED, counted(series=series)), split_metric("server.send_mbps"))
     assert found is not None
     assert found[1][-1] == pytest.approx(3.0, rel=1e-6)
 
@@ -362,7 +363,9 @@ def test_a_port_that_two_samplers_read_has_the_course_of_the_finer_one() -> None
     fine = of("client", [0.0, 0.5, 1.0, 1.5, 2.0], [0, 125_000, 125_000, 125_000, 250_000])
     for series in ((fine, *coarse), (*coarse, fine)):
         run = RunSample(PLANNED, counted(series=series))
-        one, every = (course(run, f"switch{at}.port_out_mbps") for at in ("@client", ""))
+        one, every = (
+            course(run, split_metric(f"switch{at}.port_out_mbps")) for at in ("@client", "")
+        )
         assert one is not None
         assert list(one[1]) == pytest.approx([2.0, 0.0, 0.0, 2.0])
         assert every is not None
@@ -382,7 +385,7 @@ def test_a_queue_is_what_waits_at_the_samples_and_not_how_it_grew() -> None:
     record = counted(series=(samples,), ports=edges_alone)
     assert value(record, "switch@client.port_queue_bytes") == pytest.approx(250_000)
     assert value(record, "switch@client.port_queue_bytes_min") == 0
-    found = course(RunSample(PLANNED, record), "switch@client.port_queue_bytes")
+    found = course(RunSample(PLANNED, record), split_metric("switch@client.port_queue_bytes"))
     assert found is not None
     assert list(found[1]) == [1_000_000, 0]
     assert value(counted(ports=edges_alone), "switch@client.port_queue_bytes") is None
@@ -404,7 +407,7 @@ def test_percentiles_need_as_many_intervals_as_show_them() -> None:
 
 def test_a_node_that_nobody_sampled_has_no_course() -> None:
     assert value(counted(), "client.send_mbps_max") is None
-    assert course(RunSample(PLANNED, counted()), "client.send_mbps") is None
+    assert course(RunSample(PLANNED, counted()), split_metric("client.send_mbps")) is None
 
 
 def test_a_plan_has_the_metrics_of_its_groups_switches_links_and_machine() -> None:
@@ -431,7 +434,7 @@ def test_a_plan_has_the_metrics_of_its_groups_switches_links_and_machine() -> No
     ],
 )
 def test_a_metric_says_what_where_and_when(name: str, title: str) -> None:
-    metric = node_metric(name)
+    metric = node_metric(split_metric(name))
     assert isinstance(metric, Metric)
     assert (metric.name, metric.title) == (name, title)
 
@@ -465,4 +468,4 @@ def test_frames_at_a_port_have_a_mean_size_each_way_and_fill_a_share_of_the_line
 
 def test_a_metric_of_a_node_that_no_run_has_is_none_for_the_whole_cell() -> None:
     runs = [RunSample(PLANNED, counted()) for _ in range(2)]
-    assert node_metric("nobody.cpu_pct").reading.estimate(runs) is None
+    assert node_metric(split_metric("nobody.cpu_pct")).reading.estimate(runs) is None

@@ -14,13 +14,14 @@ from netstudy.analysis.named import metric_named
 from netstudy.analysis.order_statistics import wilson
 from netstudy.analysis.verdict import Comparison, Pair, verdict_table
 from netstudy.analysis.workloads.incast import INCAST
+from netstudy.study.vocabulary import split_metric
 from tests.report.synthetic import FakeFolder, from_samples, plan_of, pooled, run
 
 VOCABULARY = (*INCAST.metrics, *INCAST.further)
 
 
 def metric(name: str) -> Metric:
-    found = metric_named(name, VOCABULARY)
+    found = metric_named(split_metric(name), VOCABULARY)
     assert found is not None
     return found
 

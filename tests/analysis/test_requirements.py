@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from netstudy.analysis.cells import cell_table
+from netstudy.analysis.related import cell_table
 from netstudy.analysis.requirements import CheckedRequirement, check
 from netstudy.analysis.study_result import analyse
-from netstudy.study.outcome import Bound
+from netstudy.study.outcome import Condition
 from netstudy.wire import Run, RunRecord
 from tests.report.results import from_text, study_text
 from tests.report.synthetic import failed, from_samples, server_count
@@ -92,7 +92,7 @@ def test_what_this_run_leaves_out_is_not_asked_for(tmp_path: Path) -> None:
 
 
 def test_a_bound_is_read_from_its_condition() -> None:
-    bound = Bound.of("completion_ms_p99 <= 0.5")
-    assert (bound.metric, bound.sign, bound.value) == ("completion_ms_p99", "<=", 0.5)
+    bound = Condition().parse("completion_ms_p99 <= 0.5")
+    assert (str(bound.metric), bound.sign, bound.value) == ("completion_ms_p99", "<=", 0.5)
     assert bound.holds(0.5)
     assert not bound.holds(0.51)

@@ -7,12 +7,12 @@ from textwrap import dedent
 
 import pytest
 
-from netstudy.analysis import study_result
+from netstudy.analysis import case_result
 from netstudy.analysis.cells import CellTable
 from netstudy.analysis.layout import Layout, layout
 from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.errors import StudyError
-from netstudy.report.document import case_sections
+from netstudy.report.case_section import case_sections
 from tests.report.results import from_text, study_text
 
 SWITCHES = """\
@@ -98,7 +98,7 @@ def test_a_case_is_analysed_when_its_section_is_made(
         analysed.append(case)
         return layout(cells, case, compared)
 
-    monkeypatch.setattr(study_result, "layout", noted)
+    monkeypatch.setattr(case_result, "layout", noted)
     cases = """
         cases:
           few: {factors: {switch: [nexus-5010, arista-7124s], servers: [2, 4]}}

@@ -231,7 +231,7 @@ def test_a_course_over_time_needs_an_instrument_that_samples_it(
 ) -> None:
     text = text_of() + f"figures: [{{kind: time series, y: {figure}}}]\n"
     found = planned(tmp_path, f"{text}instruments: [{instruments}]\n")
-    assert tuple(one.metric for one in found if one.kind == "not sampled") == missing
+    assert tuple(str(one.unsampled) for one in found if one.kind == "not sampled") == missing
     assert all("add an instrument there, such as {" in told(one) for one in found)
 
 

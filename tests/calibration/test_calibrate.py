@@ -527,14 +527,17 @@ def test_a_run_of_two_files_is_left_out_of_both_and_a_base_is_found_without_it(
     (tmp_path / "hardware" / "shop.yaml").write_text(profile)
     options = replace(OPTIONS, figures=("app_cpu",), rounds=6)
     found = calibrate(load(tmp_path), "shop", options)
-    rows = {(one.target.row, one.target.metric): one for one in found.judged}
+    rows = {(one.target.row, str(one.target.metric)): one for one in found.judged}
     assert found.values["app_cpu"] == pytest.approx(4e6, rel=0.03)
     # Left out it is in percent of the base's other row, and the rate is that of the other runs.
     (tmp_path / "known.csv").write_text("users,rate,cpu\n1,100,34.4\n4,270,93\n")
     (tmp_path / "kept.csv").write_text("users,rate\n4,470\n12,495\n")
     wrong = calibrate(load(tmp_path), "shop", options)
     for row, metric, value in (("known.csv:3", "etr_pct", 250), ("kept.csv:2", "etr_per_s", 430)):
-        for judged in (rows, {(one.target.row, one.target.metric): one for one in wrong.judged}):
+        for judged in (
+            rows,
+            {(one.target.row, str(one.target.metric)): one for one in wrong.judged},
+        ):
             assert judged[row, metric].left_out == pytest.approx(value, rel=0.03)
 
 

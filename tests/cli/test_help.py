@@ -35,7 +35,7 @@ def test_every_help_shows_an_example_and_loads_nothing_heavy() -> None:
     } == set()
     assert HEAVY & {name.partition(".")[0] for name in modules} == set()
     ours = {name for name in modules if name.startswith("netstudy.")}
-    light = {"netstudy.characters", "netstudy.errors"}
+    light = {"netstudy.characters", "netstudy.errors", "netstudy.version"}
     assert {name for name in ours if not name.startswith("netstudy.cli")} == light
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import netstudy
-from netstudy.analysis.cells import cell_table
+from netstudy.analysis.related import cell_table
 from netstudy.analysis.study_result import analyse
 from netstudy.cli import invoke
 from netstudy.data.columns import FactorColumns

@@ -22,6 +22,7 @@ from netstudy.report.prose.summary import WORDS_MAX as SUMMARY_WORDS_MAX
 from netstudy.report.prose.summary import summary
 from netstudy.report.refs import Name, Number, say
 from netstudy.store import Folder
+from netstudy.study.vocabulary import split_metric
 from netstudy.wire import Level, Run, RunRecord
 from tests.report.results import from_text, study_text
 from tests.report.synthetic import from_samples
@@ -42,7 +43,7 @@ RTO = (
 Mean = Callable[..., float]
 
 
-TRAFFIC = node_metric("app@client.network_mbps")
+TRAFFIC = node_metric(split_metric("app@client.network_mbps"))
 """Neither more nor less of it is better."""
 
 

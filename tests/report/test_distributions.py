@@ -24,9 +24,10 @@ from netstudy.report.charts.distributions import (
     histogram_chart,
 )
 from netstudy.report.charts.live import payload
-from netstudy.report.document import DistributionSection, document
+from netstudy.report.document import document
 from netstudy.report.numbers import NO_BREAK
 from netstudy.report.pages import write_report
+from netstudy.report.panel_section import DistributionSection
 from netstudy.report.prose.answer import answer
 from netstudy.report.prose.conclude import conclusions
 from netstudy.report.prose.summary import summary

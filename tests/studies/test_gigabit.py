@@ -85,7 +85,7 @@ def test_sinks_are_compared_at_each_number_of_clients_and_pooled(published: Stud
 
 def test_fitted_rows_are_known(tmp_path: Path) -> None:
     fitted = {
-        (one.levels["sink"], one.levels["clients"], one.metric.rpartition("_")[2])
+        (one.levels["sink"], one.levels["clients"], one.metric.statistic)
         for one in published_values(load(STUDY))
         if one.fitted
     }

@@ -12,6 +12,7 @@ from netstudy.analysis.named import metric_named
 from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.cli import invoke
 from netstudy.store import Results
+from netstudy.study.vocabulary import split_metric
 from tests.skips import in_namespaces
 
 pytestmark = pytest.mark.quiet
@@ -62,7 +63,7 @@ def value(result: StudyResult, link: str, name: str) -> float:
         for row in result.cells.rows
         if row.treatment["users"] == USERS and str(row.treatment["link"]) == link
     )
-    metric = metric_named(name, result.cells.vocabulary)
+    metric = metric_named(split_metric(name), result.cells.vocabulary)
     assert metric is not None
     found = row.value(metric)
     assert found is not None, name

@@ -586,7 +586,8 @@ def test_an_agreement_that_cannot_be_held(agreed: str, said: str, refusal: Refus
 )
 def test_a_condition_may_have_a_unit(written: str, read: str, write: Write) -> None:
     study = load(write(("question: ", f"require: [{written}]\nquestion: ")))
-    assert [one.that for one in study.require] == [read]
+    found = [f"{one.that.metric} {one.that.sign} {one.that.value:g}" for one in study.require]
+    assert found == [read]
 
 
 def test_the_name_of_a_factor_means_its_level_though_a_field_has_that_name(

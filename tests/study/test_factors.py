@@ -11,6 +11,7 @@ from netstudy.documents.source import read_text
 from netstudy.study import Case, Study, level_text
 from netstudy.study.levels import Growth, read_levels
 from netstudy.study.treatments import count_treatments, treatments
+from netstudy.study.vocabulary import split_metric
 from netstudy.wire import Level, Treatment
 
 Small = Callable[..., Study]
@@ -78,7 +79,7 @@ def test_an_outer_loop_has_the_levels_of_its_list_or_those_up_to_its_last() -> N
     assert listed.growth == Growth("no gain", 2, open_ended=False, at_most=None, of=None)
     endless = read_levels({"grow": "2..", "at most": 5, "of": "requests_per_s"})
     assert [level.name for level in endless.levels] == [2, 3, 4, 5]
-    assert endless.growth == Growth("no gain", 1, True, 5, "requests_per_s")
+    assert endless.growth == Growth("no gain", 1, True, 5, split_metric("requests_per_s"))
 
 
 def rows(study: Study, case: int = 0) -> list[str]:

@@ -15,7 +15,7 @@ from netstudy.analysis.workloads import METRICS, VOCABULARY, WORKLOADS
 from netstudy.analysis.workloads.probe import FURTHER
 from netstudy.study import load
 from netstudy.study.checks.metrics import metric_problems
-from netstudy.study.outcome import Bound, Condition
+from netstudy.study.outcome import Condition
 from netstudy.study.vocabulary import (
     HOST_METRICS,
     LINK_METRICS,
@@ -54,6 +54,7 @@ def test_a_metric_has_a_place_a_base_and_a_statistic(
     text: str, scope: Scope | None, base: str, statistic: str | None
 ) -> None:
     found = split_metric(text)
+    assert str(found) == text
     assert (found.scope, found.base, found.statistic) == (scope, base, statistic)
     assert found.phase == "measure"
 
@@ -112,17 +113,17 @@ def test_what_is_no_share_above_a_limit_is_refused_with_the_form(text: str, why:
 def test_a_share_of_what_has_no_samples_is_refused_with_its_place() -> None:
     study = load(ROOT / "studies/incast/study.yaml")
     place = ("require", 0, "that")
-    (problem,) = metric_problems(study, place, "goodput_mbps_above_3ms_pct")
+    (problem,) = metric_problems(study, place, split_metric("goodput_mbps_above_3ms_pct"))
     told = "goodput_mbps has no samples to count above a limit; completion_ms has"
     assert problem.message == f'"goodput_mbps_above_3ms_pct": {told}'
-    assert not list(metric_problems(study, place, "completion_ms_above_3ms_pct"))
-    (other,) = metric_problems(study, place, "transfer_s_above_1s_pct")
+    assert not list(metric_problems(study, place, split_metric("completion_ms_above_3ms_pct")))
+    (other,) = metric_problems(study, place, split_metric("transfer_s_above_1s_pct"))
     assert "is not measured by the workload incast of this study, but by transfer" in other.message
 
 
 def test_a_condition_on_a_share_is_in_percent() -> None:
-    bound = Bound.of(Condition().parse("completion_ms_above_150ms_pct < 5 %"))
-    assert (bound.metric, bound.sign, bound.value) == ("completion_ms_above_150ms_pct", "<", 5)
+    bound = Condition().parse("completion_ms_above_150ms_pct < 5 %")
+    assert (str(bound.metric), bound.sign, bound.value) == ("completion_ms_above_150ms_pct", "<", 5)
     with pytest.raises(ValueError, match="is in %"):
         Condition().parse("completion_ms_above_150ms_pct < 5 ms")
 
@@ -154,7 +155,7 @@ def test_the_study_knows_which_metrics_and_statistics_each_workload_measures(kin
 )
 def test_a_metric_of_another_workload_is_told_with_what_measures_it(asked: str, told: str) -> None:
     study = load(ROOT / "studies/conformance/transfer-direct.yaml")
-    (problem,) = metric_problems(study, ("compare", "on"), asked)
+    (problem,) = metric_problems(study, ("compare", "on"), split_metric(asked))
     start = f'"{asked}" is not measured by the workload transfer of this study, '
     assert problem.message.startswith(start + told)
 

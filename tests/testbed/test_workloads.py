@@ -11,6 +11,7 @@ import pytest
 from netstudy import wire
 from netstudy.analysis.nodes import node_metric
 from netstudy.analysis.samples import RunSample
+from netstudy.study.vocabulary import split_metric
 from netstudy.testbed.engine import find_engine
 from tests.skips import needs_programs, or_skip
 from tests.testbed.carried_out import (
@@ -322,7 +323,7 @@ def test_a_link_that_is_full_for_a_short_time_is_full(user: User) -> None:
     work = wire.Transfer(roles=roles("client", "server"))
     run = a_run(direct(rate_bps=20 * MEGABIT), work, times(0.3))
     sample = RunSample(run, held(record_of(user, run)))
-    full = node_metric("link.utilisation_pct").reading.estimate([sample])
+    full = node_metric(split_metric("link.utilisation_pct")).reading.estimate([sample])
     assert full is not None
     assert full.value > 93
 

@@ -118,7 +118,7 @@ def shown(one: Target) -> Shown:
 
 
 def is_time(one: Target) -> bool:
-    return one.metric == COMPLETION.name
+    return str(one.metric) == COMPLETION.name
 
 
 def test_a_run_that_the_engine_refuses_is_told_in_its_words(base: Plan) -> None:

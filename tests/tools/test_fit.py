@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from netstudy.analysis.workloads.incast import DROPS, RETRANSMISSIONS
-from netstudy.calibration import Figure, Fitted, Interval, Model, Target, Trial
+from netstudy.calibration import Figure, Fitted, Interval, Model, Shown, Target, Trial
 from netstudy.hardware import HardwareLibrary
 from netstudy.wire import Plan
 from tools import fit, trial
@@ -45,8 +45,8 @@ def times(aims: Aims, **factors: float) -> Said:
     known = {one.name: factors.get(one.figure, 1.0) for one in trial.SHOWN}
     more = {one.name: PACKETS for one in (DROPS, RETRANSMISSIONS)}
     return {
-        (one.run, one.metric): known[one.metric] * (one.value + more.get(one.metric, 0.0))
-        - more.get(one.metric, 0.0)
+        (one.run, one.metric): known[str(one.metric)] * (one.value + more.get(str(one.metric), 0.0))
+        - more.get(str(one.metric), 0.0)
         for one in aims
     }
 
@@ -86,7 +86,7 @@ def test_the_ratio_of_the_switches_counts_in_the_last_quarter_of_the_range(
 
 def test_nothing_dropped_is_an_error_like_any_other(published: Aims) -> None:
     aims = at(published)
-    none = {one: 0.0 if one[1] == DROPS.name else value for one, value in times(aims).items()}
+    none = {one: 0.0 if str(one[1]) == DROPS.name else value for one, value in times(aims).items()}
     assert error(aims, none) == pytest.approx(WORST / 2)
 
 
@@ -113,8 +113,8 @@ def test_pooled_replicates_are_one_run_in_which_opposite_errors_cancel(
     both = [times(aims, completion=1.2, drops=0.9), times(aims, completion=0.8, drops=1.1)]
 
     def replicates(
-        _self: Model, _plan: Plan, wanted: Sequence[tuple[str, str]]
-    ) -> Mapping[tuple[str, str], list[float]]:
+        _self: Model, _plan: Plan, wanted: Sequence[Shown]
+    ) -> Mapping[Shown, list[float]]:
         return {one: [said[one] for said in both] for one in wanted}
 
     monkeypatch.setattr(Model, "replicates", replicates)

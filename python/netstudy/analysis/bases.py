@@ -44,17 +44,20 @@ def _asked(study: Study, case: str, names: Collection[str]) -> tuple[Table | Non
     that shows one."""
     tables = [one for one in study.report.tables if one.case in (None, case)]
     for table in tables:
+        normals = {str(name): normal for name, normal in table.normalise.items()}
         for name in names:
-            if name in table.normalise:
-                return table, table.normalise[name]
-    shown = (one for one in tables if not set(names).isdisjoint((*one.columns, *one.cell)))
+            if name in normals:
+                return table, normals[name]
+    shown = (
+        one for one in tables if not set(names).isdisjoint(map(str, (*one.columns, *one.cell)))
+    )
     return next(shown, None), Normal()
 
 
 def _base_metric(normal: Normal, relative: Relative, relatives: Sequence[Relative]) -> Metric:
     """The metric whose value in the base row is 100 %: the metric's own, or that of `by`."""
     named = {name: one.of for one in relatives for name in (one.metric.name, one.of.name)}
-    return named.get(normal.by or "", relative.of)
+    return named.get(str(normal.by), relative.of)
 
 
 def _held_together(
@@ -65,7 +68,7 @@ def _held_together(
     if table is None:
         yield list(rows)
         return
-    placed = {*table.rows, *(name for name in table.columns if name in study.factors)}
+    placed = {*table.rows, *table.factor_columns(study.factors)}
     placed |= _growing(study, case)
     groups: dict[tuple[tuple[str, object], ...], list[CellRow]] = {}
     for row in rows:

@@ -12,7 +12,7 @@ bounds of the busiest one are known: at least the mean, and at most all of the C
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 from netstudy.analysis.cells import CellRow
@@ -21,10 +21,12 @@ from netstudy.analysis.intervals import Interval
 from netstudy.analysis.line_rates import line_bps, links_of
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.named import metric_named
+from netstudy.analysis.nodes import node_metric
 from netstudy.documents.problems import listed
 from netstudy.study.levels import level_text
-from netstudy.study.outcome import Bottleneck, limit_of
-from netstudy.study.vocabulary import MACHINE, MetricName, split_metric
+from netstudy.study.outcome import Bottleneck
+from netstudy.study.outcome import Candidate as Asked
+from netstudy.study.vocabulary import MACHINE, MetricName, Scope
 from netstudy.wire import Host, Network, Switch, Treatment
 
 if TYPE_CHECKING:
@@ -171,17 +173,8 @@ def _fullest_first(one: Candidate) -> tuple[int, float]:
     return (1, -one.at_most_pct) if one.at_most_pct is not None else (2, 0.0)
 
 
-_LINK_ENDS: Final = {
-    "switch in": (
-        "{switch}@{host}.port_in_utilisation_pct",
-        "{host}@{switch}.send_utilisation_pct",
-    ),
-    "switch out": (
-        "{switch}@{host}.port_utilisation_pct",
-        "{host}@{switch}.receive_utilisation_pct",
-    ),
-}
-"""Direction of a link at a switch -> where it is read, the switch's own counters first."""
+Member = tuple[str | None, MetricName]
+"""A host of a group, if it has several, and its metric."""
 _OF_HOSTS: Final = (
     ("packet CPU of {name}", "packet_cpu_pct"),
     ("disk of {name}", "disk_busy_pct"),
@@ -215,16 +208,15 @@ class _Look:
 
     # ---- candidates that the study names
 
-    def asked(self, candidates: Iterable[tuple[str, str]]) -> Iterator[Candidate]:
-        for name, text in candidates:
-            metric, limit = limit_of(text)
-            members = self._members(metric)
-            found = self._fullest(name, members, limit)
+    def asked(self, candidates: Iterable[tuple[str, Asked]]) -> Iterator[Candidate]:
+        for name, one in candidates:
+            members = self._members(one.metric)
+            found = self._fullest(name, members, one.limit)
             yield self._without_limit(name, members) if found.metric is None else found
 
-    def _without_limit(self, name: str, members: Sequence[tuple[str | None, str]]) -> Candidate:
+    def _without_limit(self, name: str, members: Sequence[Member]) -> Candidate:
         """A candidate without a known limit: ruled out if it carried more in another cell."""
-        read = [(who, metric_named(text, self.cells.table.vocabulary)) for who, text in members]
+        read = [(who, metric_named(one, self.cells.table.vocabulary)) for who, one in members]
         known = [
             (value, who, metric)
             for who, metric in read
@@ -262,18 +254,17 @@ class _Look:
         value, row = max(found, key=lambda one: one[0])
         return value, ", ".join(f"{name} {level_text(v)}" for name, v in row.treatment.items())
 
-    def _members(self, text: str) -> list[tuple[str | None, str]]:
-        """The metric of each host of a group, as pairs of host and metric name."""
-        name = split_metric(text)
+    def _members(self, name: MetricName) -> list[Member]:
+        """The metric of each host of a group."""
         if name.scope is None or not self.network.nodes:
-            return [(None, text)]
+            return [(None, name)]
         node, towards = name.scope.node, name.scope.towards
         hosts, others = self._hosts(node), self._hosts(towards) if towards else []
         if len(hosts) > 1:
-            return [(one, text.replace(node, one, 1)) for one in hosts]
+            return [(one, replace(name, scope=Scope(one, towards))) for one in hosts]
         if len(others) > 1:
-            return [(one, text.replace(f"@{towards}.", f"@{one}.", 1)) for one in others]
-        return [(None, text)]
+            return [(one, replace(name, scope=Scope(node, one))) for one in others]
+        return [(None, name)]
 
     def _hosts(self, group: str) -> list[str]:
         return [host.name for host in self.network.hosts if host.group == group]
@@ -296,11 +287,11 @@ class _Look:
         for group in groups:
             for title, base in _OF_HOSTS:
                 name = title.format(name=group)
-                found = self._fullest(name, self._members(f"{group}.{base}"), None)
+                found = self._fullest(name, self._members(_at(group, base)), None)
                 if found.state != "not measured":
                     yield found
         for name, base in _OF_MACHINES:
-            found = self._fullest(name, [(None, f"{MACHINE}.{base}")], None)
+            found = self._fullest(name, [(None, _at(MACHINE, base))], None)
             if found.state != "not measured":
                 yield found
 
@@ -319,7 +310,7 @@ class _Look:
         return found
 
     def _cpus(self, group: str) -> Iterator[Candidate]:
-        found = self._fullest(f"CPUs of {group}", self._members(f"{group}.cpu_pct"), None)
+        found = self._fullest(f"CPUs of {group}", self._members(_at(group, "cpu_pct")), None)
         yield found
         several = [count for count in map(self._cpu_count, self._hosts(group)) if count]
         if found.share_pct is None or not several or max(several) <= 1:
@@ -344,7 +335,7 @@ class _Look:
 
     def _links(self, groups: Sequence[str]) -> Iterator[Candidate]:
         """Each kind of link in each direction: the fullest of its links."""
-        found: dict[str, list[tuple[str | None, str, str]]] = {}
+        found: dict[str, list[tuple[str | None, MetricName, MetricName]]] = {}
         for link in self.network.links:
             for near, far in (link.ports, link.ports[::-1]):
                 ends = [self._end(node) for node in (near.node, far.node)]
@@ -364,21 +355,21 @@ class _Look:
             return found.group, False
         return found.name, isinstance(found, Switch)
 
-    def _read_at(self, near: str, far: str) -> tuple[str, str]:
+    def _read_at(self, near: str, far: str) -> tuple[MetricName, MetricName]:
         """The two metrics, the preferred one first, that read the direction from near to far."""
         if isinstance(self.network.node(far), Switch):
-            first, second = _LINK_ENDS["switch in"]
-            return first.format(switch=far, host=near), second.format(switch=far, host=near)
-        first, second = _LINK_ENDS["switch out"]
-        return first.format(switch=near, host=far), second.format(switch=near, host=far)
+            of_switch = MetricName(Scope(far, near), "port_in_utilisation_pct")
+            return of_switch, MetricName(Scope(near, far), "send_utilisation_pct")
+        of_switch = MetricName(Scope(near, far), "port_utilisation_pct")
+        return of_switch, MetricName(Scope(far, near), "receive_utilisation_pct")
 
     def _switch(self, switch: Switch, full: Sequence[str]) -> Candidate:
         """A switch has no utilisation: it forwards every frame or drops it. Drops at the port of a
         full link are counted as an effect of that link."""
-        metric = metric_named(f"{switch.name}.port_drops", ())
-        dropped = None if metric is None else self.row.value(metric)
+        metric = node_metric(_at(switch.name, "port_drops"))
+        dropped = self.row.value(metric)
         name = _switch_title(switch.name)
-        if metric is None or dropped is None:
+        if dropped is None:
             return Candidate(name, note="its drops were not counted")
         return Candidate(
             name=name,
@@ -398,7 +389,7 @@ class _Look:
             if host.profile is not None
         }
         for group in groups:
-            yield self._published(f"CPUs of {group}", (f"{group}.cpu_pct",))
+            yield self._published(f"CPUs of {group}", (_at(group, "cpu_pct"),))
         switches = self.study.topology.all_switches
         for link in links_of(self.study, self.row):
             ends = [place.group for place in link.between]
@@ -407,11 +398,11 @@ class _Look:
                     names = _published_names(near, far, is_switch=far in switches)
                     yield self._published(f"link from {near} to {far}", names)
         for name in switches:
-            yield self._published(_switch_title(name), (f"{name}.port_drops",))
+            yield self._published(_switch_title(name), (_at(name, "port_drops"),))
         for group in groups:
-            yield self._published(f"disk of {group}", (f"{group}.disk_busy_pct",))
+            yield self._published(f"disk of {group}", (_at(group, "disk_busy_pct"),))
 
-    def _published(self, name: str, metrics: Sequence[str]) -> Candidate:
+    def _published(self, name: str, metrics: Sequence[MetricName]) -> Candidate:
         for metric in metrics:
             found = self._one(name, None, metric, None)
             if found is not None:
@@ -423,7 +414,7 @@ class _Look:
     def _fullest(
         self,
         name: str,
-        members: Sequence[tuple[str | None, str]],
+        members: Sequence[Member],
         limit: float | None,
         several: Sequence[object] | None = None,
     ) -> Candidate:
@@ -435,10 +426,12 @@ class _Look:
         fullest = max(known, key=lambda one: one.share_pct or 0.0)
         return fullest if len(several or members) > 1 else _nowhere(fullest)
 
-    def _one(self, name: str, who: str | None, text: str, limit: float | None) -> Candidate | None:
-        metric = metric_named(text, self.cells.table.vocabulary)
+    def _one(
+        self, name: str, who: str | None, read: MetricName, limit: float | None
+    ) -> Candidate | None:
+        metric = metric_named(read, self.cells.table.vocabulary)
         estimate = None if metric is None else self.row.estimate(metric)
-        most = self._limit(text) if limit is None else limit
+        most = self._limit(read) if limit is None else limit
         if metric is None or estimate is None or not most:
             return None
         interval = estimate.interval
@@ -455,9 +448,8 @@ class _Look:
             state=self._state(share, shares),
         )
 
-    def _limit(self, text: str) -> float | None:
+    def _limit(self, name: MetricName) -> float | None:
         """100 for a percentage, else the line rate in Mbit/s."""
-        name: MetricName = split_metric(text)
         if name.base.endswith("_pct"):
             return 100.0
         rate = line_bps(self.study, self.row, name)
@@ -485,15 +477,17 @@ def _of_drops(dropped: float, full: Sequence[str]) -> str:
     return f"it dropped frames in front of the {listed(full)}" if full else "it dropped frames"
 
 
-def _published_names(near: str, far: str, *, is_switch: bool) -> tuple[str, ...]:
+def _published_names(near: str, far: str, *, is_switch: bool) -> tuple[MetricName, ...]:
     """The metrics of one direction of a link that a publication may give."""
-    at_switch = (f"{far}@{near}.port_in_mbps",) if is_switch else (f"{near}@{far}.port_out_mbps",)
-    of_host = (
-        (f"{near}@{far}.send_mbps", f"{near}.send_mbps")
-        if is_switch
-        else (f"{far}@{near}.receive_mbps", f"{far}.receive_mbps")
-    )
-    return (*at_switch, *of_host)
+    if is_switch:
+        of_switch = MetricName(Scope(far, near), "port_in_mbps")
+        return of_switch, MetricName(Scope(near, far), "send_mbps"), _at(near, "send_mbps")
+    of_switch = MetricName(Scope(near, far), "port_out_mbps")
+    return of_switch, MetricName(Scope(far, near), "receive_mbps"), _at(far, "receive_mbps")
+
+
+def _at(node: str, base: str) -> MetricName:
+    return MetricName(Scope(node), base)
 
 
 def _nowhere(one: Candidate) -> Candidate:

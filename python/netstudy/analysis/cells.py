@@ -7,10 +7,9 @@ value that was not measured is None, never 0.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, field
+from typing import Literal
 
-from netstudy.analysis.bases import bases_of
 from netstudy.analysis.intervals import Estimate
 from netstudy.analysis.metrics import Metric, Percentile
 from netstudy.analysis.named import metric_named
@@ -21,11 +20,8 @@ from netstudy.analysis.samples import RunSample, SeriesReader
 from netstudy.analysis.workloads import WorkloadAnalysis, further_of, metrics_of, workload_of
 from netstudy.analysis.workloads.base import Counted
 from netstudy.study.levels import is_numeric
+from netstudy.study.vocabulary import MetricName
 from netstudy.wire import Level, Plan, Run, RunRecord, Treatment
-
-if TYPE_CHECKING:
-    from netstudy.store import Folder
-    from netstudy.study import Study
 
 ProblemKind = Literal["failed", "invalid", "limited", "missing"]
 """limited: invalid because the testbed itself was the limit."""
@@ -111,53 +107,12 @@ class CellTable:
         return tuple((row, problem) for row in self.rows for problem in row.problems)
 
 
-def relate(study: Study, table: CellTable) -> CellTable:
-    """The cells with the bases of their relative metrics. A cell of several test cases is split
-    where their bases differ."""
-    if not table.workload.relatives or table.workload.kind == "published":
-        return table  # published percentages already refer to rows of their own tables
-    found = {case: bases_of(study, case, table) for case in table.cases}
-    rows: list[CellRow] = []
-    for row in table.rows:
-        by_bases: dict[tuple[tuple[str, float], ...], list[str]] = {}
-        for case in row.cases:
-            own = found[case].get(id(row), {})
-            by_bases.setdefault(tuple(sorted(own.items())), []).append(case)
-        rows += [
-            replace(
-                row,
-                cases=tuple(cases),
-                runs=tuple(replace(run, bases=dict(bases)) for run in row.runs),
-                _known={},
-            )
-            for bases, cases in by_bases.items()
-        ]
-    return replace(table, rows=tuple(rows))
-
-
-def cell_table(folder: Folder) -> CellTable:
-    """The cells of a results folder, finished or not; named levels are in the study's order."""
-    study, plan, records = folder.study(), folder.plan(), folder.records()
-    return pool_study(study, plan, records, folder.series)
-
-
-def pool_study(
-    study: Study,
-    plan: Plan,
-    records: Sequence[RunRecord],
-    series: SeriesReader | None = None,
-) -> CellTable:
-    """The cells of a study's runs; named levels are in the study's order."""
-    order = {name: factor.names for name, factor in study.factors.items()}
-    return relate(study, pool(plan, records, order, series, asked=study.named_metrics))
-
-
 def pool(
     plan: Plan,
     records: Sequence[RunRecord],
     levels: Mapping[str, Sequence[Level]] | None = None,
     series: SeriesReader | None = None,
-    asked: Iterable[str] = (),
+    asked: Iterable[MetricName] = (),
 ) -> CellTable:
     """Pools records into cells. Without `levels`, named levels are in the order of the plan.
     `series` reads the samples of a run if the records do not contain them. `asked` names metrics
@@ -189,7 +144,7 @@ def pool(
 
 
 def _asked(
-    names: Iterable[str], metrics: Sequence[Metric], further: Sequence[Metric]
+    names: Iterable[MetricName], metrics: Sequence[Metric], further: Sequence[Metric]
 ) -> Iterator[Metric]:
     for name in dict.fromkeys(names):
         metric = metric_named(name, (*metrics, *further))

@@ -26,7 +26,7 @@ from netstudy.documents.problems import listed
 from netstudy.errors import StudyError
 from netstudy.study.agreement import Band, Bands
 from netstudy.study.levels import level_text
-from netstudy.study.vocabulary import PUBLISHED
+from netstudy.study.vocabulary import PUBLISHED, MetricName
 from netstudy.wire import Level, Treatment
 
 Outcome = Literal["inside", "outside", "not measured"]
@@ -199,7 +199,9 @@ def _asked(a: CellTable, b: CellTable) -> Iterator[Metric]:
     yield from b.asked
 
 
-def _by_metric(named: Mapping[str, Band], among: Sequence[Metric]) -> dict[Metric, Band]:
+def _by_metric(
+    named: Mapping[MetricName | str, Band], among: Sequence[Metric]
+) -> dict[Metric, Band]:
     found: dict[Metric, Band] = {}
     for name, band in named.items():
         metric = _metric_of(name, among)
@@ -212,9 +214,10 @@ def _by_metric(named: Mapping[str, Band], among: Sequence[Metric]) -> dict[Metri
     return found
 
 
-def _metric_of(name: str, among: Sequence[Metric]) -> Metric | None:
+def _metric_of(name: MetricName | str, among: Sequence[Metric]) -> Metric | None:
     """The metric with this name, or of the figure with this name."""
-    return figure_named(name, among) or metric_named(name, among)
+    drawn = figure_named(str(name), among)
+    return metric_named(name, among) if drawn is None and isinstance(name, MetricName) else drawn
 
 
 def _apart(a: CellTable, b: CellTable) -> Iterator[Apart]:
@@ -288,7 +291,10 @@ def _own(metric: Metric, table: CellTable) -> Metric | None:
     known = {one.name: one for one in (*table.further, *table.asked, *table.metrics)}
     if table.workload.kind == PUBLISHED:
         return known.get(metric.name)
-    return known.get(metric.name) or metric_named(metric.name, table.vocabulary)
+    own = known.get(metric.name)
+    if own is not None or metric.named is None:
+        return own
+    return metric_named(metric.named, table.vocabulary)
 
 
 def _value(cell: CellRow, metric: Metric | None) -> Estimate | None:

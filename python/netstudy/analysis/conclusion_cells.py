@@ -16,6 +16,7 @@ from netstudy.analysis.ratio import welch_df
 from netstudy.analysis.steps import Judged, judge, settled
 from netstudy.documents.fields import Ref
 from netstudy.study.levels import is_numeric
+from netstudy.study.vocabulary import MetricName
 from netstudy.wire import Level, Treatment
 
 if TYPE_CHECKING:
@@ -107,8 +108,8 @@ class Cells:
             growing=growing,
         )
 
-    def metric(self, name: str) -> Metric | None:
-        """The metric with a name used by the study, if some cell has a value of it."""
+    def metric(self, name: MetricName) -> Metric | None:
+        """The metric that the study names, if some cell has a value of it."""
         found = metric_named(name, self.table.vocabulary)
         return found if found is not None and self.table.measured([found]) else None
 

@@ -42,6 +42,7 @@ from netstudy.study.outcome import (
     Substitution,
 )
 from netstudy.study.selection import one_level
+from netstudy.study.vocabulary import MetricName
 from netstudy.wire import Level, Treatment
 
 if TYPE_CHECKING:
@@ -247,7 +248,7 @@ class Concluded:
     at: Treatment
     drawn: tuple[Drawn, ...]
     """The findings; empty if the runs lack the values that it needs."""
-    unmeasured: tuple[str, ...] = ()
+    unmeasured: tuple[MetricName, ...] = ()
     """Metrics that the conclusion names but no run measured."""
 
 
@@ -473,7 +474,7 @@ def _extrapolate(
 
 def _limit(asked: Conclusion, cells: Cells) -> Iterator[Drawn]:
     assert isinstance(asked, Limit)
-    bound = Bound.of(asked.while_)
+    bound = asked.while_
     metric, condition = cells.metric(asked.limit), cells.metric(bound.metric)
     if metric is None or condition is None:
         return

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 from netstudy.documents.fields import Ref
 from netstudy.study.published import PublishedValue, published_values
 from netstudy.study.references import concrete, resolve
+from netstudy.study.vocabulary import MetricName, Scope
 from netstudy.units import quantity
 from netstudy.wire import Level
 
@@ -103,7 +104,10 @@ def _demands(study: Study, workload: WorkloadAnalysis) -> Iterator[Demand]:
         spec = resolve(study.workload.spec, _levels(study, values[0]))
         rate = workload.published_rate(given, spec)
         for host in study.topology.groups if rate else ():
-            busy_pct, cpus = given.get(f"{host}.cpu_pct"), _cpus(study, host, values[0])
+            busy_pct, cpus = (
+                given.get(MetricName(Scope(host), "cpu_pct")),
+                _cpus(study, host, values[0]),
+            )
             if busy_pct and cpus and rate:
                 printed, taken = cpus
                 yield Demand(host, row, printed, taken, 10.0 * busy_pct * printed / rate)

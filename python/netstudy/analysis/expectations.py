@@ -85,8 +85,7 @@ def _checked(
     if metric is None:
         places = [Place(row.treatment, "undecided") for row in rows]
     elif expected.that:
-        bound = Bound.of(expected.that)
-        places = [_against(bound, row, metric, len(rows)) for row in rows]
+        places = [_against(expected.that, row, metric, len(rows)) for row in rows]
     else:
         places = list(_compared(study, expected, metric, rows, verdicts))
     partly = levels_partly_run(study, expected.at, rows)

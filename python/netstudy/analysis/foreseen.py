@@ -191,7 +191,8 @@ def _varies_switches(study: Study) -> bool:
 
 def _asks_for_drops(study: Study) -> bool:
     figures = (one.name for _, one in study.figures if one.name is not None)
-    return any(name.startswith("drops") for name in (*study.named_metrics, *figures))
+    metrics = (one.base for one in study.named_metrics if one.scope is None)
+    return any(name.startswith("drops") for name in (*metrics, *figures))
 
 
 def _can_queue(run: Run) -> bool:

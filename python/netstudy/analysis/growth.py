@@ -14,13 +14,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from netstudy.analysis.cells import CellRow, CellTable, pool_study
+from netstudy.analysis.cells import CellRow, CellTable
 from netstudy.analysis.metrics import Metric, Pooled
 from netstudy.analysis.named import metric_named
+from netstudy.analysis.related import pool_study
 from netstudy.analysis.steps import Judged, Step, judge
 from netstudy.analysis.workloads import further_of, metrics_of, workload_of
 from netstudy.plan import OuterLoop, outer_loops
-from netstudy.plan.planned import canonical
+from netstudy.plan.identity import canonical
+from netstudy.study.vocabulary import MetricName
 from netstudy.wire import Plan, Treatment
 
 if TYPE_CHECKING:
@@ -138,7 +140,7 @@ def deciding_metrics(study: Study, plan: Plan) -> dict[str, Metric]:
     }
 
 
-def _metric(of: str | None, plan: Plan) -> Metric:
+def _metric(of: MetricName | None, plan: Plan) -> Metric:
     if of is None:
         return workload_of(plan).throughput
     metric = metric_named(of, _vocabulary(plan))
@@ -163,7 +165,7 @@ def unsupported(study: Study, plan: Plan) -> list[str]:
     return found
 
 
-def _undecided(of: str, study: Study, plan: Plan) -> str | None:
+def _undecided(of: MetricName, study: Study, plan: Plan) -> str | None:
     """Why these runs cannot show a gain in a metric; None if they can."""
     metric = metric_named(of, _vocabulary(plan))
     if metric is None:

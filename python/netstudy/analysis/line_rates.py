@@ -15,7 +15,7 @@ from netstudy.analysis.nodes.places import places
 from netstudy.analysis.workloads.base import WorkloadAnalysis
 from netstudy.study.references import concrete, resolve
 from netstudy.study.topology import EachWay
-from netstudy.study.vocabulary import MetricName, is_line_rate, line_direction, split_metric
+from netstudy.study.vocabulary import MetricName, line_direction
 from netstudy.units import CHECK_SEQUENCE_BYTES, ETHERNET_HEADER_BYTES, FRAMING_BYTES
 from netstudy.wire import Role, Run
 
@@ -114,9 +114,7 @@ def capacity(
         if len(run.workload.sending) > 1:
             counted += ", both directions"
         return Capacity(_access_bps(run, "server"), share, counted)
-    if "." not in metric.name or not is_line_rate(name := split_metric(metric.name)):
-        return None
-    rate = line_bps(study, row, name)
+    rate = None if metric.named is None else line_bps(study, row, metric.named)
     if rate is None:
         return None
     return Capacity(rate, frame_share(_mtu(study, row)), "full frames without preamble and gap")
@@ -129,7 +127,7 @@ def carrying_bps(
     only server, else of the only client. None if there are several of both, or if both directions
     count: then throughput may exceed every link's rate."""
     link, run = capacity(study, workload, row, metric), row.planned[0]
-    if link is None or "." in metric.name:
+    if link is None or metric.scope is not None:
         return None if link is None else link.line_bps
     if len(run.workload.sending) > 1:
         return None

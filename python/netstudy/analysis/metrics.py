@@ -26,6 +26,7 @@ from netstudy.analysis.intervals import (
 )
 from netstudy.analysis.order_statistics import Lacking, carries, fewest, has_beyond, wider, wilson
 from netstudy.analysis.samples import RunSample, Terms
+from netstudy.study.vocabulary import MetricName, Scope
 from netstudy.wire import Run
 
 Direction = Literal["lower", "higher", "neutral"]
@@ -216,10 +217,18 @@ class Metric:
     """Whether the CSV export has a column for it, and a comparison a table."""
     is_relative: bool = False
     """Whether it is in percent of a base row: then ratios are reported, not percentage points."""
+    named: MetricName | None = field(default=None, repr=False, compare=False)
+    """Its name, taken apart, if it was made for that name: a metric of a node, or a share above a
+    limit. None: it is on a workload's own list."""
     sampled: SampledQuantity | None = field(default=None, repr=False, compare=False)
     """The samples that it is the mean of, if they are known one by one."""
     is_of_work: bool = False
     """True for the mean time of the workload's own operation; a lower value is called faster."""
+
+    @property
+    def scope(self) -> Scope | None:
+        """Where it is read; None: it is a workload's own."""
+        return None if self.named is None else self.named.scope
 
     @property
     def is_share(self) -> bool:

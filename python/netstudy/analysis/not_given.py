@@ -12,7 +12,8 @@ from netstudy.analysis.named import figure_named, metric_named
 from netstudy.analysis.order_statistics import Lacking
 from netstudy.analysis.workloads import metrics_of
 from netstudy.study.not_reported import kind_of, shown
-from netstudy.study.outcome import Bound, Comparison, Conclusion, Equivalence, Limit
+from netstudy.study.outcome import Comparison, Conclusion, Equivalence, Limit
+from netstudy.study.vocabulary import MetricName
 from netstudy.wire import Plan
 
 if TYPE_CHECKING:
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from netstudy.documents.problems import Path
     from netstudy.study import Study
 
-Wanted = tuple[str, str]
-"""A path of the study, and the metric or figure that it names."""
+Wanted = tuple[str, MetricName]
+"""A path of the study, and the metric that it names."""
 
 
 def not_given(study: Study, plan: Plan) -> list[str]:
@@ -92,10 +93,9 @@ def _is_missing(metric: Metric, cells: CellTable) -> bool:
     )
 
 
-def is_given(name: str, metrics: Sequence[Metric]) -> bool:
+def is_given(name: MetricName, metrics: Sequence[Metric]) -> bool:
     """Whether one of the metrics has that name; a name without a statistic means the mean."""
-    mean = f"{name.removesuffix('_mean')}_mean"
-    return any(metric.name in (name, mean, name.removesuffix("_mean")) for metric in metrics)
+    return any(metric.name in name.spellings for metric in metrics)
 
 
 def _wanted(study: Study) -> Iterator[Wanted]:
@@ -107,7 +107,7 @@ def _wanted(study: Study) -> Iterator[Wanted]:
     for conclusion in study.conclude:
         yield from _each(("conclude", kind_of(conclusion)), _of_conclusion(conclusion))
     for index, requirement in enumerate(study.require):
-        yield from _each(("require", index), (Bound.of(requirement.that).metric,))
+        yield from _each(("require", index), (requirement.that.metric,))
     for index, expected in enumerate(study.expect):
         yield from _each(("expect", index), (expected.metric,))
 
@@ -116,7 +116,7 @@ def _in_tables(study: Study) -> Iterator[Wanted]:
     for path, table in study.tables:
         for key, names in (("columns", table.columns), ("cell", table.cell)):
             for index, name in enumerate(names):
-                if name not in study.factors:
+                if isinstance(name, MetricName) and str(name) not in study.factors:
                     yield shown((*path, key, index)), name
 
 
@@ -125,11 +125,11 @@ def _in_figures(study: Study) -> Iterator[Wanted]:
         yield from _each(path, figure.metrics)
 
 
-def _of_conclusion(conclusion: Conclusion) -> Iterator[str]:
+def _of_conclusion(conclusion: Conclusion) -> Iterator[MetricName]:
     match conclusion:
         case Limit():
             yield conclusion.limit
-            yield Bound.of(conclusion.while_).metric
+            yield conclusion.while_.metric
         case Comparison():
             yield from conclusion.on
         case Equivalence():
@@ -151,5 +151,5 @@ def _advice(path: str) -> str:
     return f"leave it out with --without {path}"
 
 
-def _each(path: Path, names: Iterable[str]) -> Iterator[Wanted]:
+def _each(path: Path, names: Iterable[MetricName]) -> Iterator[Wanted]:
     return ((shown(path), name) for name in names)

@@ -81,7 +81,7 @@ def check(study: Study, cells: CellTable) -> tuple[CheckedRequirement, ...]:
 
 
 def _checked(study: Study, requirement: Requirement, table: CellTable) -> CheckedRequirement:
-    bound = Bound.of(requirement.that)
+    bound = requirement.that
     metric = metric_named(bound.metric, table.vocabulary)
     cells = tuple(cells_at(study, requirement.at, table.rows))
     held = tuple(_held(cell, metric, bound) for cell in cells)

@@ -12,7 +12,7 @@ from netstudy.analysis.distribution import SampledQuantity
 from netstudy.analysis.metrics import Metric, Percentile, Pooled, Share
 from netstudy.analysis.samples import RunSample, Terms, each
 from netstudy.analysis.samples import one as one_of
-from netstudy.study.vocabulary import Limit
+from netstudy.study.vocabulary import Limit, MetricName
 
 
 @dataclass(frozen=True)
@@ -84,10 +84,10 @@ def share_above(like: Metric, limit: Limit) -> Metric:
         )
 
     text = f"{limit.number} {limit.unit.replace('us', 'µs')}"
-    nouns = f"{quantity.noun}s"
+    nouns, named = f"{quantity.noun}s", MetricName(None, base_of(like), limit=limit)
     return replace(
         like,
-        name=f"{base_of(like)}_{limit.ending}",
+        name=str(named),
         label=f"share of {nouns} above {text}",
         unit="%",
         formula=f"{nouns} with a {like.label} above {text} ÷ {nouns} × 100",
@@ -96,6 +96,7 @@ def share_above(like: Metric, limit: Limit) -> Metric:
         decimals=1,
         reading=Share(terms),
         exported=False,
+        named=named,
         sampled=None,
         is_of_work=False,
     )

@@ -23,9 +23,9 @@ from netstudy.analysis.samples import RunSample, dropped_at_ports
 from netstudy.analysis.settings import settings_of
 from netstudy.analysis.workloads import WorkloadAnalysis
 from netstudy.analysis.workloads.signals import marks, pauses, ring_drops
-from netstudy.plan.planned import canonical
+from netstudy.plan.identity import canonical
 from netstudy.study.outcome import FirstRepetition
-from netstudy.study.vocabulary import LINK, MACHINE, split_metric
+from netstudy.study.vocabulary import LINK, MACHINE, MetricName
 from netstudy.units import CHECK_SEQUENCE_BYTES, ETHERNET_HEADER_BYTES, header_bytes
 from netstudy.wire import (
     Group,
@@ -84,8 +84,9 @@ class Untested:
     """For ECN: whether DCTCP uses it."""
     depths: tuple[Depth, ...] = ()
     metric: str = ""
-    """The metric in which equal levels differ, or that no instrument samples; for "too seldom", the
-    probe or sampler."""
+    """The metric in which equal levels differ; for "too seldom", the probe or sampler."""
+    unsampled: MetricName | None = None
+    """The metric of a node that no instrument samples."""
     every_ns: int = 0
     """Time between two samples of that probe or sampler."""
     phase_ns: int = 0
@@ -257,13 +258,12 @@ def _too_seldom(design: _Design) -> Iterator[Untested]:
 def _unsampled(study: Study, design: _Design) -> Iterator[Untested]:
     """Metrics of time-series figures that no instrument samples."""
     courses = (one for _, one in study.figures if one.name is None and one.kind == "time series")
-    for text in dict.fromkeys(metric for one in courses for metric in one.metrics):
-        name = split_metric(text)
+    for name in dict.fromkeys(metric for one in courses for metric in one.metrics):
         at_node = name.scope is not None and name.scope.node not in (LINK, MACHINE)
         if not at_node or name.base == GOODPUT or not design.runs:
             continue
-        if not any(is_sampled(run, text) for run in design.runs):
-            yield Untested("not sampled", metric=text)
+        if not any(is_sampled(run, name) for run in design.runs):
+            yield Untested("not sampled", unsampled=name)
 
 
 def _equal(design: _Design) -> Iterator[Untested]:

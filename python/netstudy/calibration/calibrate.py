@@ -22,6 +22,7 @@ from netstudy.documents.nearest import did_you_mean
 from netstudy.errors import StudyError
 from netstudy.hardware import HardwareLibrary
 from netstudy.study import Study, level_text
+from netstudy.study.vocabulary import MetricName
 from netstudy.units import parse_scale
 
 if TYPE_CHECKING:
@@ -196,7 +197,9 @@ class _Calibrator:
             known = measured_targets(measured, planned, options.metrics)
         _refuse_unknown(options.left_out, known, "to be left out")
         targets = tuple(
-            one for one in known if one.metric not in options.left_out and _is_in(one, options.only)
+            one
+            for one in known
+            if str(one.metric) not in options.left_out and _is_in(one, options.only)
         )
         _refuse_unknown([*options.tolerances, *options.shares], targets, "for a tolerance")
         free = len(options.figures)
@@ -300,7 +303,7 @@ class _Calibrator:
         return value_of(self.model.library, self.figures[name])
 
     def _tolerance(self, target: Target) -> float:
-        options, metric = self.options, target.metric
+        options, metric = self.options, str(target.metric)
         usual = 0.0 if metric in options.tolerances else options.share
         own = options.tolerances.get(metric, 0.0)
         return target.tolerance(own, options.shares.get(metric, usual))
@@ -339,7 +342,7 @@ class _Calibrator:
             for one, value in zip(self.targets, said, strict=True)
         )
 
-    def _left_out(self, best: Fit) -> dict[tuple[str, str], float]:
+    def _left_out(self, best: Fit) -> dict[tuple[str, MetricName], float]:
         """Row and metric -> the model's value when fitted to only the rows of all other runs, if
         these are enough. If two files have the same run, it is left out of both."""
         found = {}
@@ -366,7 +369,7 @@ class _Calibrator:
     def _bases(self, targets: Sequence[Target]) -> NDArray[np.bool_]:
         """One row per base of relative metrics: whether each target is in percent of it."""
         of = [
-            (one.file, one.metric) if one.metric in self.options.relative else None
+            (one.file, one.metric) if str(one.metric) in self.options.relative else None
             for one in targets
         ]
         bases = [base for base in dict.fromkeys(of) if base is not None]
@@ -430,7 +433,7 @@ def _refuse_single(choices: Choices) -> None:
 
 def _refuse_unknown(metrics: Iterable[str], targets: Sequence[Target], role: str) -> None:
     """Raises StudyError for a metric without a target: the option would have no effect."""
-    known = dict.fromkeys(one.metric for one in targets)
+    known = dict.fromkeys(str(one.metric) for one in targets)
     for metric in metrics:
         if metric not in known:
             hint = did_you_mean(metric, known)

@@ -23,6 +23,7 @@ from netstudy.errors import StudyError, TestbedError
 from netstudy.hardware import HardwareLibrary
 from netstudy.plan import PlannedStudy, make_plan
 from netstudy.study import Study, apply_overrides
+from netstudy.study.vocabulary import MetricName
 from netstudy.testbed.sim import Sim
 from netstudy.wire import Level
 
@@ -30,7 +31,7 @@ _BASES = dict.fromkeys(RELATIVE, 1.0)
 """Here relative metrics are computed without their base, which is fitted later."""
 _MOST_SEED = 2**63 - 1
 
-Shown = tuple[str, str]
+Shown = tuple[str, MetricName]
 """Run and metric."""
 
 
@@ -65,7 +66,7 @@ class Model:
     threads: int | None = None
     only: Mapping[str, Sequence[Level]] = field(default_factory=dict)
     """Factor -> the levels to plan; empty: all runs of the study."""
-    _known: dict[str, dict[str, float]] = field(default_factory=dict, repr=False)
+    _known: dict[str, dict[MetricName, float]] = field(default_factory=dict, repr=False)
     """Run, as JSON -> metric -> value, so that no run is simulated twice: most figures change only
     some runs. Whole records are not kept, since a search makes thousands."""
 
@@ -108,7 +109,7 @@ class Model:
         for run in plan.runs:
             by_treatment.setdefault(str(run.treatment), []).append(self._short(run))
         firsts = {runs[0].id: runs for runs in map(_by_replicate, by_treatment.values())}
-        names: dict[str, list[str]] = {}
+        names: dict[str, list[MetricName]] = {}
         for first, name in asked:
             for one in firsts[first]:
                 names.setdefault(one.id, []).append(name)
@@ -119,8 +120,8 @@ class Model:
         }
 
     def _values(
-        self, plan: wire.Plan, names: Mapping[str, Sequence[str]]
-    ) -> dict[str, dict[str, float]]:
+        self, plan: wire.Plan, names: Mapping[str, Sequence[MetricName]]
+    ) -> dict[str, dict[MetricName, float]]:
         """Values of the named metrics of each run; runs with known values are not repeated."""
         keys = {run.id: run.model_dump_json() for run in plan.runs}
         new = tuple(
@@ -175,7 +176,7 @@ def _by_replicate(runs: Iterable[wire.Run]) -> list[wire.Run]:
     return sorted(runs, key=lambda run: run.replicate)
 
 
-def _value(sample: RunSample, name: str, metrics: Sequence[Metric]) -> float:
+def _value(sample: RunSample, name: MetricName, metrics: Sequence[Metric]) -> float:
     metric = metric_named(name, metrics)
     value = None if metric is None else metric.reading.of_run(sample)
     if value is None:

@@ -12,7 +12,7 @@ from netstudy.errors import StudyError
 from netstudy.plan import PlannedStudy
 from netstudy.study import Study, level_text
 from netstudy.study.published import PublishedValue, published_values
-from netstudy.study.vocabulary import PUBLISHED
+from netstudy.study.vocabulary import PUBLISHED, MetricName, split_metric
 
 if TYPE_CHECKING:
     from netstudy.analysis.intervals import Estimate
@@ -33,7 +33,7 @@ class Target:
     """File and line, or the levels of the cell."""
     file: str
     """The source. Relative metrics of all its rows are in percent of the same base."""
-    metric: str
+    metric: MetricName
     value: float
     predicted: bool
     """It is not fitted: the reference keeps it for a blind check, or fits other rows."""
@@ -91,8 +91,8 @@ def measured_targets(
 
     Raises StudyError for a folder of published values, and for metrics without any value.
     """
-    from netstudy.analysis.cells import cell_table
     from netstudy.analysis.named import metric_named
+    from netstudy.analysis.related import cell_table
 
     if folder.invocation().testbed == PUBLISHED:
         raise StudyError(
@@ -102,10 +102,11 @@ def measured_targets(
     by_treatment = {treatment_text(run.treatment): run for run in _first_replicates(planned)}
     table = cell_table(folder)
     found = []
-    for name in metrics:
-        metric = metric_named(name, table.vocabulary)
-        if metric is None:
-            raise StudyError(f'there is no metric "{name}" in these runs')
+    for text in metrics:
+        name = _known(text)
+        metric = None if name is None else metric_named(name, table.vocabulary)
+        if name is None or metric is None:
+            raise StudyError(f'there is no metric "{text}" in these runs')
         for cell in table.rows:
             estimate, run = cell.estimate(metric), by_treatment.get(treatment_text(cell.treatment))
             if estimate is None or run is None:
@@ -125,6 +126,13 @@ def measured_targets(
     if not found:
         raise StudyError(f"no run of {folder.path} has a value of {', '.join(metrics)}")
     return tuple(found)
+
+
+def _known(text: str) -> MetricName | None:
+    try:
+        return split_metric(text)
+    except ValueError:
+        return None
 
 
 def _spread(estimate: Estimate) -> float:

@@ -23,7 +23,6 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from netstudy import __version__
 from netstudy.cli import (
     calibrate,
     clean,
@@ -41,6 +40,7 @@ from netstudy.cli import (
 )
 from netstudy.cli._terminal import say
 from netstudy.errors import NetstudyError, StudyError, TestbedError
+from netstudy.version import __version__
 
 
 class _Verbs(TyperGroup):

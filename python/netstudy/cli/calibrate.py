@@ -348,7 +348,7 @@ def _rows(judged: Sequence[Judged]) -> list[dict[str, Any]]:
         {
             "row": one.target.row,
             "treatment": dict(one.target.treatment),
-            "metric": one.target.metric,
+            "metric": str(one.target.metric),
             "measured": one.target.value,
             "simulated": one.simulated,
             "predicted": one.target.predicted,

@@ -54,8 +54,8 @@ def command(
     Bands come from `agreement` in the study of A, else of B, and from --band. Exit codes: 0 done,
     1 a band is broken, 2 bad input.
     """
-    from netstudy.analysis.cells import cell_table
     from netstudy.analysis.comparison import comparison
+    from netstudy.analysis.related import cell_table
     from netstudy.report.comparison import as_data, side_of
 
     folders = [finished_folder(results, name, or_part=True) for name in (run_a, run_b)]
@@ -80,9 +80,10 @@ def command(
 def _bands(folders: list[Folder], asked: tuple[str, ...] | list[str]) -> Bands:
     """The study's bands, overridden by the command line's. Raises StudyError."""
     from netstudy.study.agreement import Band, Bands, agreed_metric
+    from netstudy.study.vocabulary import MetricName
 
     studies = [folder.study() for folder in folders]
-    named: dict[str, Band] = {}
+    named: dict[MetricName | str, Band] = {}
     other: list[Band] = []
     for text in asked:
         metric, given, band = text.rpartition("=")

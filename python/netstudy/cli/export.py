@@ -157,7 +157,7 @@ def _check_samples(folder: Folder, table: str, wanted: Wanted) -> None:
 
 
 def _cells(folder: Folder, form: str) -> Iterable[str]:
-    from netstudy.analysis.cells import cell_table
+    from netstudy.analysis.related import cell_table
     from netstudy.report import export
 
     table = cell_table(folder)

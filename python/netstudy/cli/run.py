@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,9 +20,7 @@ from netstudy.cli._programs import refuse_programs, say_programs
 from netstudy.cli._terminal import (
     continue_with,
     meter,
-    output,
     phases,
-    print_json,
     rounds_begun,
     runs_left,
     say,
@@ -31,7 +29,7 @@ from netstudy.cli._terminal import (
     treatment,
 )
 from netstudy.cli.report import PAGES, Pages
-from netstudy.errors import MISSED, ChangedFolderError, NetstudyError, StudyError, TestbedError
+from netstudy.errors import ChangedFolderError, NetstudyError, StudyError
 
 if TYPE_CHECKING:
     from netstudy.cli.report import Published
@@ -368,48 +366,9 @@ def _kept(folder: Folder) -> str:
 
 
 def _end(folder: Folder, published: Published, manner: Manner) -> int:
-    """Print the answer, the tables and the path of the report; returns the exit code."""
-    statuses = Counter[str](record.status for record in folder.records())
-    if manner.json:
-        print_json(_as_json(folder, published, statuses))
-    elif manner.is_quiet:
-        show(folder.path)
-    else:
-        from netstudy.report.terminal import print_summary
+    from netstudy.cli._outcome import end
 
-        print_summary(published.result, output())
-        show(f"report: {published.report.html}")
-    if statuses["failed"] and not folder.is_done():
-        failed = "1 run" if statuses["failed"] == 1 else f"{statuses['failed']} runs"
-        say(f"netstudy: {failed} failed; repeat with: {continue_with(folder)}")
-    disturbed = sum(one.kind == "limited" for _, one in published.result.warnings.problems)
-    if disturbed:
-        runs = "1 run was" if disturbed == 1 else f"{disturbed} runs were"
-        say(f"netstudy: {runs} disturbed; repeat with: {continue_with(folder)}")
-    if not set(statuses) <= {"ok"}:
-        return TestbedError.exit_code
-    return MISSED if published.result.missed else 0
-
-
-def _as_json(folder: Folder, published: Published, statuses: Counter[str]) -> dict[str, Any]:
-    from netstudy.report.expectation_table import expectations_as_data
-    from netstudy.report.export import requirements_as_data
-    from netstudy.report.prose.answer import answer
-    from netstudy.report.prose.summary import summary
-
-    return {
-        "study": published.result.study,
-        "folder": str(folder.path),
-        "runs": {status: statuses[status] for status in ("ok", "failed", "invalid")},
-        "report": {"html": str(published.report.html), "markdown": str(published.report.md)},
-        "cells": str(published.cells),
-        "requirements": requirements_as_data(published.result.requirements),
-        "expectations": expectations_as_data(published.result.expectations),
-        "answer": [str(sentence) for sentence in answer(published.result)],
-        "summary": [
-            str(sentence) for point in summary(published.result) for sentence in point.sentences
-        ],
-    }
+    return end(folder, published, json=manner.json, is_quiet=manner.is_quiet)
 
 
 class Interrupted(KeyboardInterrupt):

@@ -12,6 +12,7 @@ from netstudy.data.samples import SERIES, columns_of
 from netstudy.data.table import Column, ColumnType
 from netstudy.described import descriptions
 from netstudy.study.levels import columns_of_factors, is_numeric, level_text
+from netstudy.study.vocabulary import split_metric
 from netstudy.wire import HISTOGRAM_TABLES, Level, RequestHistogram, Run, Samples, Treatment
 
 _INT64: Final = range(-(2**63), 2**63)
@@ -119,7 +120,7 @@ def sample_columns(table: str) -> tuple[Column, ...]:
     names = columns_of(table)
     if table in names:
         end = Column(names[0], "float64", "s", "End of the interval, from the start of the phase")
-        return end, next(metric_columns(node_metric(table), intervals=False))
+        return end, next(metric_columns(node_metric(split_metric(table)), intervals=False))
     if names == SERIES:
         return _SERIES
     return tuple(_of_model(_model(table), name) for name in names)

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from netstudy.analysis.clocks import window_of
-from netstudy.analysis.nodes import course, node_metric
+from netstudy.analysis.nodes import course
 from netstudy.analysis.samples import NS_PER_S, RunSample
 from netstudy.data.wanted import ALL, Wanted
 from netstudy.errors import StudyError
 from netstudy.report.spreadsheet import csv_line
 from netstudy.study.levels import columns_of_factors, level_text
+from netstudy.study.vocabulary import split_metric
 from netstudy.wire import HISTOGRAM_TABLES, SAMPLE_TABLES, RequestHistogram, Run, RunRecord
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def columns_of(table: str, where: str | None = None) -> tuple[str, ...]:
     """
     if "." in table:
         try:
-            return (COURSE_TIME, node_metric(table).name)
+            return (COURSE_TIME, str(split_metric(table)))
         except ValueError as error:
             raise StudyError(str(error), where) from None
     if table not in TABLES:
@@ -129,7 +130,7 @@ def _columns(
     folder: Folder, run: Run, record: RunRecord, table: str, wanted: Wanted
 ) -> Sequence[Values | None]:
     if "." in table:
-        found = course(RunSample(run, record, folder.series), table)
+        found = course(RunSample(run, record, folder.series), split_metric(table))
         return () if found is None else [_known(values.tolist()) for values in found]
     if table == "series":
         return _series(folder, RunSample(run, record), wanted)

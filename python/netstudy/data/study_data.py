@@ -8,9 +8,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from netstudy import __version__
-from netstudy.analysis.cells import CellRow, CellTable, cell_table
+from netstudy.analysis.cells import CellRow, CellTable
 from netstudy.analysis.metrics import Metric
+from netstudy.analysis.related import cell_table
 from netstudy.analysis.workloads import workload_of
 from netstudy.data.columns import (
     CASES,
@@ -29,6 +29,7 @@ from netstudy.data.verdicts import Verdict, verdicts_of
 from netstudy.data.wanted import Wanted
 from netstudy.report.export import exported
 from netstudy.store import Results
+from netstudy.version import __version__
 
 if TYPE_CHECKING:
     from netstudy.store import Folder

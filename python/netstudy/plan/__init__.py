@@ -14,10 +14,11 @@ A study with a growing factor has rounds: the first plan has the runs that depen
 from __future__ import annotations
 
 from netstudy.plan.estimate import is_per_hop, useful_packets
+from netstudy.plan.identity import run_id, run_seed
 from netstudy.plan.loops import OuterLoop, outer_loops
 from netstudy.plan.make import make_plan, make_round
 from netstudy.plan.network import whole_tcp
-from netstudy.plan.planned import Cell, Estimate, PlannedRun, PlannedStudy, run_id, run_seed
+from netstudy.plan.planned import Cell, Estimate, PlannedRun, PlannedStudy
 from netstudy.plan.programs import programs_of_runs
 from netstudy.plan.published import not_published, published_plan
 from netstudy.plan.support import stated, unsupported

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from netstudy.plan.planned import canonical
+from netstudy.plan.identity import canonical
 from netstudy.study import Study, level_text
 from netstudy.study.model import Case, Factor
 from netstudy.study.treatments import treatments

@@ -11,19 +11,10 @@ from netstudy import wire
 from netstudy.errors import StudyError
 from netstudy.hardware import HardwareLibrary
 from netstudy.plan.estimate import total_of
+from netstudy.plan.identity import canonical, digest, run_id, run_seed
 from netstudy.plan.loops import CaseTreatment, case_treatments, first_round, outer_loops
 from netstudy.plan.lower import Lowered, Resolver
-from netstudy.plan.planned import (
-    Cell,
-    Estimate,
-    Expanded,
-    PlannedRun,
-    PlannedStudy,
-    canonical,
-    digest,
-    run_id,
-    run_seed,
-)
+from netstudy.plan.planned import Cell, Estimate, Expanded, PlannedRun, PlannedStudy
 from netstudy.plan.support import is_lowered, not_on_the_wire
 from netstudy.study import Study
 from netstudy.wire import Level, Treatment

@@ -1,22 +1,17 @@
-"""The parts of a plan: cells, runs with their identities, and estimates."""
+"""The parts of a plan: cells, runs, and estimates."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from hashlib import sha256
-from typing import TYPE_CHECKING
 
 from netstudy import wire
 from netstudy.errors import StudyError
+from netstudy.plan.loops import OuterLoop
 from netstudy.plan.support import not_on_the_wire
 from netstudy.study import Study
 from netstudy.wire import Treatment
-
-if TYPE_CHECKING:
-    from netstudy.plan.loops import OuterLoop
 
 
 @dataclass(frozen=True)
@@ -168,23 +163,3 @@ class PlannedStudy:
             reasons = "; ".join(not_on_the_wire(self.study))
             raise StudyError(f"this version does not support {self.study.study}: {reasons}")
         return wire.Plan(study=self.study.study, seed=self.seed, runs=runs)
-
-
-def run_id(treatment: Treatment, replicate: int) -> str:
-    """12 hexadecimal digits, unique among the runs of the study."""
-    return digest("run", canonical(treatment), replicate)[:12]
-
-
-def run_seed(treatment: Treatment, replicate: int, seed: int) -> str:
-    """16 hexadecimal digits: the root of the run's random streams."""
-    return digest("seed", seed, canonical(treatment), replicate)[:16]
-
-
-def canonical(treatment: Treatment) -> str:
-    """A treatment as text, independent of the order of its factors."""
-    return json.dumps(treatment, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-
-
-def digest(*parts: object) -> str:
-    """SHA-256 of the parts, in hexadecimal."""
-    return sha256("\n".join(str(part) for part in parts).encode()).hexdigest()

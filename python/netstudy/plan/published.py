@@ -11,20 +11,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from netstudy import wire
 from netstudy.errors import StudyError
-from netstudy.plan.planned import (
-    Cell,
-    Estimate,
-    Expanded,
-    PlannedRun,
-    PlannedStudy,
-    canonical,
-    digest,
-    run_seed,
-)
+from netstudy.plan.identity import canonical, digest, run_seed
+from netstudy.plan.planned import Cell, Estimate, Expanded, PlannedRun, PlannedStudy
 from netstudy.plan.workloads import published_work, values_bytes
 from netstudy.study import Case, Study, level_text
 from netstudy.study.published import PublishedValue, published_values, with_published_levels
 from netstudy.study.treatments import treatments
+from netstudy.study.vocabulary import MetricName
 from netstudy.wire import Level, Treatment
 
 _NETWORK = wire.Network(groups=(), nodes=(), links=())
@@ -135,7 +128,7 @@ def _by_repetition(
 ) -> dict[int, list[PublishedValue]]:
     """Repetition -> the values of a cell. Raises StudyError for a value that does not belong to one
     cell."""
-    found: dict[int, dict[str, PublishedValue]] = {}
+    found: dict[int, dict[MetricName, PublishedValue]] = {}
     for value in values:
         if value.case not in (None, case.name) or not value.is_of(whole):
             continue

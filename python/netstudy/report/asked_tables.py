@@ -9,11 +9,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from netstudy.analysis.case_result import CaseResult
 from netstudy.analysis.cells import CellRow
 from netstudy.analysis.intervals import decimals_of
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.named import metric_named
-from netstudy.analysis.study_result import CaseResult, StudyResult
+from netstudy.analysis.study_result import StudyResult
 from netstudy.report.cellrefs import cell_number, column_decimals, treatment_text, with_margin
 from netstudy.report.numbers import (
     Quantity,
@@ -30,6 +31,8 @@ from netstudy.report.refs import Name, Number, say
 from netstudy.report.tables import Group, Table, Value, numeric_level
 from netstudy.study import outcome
 from netstudy.study.levels import is_numeric
+from netstudy.study.outcome import Column
+from netstudy.study.vocabulary import MetricName
 from netstudy.wire import HARDWARE_COUNTERS, Level, Treatment
 
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -61,9 +64,9 @@ def _shows(table: outcome.Table, case: CaseResult) -> bool:
 
 def _layouts(table: outcome.Table, case: CaseResult, result: StudyResult) -> Iterator[_Layout]:
     factors = case.layout.factors
-    across = tuple(name for name in table.columns if name in factors) if table.cell else ()
+    across = table.factor_columns(factors) if table.cell else ()
     rows = _rows(table, case, result)
-    placed = {*table.rows, *across, *(name for name in table.columns if name in factors)}
+    placed = {*table.rows, *across, *table.factor_columns(factors)}
     placed |= _grown(table, case)
     groups: dict[tuple[tuple[str, Level], ...], list[CellRow]] = {}
     for row in rows:
@@ -124,12 +127,12 @@ class _Layout:
         return self.asked.title or "Results"
 
     @cached_property
-    def _metrics(self) -> Mapping[str, Metric]:
-        """Name in the study -> metric. A metric that the runs cannot have is left out."""
-        names = (*self.asked.columns, *self.asked.cell)
-        names += tuple(normal.by for normal in self.asked.normalise.values() if normal.by)
+    def _metrics(self) -> Mapping[Column, Metric]:
+        """Column or base -> metric; a metric that the runs cannot have is left out."""
+        names = [*self.asked.columns, *self.asked.cell]
+        names += [normal.by for normal in self.asked.normalise.values() if normal.by]
         known = self.result.cells.vocabulary
-        found = {name: metric_named(name, known) for name in names}
+        found = {name: metric_named(name, known) for name in names if isinstance(name, MetricName)}
         return {name: metric for name, metric in found.items() if metric is not None}
 
     # ---- rows
@@ -216,9 +219,9 @@ class _Layout:
                 groups.append(Group(head, columns=tuple(map(self._sub, self.asked.heads[head]))))
         return groups
 
-    def _group(self, name: str, subs: tuple[str, ...] = ()) -> Group:
+    def _group(self, name: Column, subs: tuple[str, ...] = ()) -> Group:
         metric = self._metrics.get(name)
-        if metric is None:
+        if metric is None or not isinstance(name, MetricName):
             return Group(self._title(name), columns=subs)
         meaning = self._base_text(name, metric) if name in self.asked.normalise else ""
         return Group(
@@ -230,15 +233,15 @@ class _Layout:
             keeps_unit=self._has_digits(name),
         )
 
-    def _has_digits(self, name: str) -> bool:
+    def _has_digits(self, name: Column) -> bool:
         """Whether the study asks for digits of a column."""
         return name in self.asked.significant or name in self.asked.decimals
 
     @cached_property
-    def _below_heads(self) -> set[str]:
+    def _below_heads(self) -> set[Column]:
         return {name for names in self.asked.heads.values() for name in names}
 
-    def _scale(self, name: str) -> Scale:
+    def _scale(self, name: Column) -> Scale:
         """The unit of a column. Columns below a shared heading have units of their own; all others
         have the unit of their group."""
         metric, unit = self._metrics.get(name), self._unit(name)
@@ -248,16 +251,16 @@ class _Layout:
         values = (cell.value(metric) for cell in self.cells)
         return scale_of(unit, [value for value in values if value is not None])
 
-    def _sub(self, name: str) -> str:
+    def _sub(self, name: Column) -> str:
         """The heading of a column below a shared heading, with the column's own unit."""
         unit = self._scale(name).unit
         return f"{self._title(name)} ({unit})" if unit else self._title(name)
 
-    def _title(self, name: str) -> str:
+    def _title(self, name: Column) -> str:
         metric = self._metrics.get(name)
-        return self.asked.titles.get(name) or (name if metric is None else metric.title)
+        return self.asked.titles.get(name) or (str(name) if metric is None else metric.title)
 
-    def _unit(self, name: str) -> str:
+    def _unit(self, name: Column) -> str:
         if name in self.asked.normalise:
             return "%"
         metric = self._metrics.get(name)
@@ -269,10 +272,10 @@ class _Layout:
         for names in self.asked.heads.values():
             for name in names:
                 metric = self._metrics.get(name)
-                if metric is not None and name in self.asked.normalise:
+                if metric and isinstance(name, MetricName) and name in self.asked.normalise:
                     yield f"{self._title(name)}: {self._base_text(name, metric)}"
 
-    def _base_text(self, name: str, metric: Metric) -> str:
+    def _base_text(self, name: MetricName, metric: Metric) -> str:
         normal = self.asked.normalise[name]
         row = ", ".join(f"{f} {level_text(v)}" for f, v in normal.row.items()) or "first row"
         by = self._metrics.get(normal.by) if normal.by else None
@@ -287,18 +290,18 @@ class _Layout:
 
     def _values(self, row: Levels, replicate: int | None) -> Iterator[Value]:
         if self.asked.cell:
-            for name in self.asked.cell:
+            for metric in self.asked.cell:
                 for column in self._column_levels:
-                    yield self._value(name, (row, column), replicate)
+                    yield self._value(metric, (row, column), replicate)
             return
         for name in self.asked.columns:
             yield self._value(name, (row, ()), replicate)
 
-    def _value(self, name: str, place: Place, replicate: int | None) -> Value:
+    def _value(self, name: Column, place: Place, replicate: int | None) -> Value:
         cell = self._by_place.get(place)
         metric = self._metrics.get(name)
-        if metric is None:
-            return self._level(name, place)
+        if metric is None or not isinstance(name, MetricName):
+            return self._level(str(name), place)
         value = self._number(name, metric, cell, replicate)
         if value is None:
             return self._dash(self._reason(name, place))
@@ -320,7 +323,7 @@ class _Layout:
         return None if reason is None else Name(f"–{self._mark(reason)}")
 
     def _number(
-        self, name: str, metric: Metric, cell: CellRow | None, replicate: int | None
+        self, name: MetricName, metric: Metric, cell: CellRow | None, replicate: int | None
     ) -> Number | None:
         if cell is None:
             return None
@@ -342,7 +345,7 @@ class _Layout:
             as_text = measured(value, digits)
         return self._formatted(name, Number.of(value, as_text, source), cell, metric)
 
-    def _formatted(self, name: str, found: Number, cell: CellRow, metric: Metric) -> Number:
+    def _formatted(self, name: MetricName, found: Number, cell: CellRow, metric: Metric) -> Number:
         """The number with the digits that the study asks for; a published value has no more."""
         if name in self.asked.significant:
             text = significant_text(found.value, self.asked.significant[name])
@@ -354,7 +357,7 @@ class _Layout:
             digits = min(digits, decimals_of(estimate.rounding))
         return Number(found.value, number_text(found.value, digits), found.source)
 
-    def _normalised(self, found: Number, name: str, metric: Metric, place: Place) -> Value:
+    def _normalised(self, found: Number, name: MetricName, metric: Metric, place: Place) -> Value:
         """The value in percent of the base row in the same column; a dash if the percentage does
         not exist."""
         normal = self.asked.normalise[name]
@@ -381,7 +384,7 @@ class _Layout:
                     return found
         return None
 
-    def _reason(self, name: str, place: Place) -> str | None:
+    def _reason(self, name: MetricName, place: Place) -> str | None:
         """The study's reason for a cell without a value: the table's reason for these levels or,
         outside holes, for the column; else the hole's own reason."""
         names = (*self.asked.rows, *self.across)
@@ -396,10 +399,10 @@ class _Layout:
                 return empty.because
         return self._hardware_reason(name, place) if hole is None else hole[1]
 
-    def _hardware_reason(self, name: str, place: Place) -> str | None:
+    def _hardware_reason(self, name: MetricName, place: Place) -> str | None:
         """The reason for missing hardware counters, in columns that need them."""
         cell = self._by_place.get(place)
-        if cell is None or name.rpartition(".")[2] != "cycles_per_instruction":
+        if cell is None or name.base != "cycles_per_instruction":
             return None
         told = (run.record.environment.get(HARDWARE_COUNTERS) for run in cell.runs)
         return next((reason for reason in told if reason is not None), None)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from netstudy.analysis.case_result import CaseResult, PanelResult
 from netstudy.analysis.intervals import Estimate
 from netstudy.analysis.order_statistics import Lacking
 from netstudy.analysis.panel_distributions import (
@@ -19,7 +20,7 @@ from netstudy.analysis.panel_distributions import (
     distributions_of,
     spread_of,
 )
-from netstudy.analysis.study_result import CaseResult, DistributionFigure, PanelResult
+from netstudy.analysis.study_result import DistributionFigure
 from netstudy.report.cellrefs import (
     count,
     interval_number,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from netstudy.analysis.case_result import CaseResult
 from netstudy.analysis.effects import Effects, Interaction, PairEffect
 from netstudy.analysis.intervals import Interval
-from netstudy.analysis.study_result import CaseResult
 from netstudy.analysis.verdict import Comparison
 from netstudy.documents.problems import listed
 from netstudy.report.cellrefs import count, level_name, p_number, plain

@@ -12,7 +12,6 @@ from netstudy.report.numbers import level_text, says_little
 from netstudy.report.refs import Name, Number, say
 from netstudy.report.requirement_table import at_text, bound_text
 from netstudy.report.tables import Group, Table, Value
-from netstudy.study.outcome import Bound
 from netstudy.wire import Level
 
 _FINDINGS: tuple[Finding, ...] = ("confirmed", "refuted", "undecided")
@@ -44,8 +43,8 @@ def claim_text(one: CheckedExpectation) -> str:
     """Only the claim: "completion time is lower with nexus-5010 than with arista-7124s"."""
     expected = one.expected
     if expected.that:
-        return bound_text(Bound.of(expected.that), one.metric)
-    label = one.metric.label if one.metric else expected.metric
+        return bound_text(expected.that, one.metric)
+    label = one.metric.label if one.metric else str(expected.metric)
     a, b = _side(expected.with_), _side(expected.than)
     if expected.same:
         return f"{label} is the same with {a} and {b}"

@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from netstudy.analysis.case_result import CaseResult, PanelResult
 from netstudy.analysis.cells import CellRow
 from netstudy.analysis.curves import curves_of
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.metrics import Metric
-from netstudy.analysis.study_result import CaseResult, PanelResult, ShownFigure, StudyResult
+from netstudy.analysis.study_result import ShownFigure, StudyResult
 from netstudy.documents.problems import listed
 from netstudy.report import charts, rendering
 from netstudy.report.cellrefs import cell_number

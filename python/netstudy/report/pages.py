@@ -16,8 +16,9 @@ from markupsafe import Markup, escape
 from netstudy.characters import visible
 from netstudy.documents.problems import listed
 from netstudy.report import charts, typst
+from netstudy.report.case_section import CaseSection, case_sections
 from netstudy.report.charts.live import library, packed
-from netstudy.report.document import CaseSection, Document, case_sections, document
+from netstudy.report.document import Document, document
 from netstudy.report.markdown import pipe_table, text
 from netstudy.report.refs import Name, Number, Sentence, say
 from netstudy.report.rendering import LOST, Draw, drawn_here

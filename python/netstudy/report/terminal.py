@@ -30,12 +30,13 @@ from netstudy.units import format_count
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from netstudy.analysis.case_result import CaseResult, PanelResult
     from netstudy.analysis.expectations import CheckedExpectation
     from netstudy.analysis.layout import Panel
     from netstudy.analysis.metrics import Metric
     from netstudy.analysis.reference import PanelReference
     from netstudy.analysis.requirements import CheckedRequirement
-    from netstudy.analysis.study_result import CaseResult, PanelResult, StudyResult
+    from netstudy.analysis.study_result import StudyResult
     from netstudy.analysis.verdict import Comparison
 
 WIDTH = 100

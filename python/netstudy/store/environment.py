@@ -9,7 +9,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from netstudy import __version__
+from netstudy.version import __version__
 
 _GROUPS = Path("/sys/fs/cgroup")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
-from netstudy import __version__
+from netstudy.version import __version__
 from netstudy.wire import Level
 
 if TYPE_CHECKING:

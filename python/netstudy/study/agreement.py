@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from netstudy.documents.fields import Scalar, Text, Typed
-from netstudy.study.vocabulary import STANDARD_FIGURES, split_metric
+from netstudy.study.vocabulary import STANDARD_FIGURES, MetricName, split_metric
 from netstudy.units import format_number
 
 _ROUNDING = 1e-12
@@ -56,11 +56,11 @@ class Band:
 class Bands:
     """The bands of a comparison."""
 
-    named: Mapping[str, Band]
-    """Metric, as it was named -> its band. A metric that is named must have been measured."""
+    named: Mapping[MetricName | str, Band]
+    """Metric, or standard figure -> its band. A metric that is named must have been measured."""
     other: Band | None = None
     """The band of every metric that is not named; None: such metrics are shown and not judged."""
-    asked: Mapping[str, Band] = field(default_factory=dict)
+    asked: Mapping[MetricName | str, Band] = field(default_factory=dict)
     """Bands of the command line, which replace the study's."""
 
 
@@ -81,10 +81,10 @@ class _BandText(Scalar):
 class _AgreedMetric(Scalar):
     """A metric, or the short name that its figure has."""
 
-    def parse(self, value: object) -> str:
+    def parse(self, value: object) -> MetricName | str:
         """Read the name of a metric or of a standard figure."""
         name = Text().parse(value)
-        return name if name in STANDARD_FIGURES else split_metric(name).text
+        return name if name in STANDARD_FIGURES else split_metric(name)
 
     def json_schema(self) -> dict[str, Any]:
         """A name."""
@@ -92,9 +92,9 @@ class _AgreedMetric(Scalar):
 
 
 BandValue = Annotated[Band, Typed(_BandText(), refs=False)]
-AgreedMetric = Annotated[str, Typed(_AgreedMetric(), refs=False)]
+AgreedMetric = Annotated[MetricName | str, Typed(_AgreedMetric(), refs=False)]
 
 
-def agreed_metric(name: str) -> str:
-    """The name of a metric or of a standard figure. Raises ValueError for any other."""
+def agreed_metric(name: str) -> MetricName | str:
+    """The metric, or the name of a standard figure. Raises ValueError for any other."""
     return _AgreedMetric().parse(name)

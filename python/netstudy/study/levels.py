@@ -19,7 +19,7 @@ from netstudy.documents.fields import CountValue
 from netstudy.documents.shapes import OneOrMore
 from netstudy.documents.source import Written
 from netstudy.documents.validation import Model, describe, fault, raise_faults
-from netstudy.study.vocabulary import Measured
+from netstudy.study.vocabulary import Measured, MetricName
 from netstudy.wire import Level, Treatment
 
 LEVELS_MAX = 10_000
@@ -65,7 +65,7 @@ class Growth:
     """Whether the levels were written without an end (`1..`); then `at_most` is the last."""
     at_most: int | None = None
     """The last level of an open-ended range; None for a list, which ends with its own last."""
-    of: str | None = None
+    of: MetricName | None = None
     """The metric that must gain; None: the workload's throughput."""
 
 

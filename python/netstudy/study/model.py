@@ -15,7 +15,6 @@ from netstudy.study.agreement import Band
 from netstudy.study.file import BECAUSE, Design, Hole, Quick, StudyFile, Variant
 from netstudy.study.levels import FactorLevel, Growth, level_text
 from netstudy.study.outcome import (
-    Bound,
     Compare,
     Conclusion,
     Expectation,
@@ -27,7 +26,7 @@ from netstudy.study.outcome import (
 )
 from netstudy.study.procedure import Instrument, Procedure, TcpSampler
 from netstudy.study.topology import Topology
-from netstudy.study.vocabulary import STANDARD_FIGURES
+from netstudy.study.vocabulary import MetricName
 from netstudy.study.workloads import Workload
 from netstudy.study.workloads.base import MetricWords, WorkloadMetric
 from netstudy.study.workloads.probe import PROBE_WORDS, TCP_WORDS
@@ -168,19 +167,19 @@ class Study:
             yield TCP_WORDS
 
     @cached_property
-    def named_metrics(self) -> tuple[str, ...]:
+    def named_metrics(self) -> tuple[MetricName, ...]:
         """Every metric that its outcome or a growing factor names, once, in the order of the file's
         parts."""
         growths = (factor.growth for case in self.cases for factor in case.factors)
-        found = [
+        found: list[MetricName] = [
             *(growth.of for growth in growths if growth is not None and growth.of is not None),
             *(self.compare.on if self.compare else ()),
             *(name for table in self.report.tables for name in table.metrics(self.factors)),
             *(name for figure in self.report.figures for name in figure.metrics),
             *(name for conclusion in self.conclude for name in conclusion.metrics),
-            *(Bound.of(one.that).metric for one in self.require),
+            *(one.that.metric for one in self.require),
             *(one.metric for one in self.expect),
-            *(name for name in self.agreement if name not in STANDARD_FIGURES),
+            *(name for name in self.agreement if isinstance(name, MetricName)),
         ]
         return tuple(dict.fromkeys(found))
 
@@ -256,8 +255,8 @@ class Study:
         return self.file.require
 
     @property
-    def agreement(self) -> Mapping[str, Band]:
-        """Metric, as the study names it -> tolerated difference between two runs."""
+    def agreement(self) -> Mapping[MetricName | str, Band]:
+        """Metric or standard figure -> tolerated difference between two runs."""
         return self.file.agreement
 
     @property

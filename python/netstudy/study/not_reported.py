@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from netstudy.documents.problems import Path
 from netstudy.study.model import Study
 from netstudy.study.outcome import Conclusion, Figure
-from netstudy.study.vocabulary import split_metric
+from netstudy.study.vocabulary import MetricName
 
 
 def not_reported(study: Study) -> tuple[str, ...]:
@@ -30,8 +30,7 @@ def _is_drawn(study: Study, figure: Figure) -> bool:
     return all(_has_course(study, name) for name in figure.metrics)
 
 
-def _has_course(study: Study, text: str) -> bool:
-    name = split_metric(text)
+def _has_course(study: Study, name: MetricName) -> bool:
     known = study.workload.spec.words.metrics.get(name.base)
     by_second = known is not None and known.by_second and name.limit is None
     return name.scope is not None or by_second

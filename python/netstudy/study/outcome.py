@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal, get_args
 
@@ -30,6 +30,7 @@ from netstudy.study.vocabulary import (
     STANDARD_FIGURES,
     WORKLOADS_OWN,
     Measured,
+    MetricName,
     StandardFigure,
     in_unit_of,
     metrics_in_study,
@@ -40,8 +41,31 @@ Metrics = Annotated[tuple[Measured, ...], OneOrMore()]
 """One metric or a list of them."""
 FactorNames = Annotated[tuple[NameValue, ...], OneOrMore()]
 """One factor or a list of them."""
-Column = WordsValue
-"""A factor or a metric; the checks of the whole study decide which."""
+
+
+class _ColumnName(Scalar):
+    """A factor or a metric."""
+
+    def parse(self, value: object) -> MetricName | str:
+        """Read a metric; any other text is a factor, if the study has one of that name."""
+        text = Text().parse(value)
+        try:
+            return split_metric(text)
+        except ValueError:
+            return text
+
+    def json_schema(self) -> dict[str, Any]:
+        """Text."""
+        return Text().json_schema()
+
+    @property
+    def definition(self) -> str | None:
+        """Text."""
+        return Text().definition
+
+
+Column = Annotated[MetricName | str, Typed(_ColumnName(), refs=False)]
+"""A metric, or the name of a factor; a factor of the study has precedence."""
 
 
 class Compare(Model):
@@ -136,10 +160,19 @@ class Table(Model):
     empty: tuple[EmptyCell, ...] = ()
     """Reasons for cells without a value."""
 
-    def metrics(self, factors: Container[str]) -> tuple[str, ...]:
+    def metrics(self, factors: Container[str]) -> tuple[MetricName, ...]:
         """The metrics that it shows, given the factors of its study."""
-        columns = (name for name in self.columns if name not in factors)
-        return (*columns, *self.cell)
+        return (*self.metric_columns(factors), *self.cell)
+
+    def metric_columns(self, factors: Container[str]) -> Iterator[MetricName]:
+        """The columns that are metrics, given the factors of its study."""
+        for name in self.columns:
+            if isinstance(name, MetricName) and str(name) not in factors:
+                yield name
+
+    def factor_columns(self, factors: Container[str]) -> tuple[str, ...]:
+        """The columns that are factors, given the factors of its study."""
+        return tuple(text for text in map(str, self.columns) if text in factors)
 
 
 DistributionKind = Literal["ecdf", "box", "histogram", "samples over time"]
@@ -184,7 +217,7 @@ class Figure(Model):
     """A metric of another instrument, drawn for comparison."""
 
     @property
-    def metrics(self) -> tuple[str, ...]:
+    def metrics(self) -> tuple[MetricName, ...]:
         """The metrics that it draws; none for a standard figure, whose name implies them."""
         return (*self.y, *(name for name in (self.y2, self.beside) if name is not None))
 
@@ -219,7 +252,7 @@ class Figure(Model):
             raise fault(f"{self.kind} has its own axes and series; leave out {key}", key)
         if len(self.y) != 1:
             raise fault(f"{self.kind} shows one quantity", "y")
-        metric = split_metric(self.y[0])
+        metric = self.y[0]
         drawn = [base for base, one in WORKLOADS_OWN.items() if one.samples]
         ordered = [base for base in drawn if WORKLOADS_OWN[base].samples == "each"]
         known = ordered if self.kind in ("histogram", "samples over time") else drawn
@@ -263,7 +296,7 @@ class ReferenceMetric(Model):
         return self
 
     @property
-    def metrics(self) -> tuple[str, ...]:
+    def metrics(self) -> tuple[MetricName, ...]:
         """The metrics that its rows may hold."""
         return (self.name,) if self.name else tuple(self.names.values())
 
@@ -339,18 +372,12 @@ _HOLDS: Mapping[str, Callable[[float, float], bool]] = {
 
 @dataclass(frozen=True)
 class Bound:
-    """A parsed condition: a metric and the side of a number on which it must stay."""
+    """A condition: a metric and the side of a number on which it must stay."""
 
-    metric: str
+    metric: MetricName
     sign: str
     value: float
     """In the unit that the metric's name ends in."""
-
-    @classmethod
-    def of(cls, condition: str) -> Bound:
-        """The parts of a condition that was read."""
-        metric, sign, value = condition.split(" ")
-        return cls(metric, sign, float(value))
 
     def holds(self, value: float) -> bool:
         """Whether a value satisfies it."""
@@ -362,7 +389,7 @@ class Condition(Scalar):
     """A metric compared with a number in the metric's unit, or in a unit of its own:
     `response_ms_mean < 1000`, `response_ms_mean < 1 s`."""
 
-    def parse(self, value: object) -> str:
+    def parse(self, value: object) -> Bound:
         """Read `metric < number` or `metric < number unit`."""
         text = Text().parse(value)
         match = re.fullmatch(r"(\S+?)\s*(<=|>=|<|>)\s*(\d+(?:\.\d+)?)\s*([^\s\d.]\S*)?", text)
@@ -370,7 +397,7 @@ class Condition(Scalar):
             raise ValueError(f'"{text}" is not a condition, such as response_ms_mean < 1000')
         metric = split_metric(match[1])
         number = match[3] if match[4] is None else in_unit_of(metric, match[3], match[4])
-        return f"{metric.text} {match[2]} {number}"
+        return Bound(metric, match[2], float(number))
 
     def json_schema(self) -> dict[str, Any]:
         """Text of a metric, a sign and a number."""
@@ -382,13 +409,13 @@ class Condition(Scalar):
         return "Condition"
 
 
-ConditionText = Annotated[str, Typed(Condition(), refs=False)]
+ConditionValue = Annotated[Bound, Typed(Condition(), refs=False)]
 
 
 class Requirement(Model):
     """A condition that cells must satisfy; if one does not, `run` ends with exit code 1."""
 
-    that: ConditionText
+    that: ConditionValue
     """Metric, sign and number, such as completion_ms_p99 < 500: in the metric's unit, as in its
     name, or with a unit, as in completion_ms_p99 < 0.5 s."""
     at: dict[NameValue, LevelChoice] = Field(default_factory=dict)
@@ -402,7 +429,7 @@ class Expectation(Model):
     """An expected outcome: a condition, or an order of two levels. The report says whether the runs
     confirm or refute it, or leave it undecided."""
 
-    that: ConditionText | None = None
+    that: ConditionValue | None = None
     """Metric, sign and number, such as completion_ms_p99 < 500 ms."""
     lower: Measured | None = None
     """The metric that is expected to be lower `with` some levels `than` with others, by more than
@@ -419,10 +446,11 @@ class Expectation(Model):
     """Factor -> the levels at which it is expected; without it at all levels."""
 
     @property
-    def metric(self) -> str:
+    def metric(self) -> MetricName:
         """The metric that it is about."""
-        named = self.lower or self.higher or self.same
-        return Bound.of(self.that).metric if self.that else named or ""
+        named = self.that.metric if self.that else self.lower or self.higher or self.same
+        assert named is not None, "it says one of them"
+        return named
 
     @model_validator(mode="after")
     def _says_one_thing(self) -> Expectation:
@@ -459,13 +487,20 @@ class Conclusion(Model):
     """Levels at which it is drawn."""
 
     @property
-    def metrics(self) -> tuple[str, ...]:
+    def metrics(self) -> tuple[MetricName, ...]:
         """The metrics that it names."""
         return ()
 
 
-UNKNOWN: Final = " < unknown"
-"""Suffix of a candidate whose limit is unknown."""
+@dataclass(frozen=True)
+class Candidate:
+    """A metric that may limit throughput."""
+
+    metric: MetricName
+    limit: float | None = None
+    """The value at which it is used up, in the metric's unit; None: the study gives none."""
+    is_unknown: bool = False
+    """Whether the study says that nobody knows the limit."""
 
 
 @dataclass(frozen=True)
@@ -473,16 +508,17 @@ class CandidateScalar(Scalar):
     """A metric that is used up at a limit: `server.cpu_pct`, `app@client.packets_per_s < 80000`,
     `app@client.packets_per_s < unknown`."""
 
-    def parse(self, value: object) -> str:
+    def parse(self, value: object) -> Candidate:
         """Read `metric`, `metric < number` with or without a unit, or `metric < unknown`."""
         text = Text().parse(value)
         if match := re.fullmatch(r"(\S+)\s*<\s*unknown", text):
-            return f"{split_metric(match[1]).text}{UNKNOWN}"
+            return Candidate(split_metric(match[1]), is_unknown=True)
         if not re.search(r"[<>=]", text):
-            return split_metric(text).text
+            return Candidate(split_metric(text))
         if ">" in text:
             raise ValueError(f'"{text}": a limit is the most that there is; write metric < number')
-        return Condition().parse(text)
+        bound = Condition().parse(text)
+        return Candidate(bound.metric, bound.value)
 
     def json_schema(self) -> dict[str, Any]:
         """Text of a metric, and a bound above it where it has one of its own."""
@@ -490,16 +526,7 @@ class CandidateScalar(Scalar):
         return {"type": "string", "pattern": rf"^\S+( ?<=? ?({limit}))?$"}
 
 
-CandidateText = Annotated[str, Typed(CandidateScalar(), refs=False)]
-
-
-def limit_of(candidate: str) -> tuple[str, float | None]:
-    """The metric of a candidate, and its limit in the metric's unit; None if it gives no limit or
-    an unknown one."""
-    if " " not in candidate or candidate.endswith(UNKNOWN):
-        return candidate.removesuffix(UNKNOWN), None
-    bound = Bound.of(candidate)
-    return bound.metric, bound.value
+CandidateValue = Annotated[Candidate, Typed(CandidateScalar(), refs=False)]
 
 
 class Bottleneck(Conclusion):
@@ -513,7 +540,7 @@ class Bottleneck(Conclusion):
 
     bottleneck: Literal[True]
     """Always true."""
-    candidates: dict[WordsValue, CandidateText] = Field(default_factory=dict)
+    candidates: dict[WordsValue, CandidateValue] = Field(default_factory=dict)
     """Name -> a metric and its limit, such as `app@client.packets_per_s < 80000`. A metric in
     percent needs none, nor does a rate at an interface or a port: its link's line rate is the
     limit. `app@client.packets_per_s < unknown`: an unknown limit; the candidate is ruled out only
@@ -524,9 +551,9 @@ class Bottleneck(Conclusion):
     """Share of its limit from which a candidate counts as near it."""
 
     @property
-    def metrics(self) -> tuple[str, ...]:
+    def metrics(self) -> tuple[MetricName, ...]:
         """The metrics of the candidates."""
-        return tuple(limit_of(one)[0] for one in self.candidates.values())
+        return tuple(one.metric for one in self.candidates.values())
 
 
 class Plateau(Conclusion):
@@ -566,13 +593,13 @@ class Limit(Conclusion):
 
     limit: Measured
     """The metric whose limit is sought."""
-    while_: ConditionText = Field(alias="while")
+    while_: ConditionValue = Field(alias="while")
     """The condition, such as response_ms_mean < 1000."""
 
     @property
-    def metrics(self) -> tuple[str, ...]:
+    def metrics(self) -> tuple[MetricName, ...]:
         """The metric whose limit is sought, and the condition's metric."""
-        return self.limit, Bound.of(self.while_).metric
+        return self.limit, self.while_.metric
 
 
 class Comparison(Conclusion):
@@ -586,7 +613,7 @@ class Comparison(Conclusion):
     """Metrics to compare on."""
 
     @property
-    def metrics(self) -> tuple[str, ...]:
+    def metrics(self) -> tuple[MetricName, ...]:
         """The metrics to compare on."""
         return self.on
 
@@ -605,7 +632,7 @@ class Equivalence(Conclusion):
     """The metric that is compared."""
 
     @property
-    def metrics(self) -> tuple[str, ...]:
+    def metrics(self) -> tuple[MetricName, ...]:
         """The metric that is compared."""
         return (self.equivalent,)
 

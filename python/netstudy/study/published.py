@@ -19,6 +19,7 @@ from netstudy.documents.problems import Path, Place, Problem
 from netstudy.study.levels import FactorLevel, Growth, has_levels, level_text
 from netstudy.study.model import Case, Factor, Study
 from netstudy.study.outcome import Reference, ReferenceColumn
+from netstudy.study.vocabulary import MetricName
 from netstudy.units import quantity
 from netstudy.wire import Level, Treatment
 
@@ -30,8 +31,7 @@ NO_VALUE = frozenset({"", "-", "\u2013", "\u2014"})
 class PublishedValue:
     """One value of a reference file: of which metric, at which levels, to which rounding."""
 
-    metric: str
-    """As the study names it."""
+    metric: MetricName
     case: str | None
     """The test case that it belongs to; None: every case that has its levels."""
     levels: Mapping[str, Level]
@@ -288,7 +288,7 @@ class _File:
             if self._has_a_cell(row, value) and self._is_new(row, column, value):
                 yield value
 
-    def _because(self, metric: str, levels: Treatment) -> str | None:
+    def _because(self, metric: MetricName, levels: Treatment) -> str | None:
         """Why the study's own value differs, as the study says."""
         for one, at in self._explained:
             if one.metric in (None, metric) and has_levels(levels, at):
@@ -335,7 +335,7 @@ class _File:
         self._fault(row.line, f'{column} "{text}" is not the number of a repetition, from 1')
         return None
 
-    def _metric(self, row: _Row, meaning: ReferenceColumn) -> str | None:
+    def _metric(self, row: _Row, meaning: ReferenceColumn) -> MetricName | None:
         metric = meaning.metric
         if metric.by is None:
             return metric.name

@@ -18,7 +18,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final, Literal, cast, get_args
 
 from netstudy.documents.fields import Choice, Scalar, Text, Typed
@@ -243,7 +243,6 @@ class Scope:
 class MetricName:
     """A metric as a study names it."""
 
-    text: str
     scope: Scope | None
     """None: it is the workload's own."""
     base: str
@@ -252,7 +251,28 @@ class MetricName:
     """None: the mean, or the total of a count."""
     limit: Limit | None = None
     """The limit of a share above it, which replaces the statistic."""
-    phase: PhaseKind = "measure"
+    named_phase: PhaseKind | None = None
+    """The phase that its name ends in; None: it names none."""
+
+    def __str__(self) -> str:
+        """As a study writes it."""
+        scope = "" if self.scope is None else f"{self.scope}."
+        ending = self.statistic if self.limit is None else self.limit.ending
+        phase = "" if self.named_phase is None else f" in {self.named_phase}"
+        return f"{scope}{self.base}{'' if ending is None else f'_{ending}'}{phase}"
+
+    @property
+    def spellings(self) -> tuple[str, ...]:
+        """Its text, and the other text of a mean, whose statistic need not be named."""
+        if self.limit is not None or self.statistic not in (None, "mean"):
+            return (str(self),)
+        other = None if self.statistic else "mean"
+        return str(self), str(replace(self, statistic=other))
+
+    @property
+    def phase(self) -> PhaseKind:
+        """The phase in which it is measured."""
+        return self.named_phase or "measure"
 
     @property
     def needs_samples(self) -> bool:
@@ -274,7 +294,7 @@ def split_metric(text: str) -> MetricName:
     """
     base, limit = split_limit(text)
     if limit is not None and base in WORKLOAD_METRICS:
-        return MetricName(text, None, base, None, limit)
+        return MetricName(None, base, limit=limit)
     match = _METRIC.fullmatch(text)
     if _LIMIT_TRIED.fullmatch(text) and (match is None or match["name"] not in WORKLOAD_METRICS):
         raise ValueError(_not_a_share(text, base, limit))
@@ -286,7 +306,7 @@ def split_metric(text: str) -> MetricName:
     if known_base is None:
         raise ValueError(_unknown(text, scope, match["name"]))
     phase = _phase(text, match["phase"], scope)
-    found = MetricName(text, scope, known_base, statistic, phase=phase)
+    found = MetricName(scope, known_base, statistic, named_phase=phase)
     if scope is not None:
         _check_quantity(found, scope)
     return found
@@ -314,18 +334,16 @@ def _parted(name: str, known: Iterable[str]) -> tuple[str | None, str | None]:
 def _check_quantity(found: MetricName, scope: Scope) -> None:
     quantity = quantities_of(scope.node)[found.base]
     if scope.towards is not None and not quantity.at_port:
-        raise ValueError(
-            f'"{found.text}" is not counted by interface; write {scope.node}.{found.base}'
-        )
+        raise ValueError(f'"{found}" is not counted by interface; write {scope.node}.{found.base}')
     if found.needs_samples and not quantity.is_rate:
         raise ValueError(
-            f'"{found.text}": {found.base} is one number a phase and has no {found.statistic}'
+            f'"{found}": {found.base} is one number a phase and has no {found.statistic}'
         )
 
 
-def _phase(text: str, phase: str | None, scope: Scope | None) -> PhaseKind:
+def _phase(text: str, phase: str | None, scope: Scope | None) -> PhaseKind | None:
     if phase is None:
-        return "measure"
+        return None
     if scope is None:
         raise ValueError(f'"{text}": a workload measures only in the measuring phase')
     if phase not in get_args(PhaseKind):
@@ -415,11 +433,11 @@ def in_unit_of(metric: MetricName, number: str, unit: str) -> str:
     given = f"{number} {unit}"
     own = _UNITS.get("pct" if metric.limit else metric.base.rpartition("_")[2])
     if own is None:
-        raise ValueError(f'"{given}": {metric.text} has no unit; write only {number}')
+        raise ValueError(f'"{given}": {metric} has no unit; write only {number}')
     wanted, found = quantity(f"1 {own}"), quantity(given)
     assert wanted is not None, "units of metrics are known"
     if found is None or found[0] != wanted[0]:
-        raise ValueError(f'"{given}": {metric.text} is in {own}')
+        raise ValueError(f'"{given}": {metric} is in {own}')
     return f"{float(found[1] / wanted[1]):.12f}".rstrip("0").rstrip(".")
 
 
@@ -427,9 +445,9 @@ def in_unit_of(metric: MetricName, number: str, unit: str) -> str:
 class Metric(Scalar):
     """The name of a metric."""
 
-    def parse(self, value: object) -> str:
+    def parse(self, value: object) -> MetricName:
         """Read the name of a metric that exists."""
-        return split_metric(Text().parse(value)).text
+        return split_metric(Text().parse(value))
 
     def json_schema(self) -> dict[str, Any]:
         """A string with the shape of a metric."""
@@ -449,5 +467,5 @@ class StandardFigure(Choice):
         return figures_in_study(self.options)
 
 
-Measured = Annotated[str, Typed(Metric(), refs=False)]
-"""The name of a metric."""
+Measured = Annotated[MetricName, Typed(Metric(), refs=False)]
+"""The name of a metric, taken apart when the file is read."""

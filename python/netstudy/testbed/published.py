@@ -7,12 +7,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import ClassVar
 
-from netstudy import __version__
 from netstudy.plan.planned import Estimate
 from netstudy.study.vocabulary import TestbedName
 from netstudy.testbed.base import OnRecord, Preflight
 from netstudy.testbed.memory import Memory
 from netstudy.testbed.workloads import record_of
+from netstudy.version import __version__
 from netstudy.wire import EngineRecord, Plan, to_json
 
 

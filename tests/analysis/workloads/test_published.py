@@ -14,7 +14,7 @@ from netstudy.analysis.intervals import Estimate, decimals_of
 from netstudy.analysis.layout import layout
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.verdict import Comparison, Pair, verdict_table
-from netstudy.plan.planned import digest
+from netstudy.plan.identity import digest
 from netstudy.report.cellrefs import cell_number
 from netstudy.report.export import exported, to_csv, to_json
 from netstudy.report.workloads.published import PUBLISHED

@@ -7,6 +7,7 @@ import pytest
 from netstudy.analysis.cells import CellRow
 from netstudy.analysis.named import metric_named
 from netstudy.analysis.workloads.transactions import TRANSACTIONS
+from netstudy.study.vocabulary import split_metric
 from netstudy.wire import ClosedLoad, OpenLoad, Run
 from tests.report.synthetic import FakeFolder, plan_of, pooled
 from tests.report.tiers import Planted, record, run, work
@@ -27,7 +28,7 @@ def cell(*planted: Planted, like: Run | None = None, nodes: bool = True) -> Cell
 
 
 def value(row: CellRow, name: str) -> float | None:
-    metric = metric_named(name, (*TRANSACTIONS.metrics, *TRANSACTIONS.further))
+    metric = metric_named(split_metric(name), (*TRANSACTIONS.metrics, *TRANSACTIONS.further))
     assert metric is not None
     return row.value(metric)
 
@@ -106,7 +107,7 @@ def test_without_counters_of_a_host_its_cpu_is_missing_and_not_zero() -> None:
 
 def test_one_run_has_an_interval_from_its_blocks_of_statistics() -> None:
     """Ten blocks are too few for batches; forty in either half of the rate are enough."""
-    metric = metric_named("etr_per_s", TRANSACTIONS.metrics)
+    metric = metric_named(split_metric("etr_per_s"), TRANSACTIONS.metrics)
     assert metric is not None
     assert cell(Planted()).estimate(metric) is not None
     terms = metric.reading.terms(cell(Planted()).runs[0])

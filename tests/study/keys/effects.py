@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from netstudy.analysis.cells import cell_table
 from netstudy.analysis.comparison import comparison
+from netstudy.analysis.related import cell_table
 from netstudy.analysis.study_result import analyse
 from netstudy.cli._prepare import Asked, Prepared, prepare
 from netstudy.cli.plan import _summary

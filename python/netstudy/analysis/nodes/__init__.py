@@ -31,7 +31,6 @@ from netstudy.study.vocabulary import (
     MetricName,
     Scope,
     quantities_of,
-    split_metric,
 )
 from netstudy.wire import PhaseKind, Run
 
@@ -44,20 +43,16 @@ GOODPUT, WATCHED = "goodput_mbps", "port_mbps"
 
 
 @lru_cache(maxsize=4096)
-def node_metric(text: str) -> Metric:
-    """The metric of a node that a study names; the mean if it names no statistic.
-
-    Raises ValueError for an unknown name.
-    """
-    name = split_metric(text)
-    assert name.scope is not None, f"{text} is measured at no node"
+def node_metric(name: MetricName) -> Metric:
+    """The metric of a node that a study names; the mean if it names no statistic."""
+    assert name.scope is not None, f"{name} is measured at no node"
     formula = _formula_of(name)
     label = f"{formula.label} {'of' if name.scope.towards is None else 'at'} {name.scope}"
     statistic = _statistic_of(name)
     kind = "" if statistic is None else f"{statistic.word} "
     phase = "" if name.phase == "measure" else f", {name.phase}"
     return Metric(
-        name=text,
+        name=str(name),
         label=f"{kind}{label}{phase}",
         unit=formula.unit,
         formula=_text(name, formula),
@@ -65,8 +60,9 @@ def node_metric(text: str) -> Metric:
         instruments=(formula.source,),
         decimals=formula.decimals,
         title=_title(f"{kind}{label}{phase}"),
-        figure=text,
+        figure=str(name),
         reading=_reading(name, formula),
+        named=name,
     )
 
 
@@ -76,10 +72,9 @@ def node_metrics(runs: Sequence[Run]) -> tuple[Metric, ...]:
     return tuple(node_metric(name) for name in dict.fromkeys(_names(runs)))
 
 
-def course(run: RunSample, text: str) -> Course | None:
+def course(run: RunSample, name: MetricName) -> Course | None:
     """The course of a node metric over a run, NaN in gaps; None if no instrument sampled it."""
-    name = split_metric(text)
-    assert name.scope is not None, f"{text} is measured at no node"
+    assert name.scope is not None, f"{name} is measured at no node"
     found = _places(run, name.scope, name.base)
     if name.base == GOODPUT:
         return goodput_by_second(run, found) if found and name.phase == "measure" else None
@@ -93,11 +88,10 @@ def course(run: RunSample, text: str) -> Course | None:
     return None
 
 
-def is_sampled(planned: Run, text: str) -> bool:
+def is_sampled(planned: Run, name: MetricName) -> bool:
     """True if an instrument of a planned run samples this metric of a host or a switch port: only
     then can it be drawn over time."""
-    name = split_metric(text)
-    assert name.scope is not None, f"{text} is measured at no node"
+    assert name.scope is not None, f"{name} is measured at no node"
     kinds = _formula_of(name).sampled_by
     found = places(planned.network, name.scope)
     wanted = {(place.node, line.port) for place in found for line in place.lines}
@@ -138,7 +132,7 @@ def _text(name: MetricName, formula: Formula) -> str:
 
 
 def _formula_of(name: MetricName) -> Formula:
-    assert name.scope is not None, f"{name.text} is measured at no node"
+    assert name.scope is not None, f"{name} is measured at no node"
     if name.base == GOODPUT:
         return _GOODPUT
     kinds: tuple[Kind, ...] = ("host", "switch")
@@ -157,7 +151,7 @@ def _reading(name: MetricName, formula: Formula) -> Reading:
         )
 
     def values(run: RunSample) -> Floats | None:
-        found = course(run, name.text)
+        found = course(run, name)
         known = None if found is None else found[1][~np.isnan(found[1])]
         return known if known is not None and known.size else None
 
@@ -197,7 +191,7 @@ def _terms_of_cell(
         return None
     if any(_runs_on(run, name.phase) for run in runs):
         return None
-    assert name.scope is not None, f"{name.text} is measured at no node"
+    assert name.scope is not None, f"{name} is measured at no node"
     grown = _grown(runs, name.scope, name)
     if None in grown:
         return None
@@ -225,7 +219,7 @@ def _of_each_run(fractions: Sequence[Fraction], rule: Rule) -> list[Terms]:
 
 
 def _terms(name: MetricName, formula: Formula, run: RunSample) -> Terms | None:
-    assert name.scope is not None, f"{name.text} is measured at no node"
+    assert name.scope is not None, f"{name} is measured at no node"
     if name.base == GOODPUT:
         found = _places(run, name.scope, name.base)
         return goodput(run, found) if found and name.phase == "measure" else None
@@ -244,7 +238,7 @@ def _runs_on(run: RunSample, phase: PhaseKind) -> bool:
 
 def _within(name: MetricName, formula: Formula, run: RunSample) -> Terms | None:
     """Sums over the samples inside the phase; None for counts, and without samples."""
-    assert name.scope is not None, f"{name.text} is measured at no node"
+    assert name.scope is not None, f"{name} is measured at no node"
     found = _places(run, name.scope, name.base)
     for instrument in formula.sampled_by:
         grown = between_samples(run, found, instrument, name.phase)
@@ -304,7 +298,7 @@ _GOODPUT = replace(
 )
 
 
-def _names(runs: Sequence[Run]) -> Iterator[str]:
+def _names(runs: Sequence[Run]) -> Iterator[MetricName]:
     """Quantities of each group, of each of its interfaces if it has several neighbours, of each
     switch's ports by neighbour, of all links and of the machine."""
     networks = [run.network for run in runs]
@@ -319,17 +313,17 @@ def _names(runs: Sequence[Run]) -> Iterator[str]:
             far = neighbours(network, switch.name)
             yield from _of(switch.name, far, is_switch=True, states=switch.name in sampled)
     for name in (LINK, MACHINE):
-        yield from (f"{name}.{base}" for base in quantities_of(name))
+        yield from (MetricName(Scope(name), base) for base in quantities_of(name))
 
 
 def _of(
     node: str, towards: Sequence[str], *, is_switch: bool = False, states: bool = True
-) -> Iterator[str]:
+) -> Iterator[MetricName]:
     every = quantities_of(node, is_switch=is_switch)
     known = {base: one for base, one in every.items() if states or not one.is_state}
     if not towards and not is_switch:
-        yield from (f"{node}.{base}" for base in known)
+        yield from (MetricName(Scope(node), base) for base in known)
     for one in towards:
         for base, quantity in known.items():
             if quantity.at_port and base != WATCHED:  # the same as port_out_mbps
-                yield f"{node}@{one}.{base}"
+                yield MetricName(Scope(node, one), base)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from netstudy.analysis.distribution import Histogram
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.samples import Floats, RunSample
+from netstudy.study.vocabulary import MetricName
 from netstudy.study.workloads.base import Spec
 from netstudy.wire import Run, RunRecord
 
@@ -169,7 +170,7 @@ class WorkloadAnalysis:
     """The series that shows whether the measuring phase still contains warm-up."""
     bound: Callable[[Run], Bound | None]
     """Upper bound of metrics in Mbit/s; None: not known."""
-    published_rate: Callable[[Mapping[str, float], Spec], float | None] | None = None
+    published_rate: Callable[[Mapping[MetricName, float], Spec], float | None] | None = None
     """Throughput per second, from the published values of a row and the workload at its levels;
     None if they do not determine it."""
     met: Metric | None = None

@@ -16,6 +16,7 @@ from netstudy.analysis.metrics import Metric
 from netstudy.analysis.named import metric_named
 from netstudy.analysis.samples import RunSample, Terms
 from netstudy.analysis.workloads.base import Counted, Step, WorkloadAnalysis
+from netstudy.study.vocabulary import split_metric
 from netstudy.wire import Plan, Published
 
 _FORMULA = "as its source gives it"
@@ -148,6 +149,6 @@ def _metrics(plan: Plan, known: Sequence[Metric]) -> tuple[Metric, ...]:
 
 
 def _named(name: str, known: Sequence[Metric]) -> Metric:
-    found = metric_named(name, known)
+    found = metric_named(split_metric(name), known)
     assert found is not None, f"{name} has no title and no unit, and yet a study may name it"
     return found

@@ -43,6 +43,7 @@ from netstudy.analysis.workloads.base import Counted, Course, Relative, Step, Wo
 from netstudy.analysis.workloads.losses import Counts, LossCounts, losses_per_run
 from netstudy.analysis.workloads.signals import of_hosts, signals_of
 from netstudy.study.references import concrete
+from netstudy.study.vocabulary import MetricName
 from netstudy.study.workloads.base import Spec
 from netstudy.study.workloads.transactions import OPERATIONS
 from netstudy.study.workloads.transactions import Transactions as TransactionsSpec
@@ -272,14 +273,15 @@ def _not_met(run: RunSample) -> Terms | None:
     return one(100.0 * missed, offered) if offered and missed is not None else None
 
 
-def published_rate(values: Mapping[str, float], spec: Spec) -> float | None:
+def published_rate(values: Mapping[MetricName, float], spec: Spec) -> float | None:
     """Page elements per second of a published row: its ETR, or users ÷ response time for a closed
     loop without think time."""
     assert isinstance(spec, TransactionsSpec), "only this workload comes here"
-    if "etr_per_s" in values:
-        return values["etr_per_s"]
+    etr = values.get(MetricName(None, "etr_per_s"))
+    if etr is not None:
+        return etr
     users = None if spec.closed is None or spec.closed.think else concrete(spec.closed.users)
-    response = values.get("response_ms_mean")
+    response = values.get(MetricName(None, "response_ms", "mean"))
     return 1e3 * users / response if users and response else None
 
 

@@ -38,7 +38,7 @@ def published_work(of: str, values: Sequence[PublishedValue]) -> wire.Published:
         source=tuple(dict.fromkeys(one.source for one in values)),
         given=tuple(
             wire.PublishedValue(
-                metric=one.metric, value=one.value, rounding=one.rounding, row=one.row
+                metric=str(one.metric), value=one.value, rounding=one.rounding, row=one.row
             )
             for one in values
         ),

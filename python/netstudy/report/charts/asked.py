@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from netstudy.analysis.case_result import CaseResult
 from netstudy.analysis.cells import CellRow, CellTable
 from netstudy.analysis.fits import LAWS, Fitted, fit
 from netstudy.analysis.line_rates import line_bps
@@ -22,7 +23,6 @@ from netstudy.analysis.metrics import Metric
 from netstudy.analysis.named import metric_named
 from netstudy.analysis.nodes import course
 from netstudy.analysis.samples import Floats, RunSample
-from netstudy.analysis.study_result import CaseResult
 from netstudy.analysis.workloads import WorkloadAnalysis
 from netstudy.documents.problems import listed
 from netstudy.report.charts.curves import TIME, Lines, thinned
@@ -36,7 +36,7 @@ from netstudy.report.fits import SeriesFit
 from netstudy.report.numbers import full_level, level_text
 from netstudy.study import outcome
 from netstudy.study.levels import is_numeric
-from netstudy.study.vocabulary import is_line_rate, split_metric
+from netstudy.study.vocabulary import is_line_rate
 from netstudy.units import format_rate
 from netstudy.wire import Level, Treatment
 
@@ -374,7 +374,7 @@ class Asked:
     def _bound_bps(self, metric: Metric, cell: CellRow) -> int | None:
         """The line rate at the place of the metric, else the highest rate that the workload can
         reach."""
-        name = split_metric(metric.name) if "." in metric.name else None
+        name = metric.named
         if name is not None and is_line_rate(name):
             return line_bps(None, cell, name)
         bound = self.cells.workload.bound(cell.planned[0])
@@ -459,8 +459,8 @@ def _course_of(
     run: RunSample, metric: Metric, workload: WorkloadAnalysis
 ) -> tuple[Floats, Floats] | None:
     """The course of a node metric, or of the workload's throughput by second."""
-    if split_metric(metric.name).scope is not None:
-        return course(run, metric.figure)
+    if metric.named is not None and metric.scope is not None:
+        return course(run, metric.named)
     own = workload.course(run) if metric == workload.throughput else None
     if own is None or own.noun != "second":
         return None

@@ -12,11 +12,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice, zip_longest
 
+from netstudy.analysis.case_result import CaseResult, PanelResult
 from netstudy.analysis.conclusions import Concluded, LevelsCompared, Replaced
 from netstudy.analysis.effects import Effects, PairEffect, Pointless
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.metrics import Metric
-from netstudy.analysis.study_result import CaseResult, PanelResult, StudyResult
+from netstudy.analysis.study_result import StudyResult
 from netstudy.analysis.verdict import Comparison, VerdictTable
 from netstudy.documents.problems import listed
 from netstudy.report.cellrefs import cell_number, count, metric_number, plain

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
 
+from netstudy.analysis.case_result import PanelResult
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.metrics import Metric
-from netstudy.analysis.study_result import PanelResult
 from netstudy.analysis.verdict import RUNS_SEARCHED, Comparison, VerdictTable
 from netstudy.report.cellrefs import (
     at,

@@ -91,7 +91,7 @@ def sentences_of(found: Concluded) -> list[Sentence]:
     drawn = [*_growths(growths), *limit_sentences(limits), *_losses(losses)]
     drawn += [sentence for one in found.drawn for sentence in _of(one, found.at)]
     if drawn and found.unmeasured:
-        names = join([Name(name, code=True) for name in found.unmeasured])
+        names = join([Name(str(name), code=True) for name in found.unmeasured])
         drawn.append(say("Not measured, and so not compared: {names}.", names=names))
     return drawn or [_not_drawn(found.asked)]
 

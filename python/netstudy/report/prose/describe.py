@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from netstudy.analysis.case_result import CaseResult, Comparing
 from netstudy.analysis.cells import CellRow
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.settings import settings_of
-from netstudy.analysis.study_result import CaseResult, Comparing, StudyResult
+from netstudy.analysis.study_result import StudyResult
 from netstudy.documents.problems import listed
 from netstudy.report.cellrefs import count, level_name
 from netstudy.report.numbers import level_text, spans

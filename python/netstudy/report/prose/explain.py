@@ -7,9 +7,9 @@ from itertools import chain as chain_of
 from itertools import islice
 from statistics import median
 
+from netstudy.analysis.case_result import PanelResult
 from netstudy.analysis.causes import Link, TimeAccount
 from netstudy.analysis.metrics import Metric
-from netstudy.analysis.study_result import PanelResult
 from netstudy.report.cellrefs import count, plain
 from netstudy.report.numbers import number_text
 from netstudy.report.prose import signals

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from netstudy.analysis.case_result import CaseResult
 from netstudy.analysis.growth import GrownLoop
 from netstudy.analysis.steps import Step
-from netstudy.analysis.study_result import CaseResult
 from netstudy.documents.problems import listed
 from netstudy.report.cellrefs import at, cell_number, count, plain, treatment_text
 from netstudy.report.numbers import counted, level_text, spans

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from netstudy.analysis.case_result import PanelResult
 from netstudy.analysis.cells import CellRow
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.order_breaks import order_breaks
-from netstudy.analysis.study_result import PanelResult, StudyResult
+from netstudy.analysis.study_result import StudyResult
 from netstudy.analysis.workloads.probe import IDLE_P50, LOADED_P50, LOADED_P99
 from netstudy.report.cellrefs import cell_number, percent, plain, treatment_text
 from netstudy.report.numbers import counted, level_text

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from netstudy.analysis.agreement import Agreement, Beside, OrderAgreement, RatioAgreement
+from netstudy.analysis.case_result import PanelResult
 from netstudy.analysis.intervals import Interval
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.reference import PanelReference
 from netstudy.analysis.size_law import ImpliedSize
-from netstudy.analysis.study_result import PanelResult, StudyResult
+from netstudy.analysis.study_result import StudyResult
 from netstudy.analysis.testbed import Here
 from netstudy.report.cellrefs import (
     count,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 
+from netstudy.analysis.case_result import PanelResult
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.signals import LongWaits, Signals, unexplained
-from netstudy.analysis.study_result import PanelResult
 from netstudy.documents.problems import listed
 from netstudy.report.cellrefs import count, percent, plain
 from netstudy.report.numbers import full_level

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from netstudy.analysis.case_result import PanelResult
 from netstudy.analysis.requirements import CheckedRequirement
-from netstudy.analysis.study_result import PanelResult, StudyResult
+from netstudy.analysis.study_result import StudyResult
 from netstudy.report.cellrefs import count, treatment_text
 from netstudy.report.expectation_table import expectation_text
 from netstudy.report.prose.answer import alone, answer, led, within, words_in

@@ -9,7 +9,7 @@ from netstudy.report.cellrefs import count
 from netstudy.report.numbers import duration_text, full_level
 from netstudy.report.prose.words import NOTHING, things
 from netstudy.report.refs import Name, Number, Sentence, join, say
-from netstudy.study.vocabulary import split_metric
+from netstudy.study.vocabulary import MetricName
 from netstudy.units import format_size
 
 
@@ -62,8 +62,8 @@ def untested_sentence(found: Untested) -> Sentence:
             return say(
                 "{metric} over time cannot be drawn: nothing samples it. To see it, add an "
                 "instrument there, such as {example}.",
-                metric=Name(found.metric, code=True),
-                example=Name(_sampler(found.metric), code=True),
+                metric=Name(str(found.unsampled), code=True),
+                example=Name(_sampler(found.unsampled), code=True),
             )
         case "too seldom":
             return say(
@@ -171,11 +171,12 @@ def _duration(duration_ns: int) -> Number:
     return Number(duration_ns, duration_text(duration_ns), "as the study has it")
 
 
-def _sampler(metric: str) -> str:
+def _sampler(metric: MetricName | None) -> str:
     """The instrument that samples a metric of a node, as a study writes it."""
-    scope = split_metric(metric).scope
-    assert scope is not None, f"{metric} is measured at no node"
-    if not metric.rpartition(".")[2].startswith("port_"):
+    assert metric is not None, "only of a metric that is not sampled"
+    assert metric.scope is not None, f"{metric} is measured at no node"
+    scope = metric.scope
+    if not metric.base.startswith("port_"):
         return f"{{sar: {scope.node}, every: 1 s}}"
     port = "" if scope.towards is None else f", port: {scope.towards}"
     return f"{{ports: {scope.node}{port}, every: 1 s}}"

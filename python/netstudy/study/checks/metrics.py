@@ -17,7 +17,6 @@ from netstudy.study.vocabulary import (
     Scope,
     measured_by,
     quantities_of,
-    split_metric,
 )
 from netstudy.wire import APPLICATION_PHASES
 
@@ -28,9 +27,8 @@ _MEASURED_BY: Final = {
 """Instruments other than the workload itself, as messages call them."""
 
 
-def metric_problems(study: Study, path: Path, metric: str) -> Iterator[Problem]:
-    """Problems of a metric's name in this study. Raises ValueError for a name that no study has."""
-    name = split_metric(metric)
+def metric_problems(study: Study, path: Path, name: MetricName) -> Iterator[Problem]:
+    """Problems of a metric's name in this study."""
     wrong = _at_node(study, name, name.scope) if name.scope else _of_workload(study, name)
     if wrong:
         yield study.document.problem(path, wrong)
@@ -41,7 +39,7 @@ def _of_workload(study: Study, name: MetricName) -> str | None:
     if name.base not in measured:
         others = listed([_MEASURED_BY.get(one, one) for one in measured_by(name.base)])
         return (
-            f'"{name.text}" is not measured by the workload {kind} of this study, '
+            f'"{name}" is not measured by the workload {kind} of this study, '
             f"but by {others}; it measures {listed(list(measured))}"
         )
     if name.limit is not None and measured[name.base].samples is None:
@@ -49,30 +47,30 @@ def _of_workload(study: Study, name: MetricName) -> str | None:
         have = (
             f"{listed(sampled)} {'has' if len(sampled) == 1 else 'have'}" if sampled else "none has"
         )
-        return f'"{name.text}": {name.base} has no samples to count above a limit; {have}'
+        return f'"{name}": {name.base} has no samples to count above a limit; {have}'
     known = measured[name.base].statistics
     if name.statistic not in (None, "mean", *known):
         has = f"; it has {listed(list(known))}" if known else ", it is one number a run"
-        return f'"{name.text}": {name.base} has no {name.statistic}{has}'
+        return f'"{name}": {name.base} has no {name.statistic}{has}'
     return None
 
 
 def _at_node(study: Study, name: MetricName, scope: Scope) -> str | None:
     if scope.node in (LINK, MACHINE):
         wrong = f"{scope.node} has no ports" if scope.towards else None
-        return wrong and f'"{name.text}": {wrong}'
+        return wrong and f'"{name}": {wrong}'
     topology = study.topology
     is_switch = scope.node in topology.all_switches
     if not is_switch and not _is_endpoint(study, scope.node):
         if scope.node == SWITCH:
-            return f'"{name.text}": the topology has no switch of that name'
+            return f'"{name}": the topology has no switch of that name'
         hint = did_you_mean(scope.node, [*topology.groups, *topology.all_switches])
-        return f'"{name.text}": no host "{scope.node}"{hint}'
+        return f'"{name}": no host "{scope.node}"{hint}'
     known = quantities_of(scope.node, is_switch=is_switch)
     if name.base not in known:
         what = "switch" if is_switch else "host"
         hint = did_you_mean(name.base, known)
-        return f'"{name.text}": {name.base} is not read at a {what}{hint}'
+        return f'"{name}": {name.base} is not read at a {what}{hint}'
     return (
         _towards(study, name, scope, is_switch=is_switch)
         or _sampled(study, name, scope)
@@ -94,7 +92,7 @@ def _towards(study: Study, name: MetricName, scope: Scope, *, is_switch: bool) -
     """A port leads to a host group or a switch; one of a host has a name as well."""
     if scope.towards is None:
         if name.base == "port_mbps" and not _watches_port(study, scope):
-            return f'"{name.text}": say which port, as in {scope.node}@server.port_out_mbps'
+            return f'"{name}": say which port, as in {scope.node}@server.port_out_mbps'
         return None
     topology = study.topology
     known = [*topology.groups, *topology.all_switches]
@@ -102,7 +100,7 @@ def _towards(study: Study, name: MetricName, scope: Scope, *, is_switch: bool) -
         known += _interfaces(study, scope.node)
     if scope.towards in known or _is_endpoint(study, scope.towards):
         return None
-    return f'"{name.text}": no host, switch or interface "{scope.towards}"' + did_you_mean(
+    return f'"{name}": no host, switch or interface "{scope.towards}"' + did_you_mean(
         scope.towards, known
     )
 
@@ -145,7 +143,7 @@ def _sampled(study: Study, name: MetricName, scope: Scope) -> str | None:
     group = scope.node.partition(".")[0]
     what = f"the {name.statistic or 'mean'} of a state" if name.is_state else name.statistic
     return (
-        f'"{name.text}": {what} is of samples, and no instrument takes them; write '
+        f'"{name}": {what} is of samples, and no instrument takes them; write '
         f"instruments: [{{{key}: {group}, every: 1 s}}]"
     )
 
@@ -160,7 +158,7 @@ def _in_phase(study: Study, name: MetricName) -> str | None:
     if phase == "measure" or phase in APPLICATION_PHASES:
         return None
     if name.base == "goodput_mbps":
-        return f'"{name.text}": goodput is counted only in the measuring phase'
+        return f'"{name}": goodput is counted only in the measuring phase'
     asked = {
         "idle": procedure.idle,
         "warm-up": procedure.warmup or getattr(study.workload.spec, "warmup", None),
@@ -168,14 +166,14 @@ def _in_phase(study: Study, name: MetricName) -> str | None:
         "cool-down": procedure.cooldown,
     }
     if not asked[phase]:
-        return f'"{name.text}": the study has no phase "{phase}"'
+        return f'"{name}": the study has no phase "{phase}"'
     if name.needs_samples or phase == "cool-down":
         return None
     if phase == "warm-up" and procedure.idle and not procedure.stop:
         return None
     without = {"warm-up": "without an idle phase before it, or with a stop behind it, "}
     return (
-        f'"{name.text}": {without.get(phase, "")}no counters are read at both edges of this phase; '
+        f'"{name}": {without.get(phase, "")}no counters are read at both edges of this phase; '
         "ask for a percentile of samples, such as _p50"
     )
 

@@ -9,6 +9,7 @@ from netstudy.documents.problems import Path, Problem
 from netstudy.study.checks.metrics import metric_problems
 from netstudy.study.model import Case, Study, factor_names
 from netstudy.study.selection import one_level, select
+from netstudy.study.vocabulary import MetricName
 from netstudy.wire import Level
 
 
@@ -64,7 +65,7 @@ def level_problems(
         yield study.document.problem(path, str(error))
 
 
-def metrics_problems(study: Study, path: Path, metrics: Iterable[str]) -> Iterator[Problem]:
+def metrics_problems(study: Study, path: Path, metrics: Iterable[MetricName]) -> Iterator[Problem]:
     """Metrics that the study does not measure, in a list at `path`."""
     for index, metric in enumerate(metrics):
         yield from metric_problems(study, (*path, index), metric)

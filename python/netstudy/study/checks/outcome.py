@@ -20,9 +20,8 @@ from netstudy.study.checks.tables import table_problems
 from netstudy.study.levels import level_text
 from netstudy.study.model import Study, factor_names
 from netstudy.study.outcome import (
-    UNKNOWN,
     Bottleneck,
-    Bound,
+    Candidate,
     Comparison,
     Conclusion,
     Equivalence,
@@ -31,10 +30,9 @@ from netstudy.study.outcome import (
     Knee,
     Limit,
     Substitution,
-    limit_of,
 )
 from netstudy.study.published import PublishedFile, PublishedValue, levels_text, read_published
-from netstudy.study.vocabulary import STANDARD_FIGURES, is_line_rate, split_metric
+from netstudy.study.vocabulary import MetricName, is_line_rate
 from netstudy.wire import Level
 
 
@@ -54,20 +52,20 @@ def outcome_problems(study: Study) -> Iterator[Problem]:
         yield from _conclusion_problems(study, ("conclude", index), conclusion)
     for index, requirement in enumerate(study.require):
         path, that = _condition_paths(study, "require", index)
-        yield from metric_problems(study, that, Bound.of(requirement.that).metric)
+        yield from metric_problems(study, that, requirement.that.metric)
         yield from _chosen_problems(study, path, requirement.at)
     for index, expected in enumerate(study.expect):
         yield from _expectation_problems(study, index, expected)
     for name in study.agreement:
-        yield from _agreement_problems(study, ("agreement", name), name)
+        yield from _agreement_problems(study, ("agreement", str(name)), name)
 
 
-def _agreement_problems(study: Study, path: Path, name: str) -> Iterator[Problem]:
+def _agreement_problems(study: Study, path: Path, name: MetricName | str) -> Iterator[Problem]:
     """A band of a metric that no run of the study gives could never be judged."""
-    if name in STANDARD_FIGURES:
-        yield from _figure_name_problems(study, path, name)
-    else:
+    if isinstance(name, MetricName):
         yield from metric_problems(study, path, name)
+    else:
+        yield from _figure_name_problems(study, path, name)
 
 
 def reference_problems(study: Study) -> Iterator[Problem]:
@@ -167,24 +165,22 @@ def _conclusion_problems(study: Study, path: Path, conclusion: Conclusion) -> It
                 yield from one_level_problems(study, base, conclusion.compare, conclusion.base)
         case Limit():
             yield from metric_problems(study, (*path, "limit"), conclusion.limit)
-            bound = Bound.of(conclusion.while_)
-            yield from metric_problems(study, (*path, "while"), bound.metric)
+            yield from metric_problems(study, (*path, "while"), conclusion.while_.metric)
         case Equivalence():
             yield from metrics_problems(study, (*path, "equivalent"), (conclusion.equivalent,))
 
 
-def _candidate_problems(study: Study, path: Path, candidate: str) -> Iterator[Problem]:
+def _candidate_problems(study: Study, path: Path, candidate: Candidate) -> Iterator[Problem]:
     """A metric that is not measured, or one without a limit."""
-    metric, limit = limit_of(candidate)
+    metric = candidate.metric
     wrong = list(metric_problems(study, path, metric))
     yield from wrong
-    if wrong or limit is not None or candidate.endswith(UNKNOWN):
+    if wrong or candidate.limit is not None or candidate.is_unknown:
         return
-    name = split_metric(metric)
-    if not name.base.endswith("_pct") and not is_line_rate(name):
+    if not metric.base.endswith("_pct") and not is_line_rate(metric):
         message = (
             f'"{metric}" has no limit of its own; write one, as in {metric} < 80000, or '
-            f"{metric}{UNKNOWN} if nobody knows it"
+            f"{metric} < unknown if nobody knows it"
         )
         yield study.document.problem(path, message)
 

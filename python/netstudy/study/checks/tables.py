@@ -16,6 +16,7 @@ from netstudy.study.checks.names import (
 )
 from netstudy.study.model import Case, Study, factor_names
 from netstudy.study.outcome import Table
+from netstudy.study.vocabulary import MetricName
 
 
 def table_problems(study: Study, path: Path, table: Table) -> Iterator[Problem]:
@@ -47,16 +48,16 @@ def _columns_problems(
 ) -> Iterator[Problem]:
     held = dict.fromkeys(name for case in cases for name in case.fixed)
     factors = list(dict.fromkeys((*factor_names(cases), *held)))
-    across = [name for name in table.columns if name in factors]
+    across = table.factor_columns(factors)
     for index, name in enumerate(table.columns):
         place = (*path, "columns", index)
-        if name not in across:
+        if str(name) not in across:
             yield from _column_problems(study, place, name, factors)
-        if name not in across and table.cell:
+        if str(name) not in across and table.cell:
             yield study.document.problem(
                 place, "is next to factors that make the columns; put metrics into cell"
             )
-        if name in table.rows:
+        if str(name) in table.rows:
             yield study.document.problem(place, "makes the rows too; keep it in one of them")
     if across and not table.cell and len(across) == len(table.columns):
         message = "columns are factors; cell must name the metric to show in them"
@@ -64,11 +65,11 @@ def _columns_problems(
 
 
 def _column_problems(
-    study: Study, path: Path, name: str, factors: Sequence[str]
+    study: Study, path: Path, name: MetricName | str, factors: Sequence[str]
 ) -> Iterator[Problem]:
-    try:
+    if isinstance(name, MetricName):
         yield from metric_problems(study, path, name)
-    except ValueError:
+    else:
         hint = did_you_mean(name, [*factors, *study.metrics])
         message = f'"{name}" is neither a factor nor a metric{hint}'
         yield study.document.problem(path, message)
@@ -80,16 +81,16 @@ def _heads_problems(study: Study, path: Path, table: Table) -> Iterator[Problem]
     if table.heads and table.cell:
         yield problem((*path, "heads"), "the cell metrics are the headings here", of_key=True)
         return
-    seen: set[str] = set()
+    seen: set[MetricName | str] = set()
     for head, columns in table.heads.items():
         place = (*path, "heads", head)
         unknown = [name for name in columns if name not in table.columns]
         for name in unknown:
-            message = f'"{name}" is not a column{did_you_mean(name, table.columns)}'
+            message = f'"{name}" is not a column{did_you_mean(str(name), map(str, table.columns))}'
             yield problem(place, message)
         twice = seen & set(columns)
         if twice:
-            yield problem(place, f'"{min(twice)}" is below another heading too')
+            yield problem(place, f'"{min(map(str, twice))}" is below another heading too')
         seen |= set(columns)
         places = [table.columns.index(name) for name in columns if name not in unknown]
         if places and places != list(range(places[0], places[0] + len(places))):
@@ -104,10 +105,10 @@ def _formats_problems(study: Study, path: Path, table: Table) -> Iterator[Proble
         ("significant", table.significant),
     ):
         for name in names:
-            if name not in shown and not (key == "titles" and name in table.rows):
-                message = f"is not a column{did_you_mean(name, shown)}"
-                yield study.document.problem((*path, key, name), message, of_key=True)
-    for name in sorted(set(table.decimals) & set(table.significant)):
+            if name not in shown and not (key == "titles" and str(name) in table.rows):
+                message = f"is not a column{did_you_mean(str(name), map(str, shown))}"
+                yield study.document.problem((*path, key, str(name)), message, of_key=True)
+    for name in sorted(map(str, set(table.decimals) & set(table.significant))):
         message = "has decimals too; keep one of the two"
         yield study.document.problem((*path, "significant", name), message, of_key=True)
 
@@ -117,9 +118,9 @@ def _normal_problems(
 ) -> Iterator[Problem]:
     shown = (*table.columns, *table.cell)
     for name, normal in table.normalise.items():
-        place = (*path, "normalise", name)
-        if name not in shown or name in factor_names(cases):
-            message = f"is no metric of this table{did_you_mean(name, shown)}"
+        place = (*path, "normalise", str(name))
+        if name not in shown or str(name) in factor_names(cases):
+            message = f"is no metric of this table{did_you_mean(str(name), map(str, shown))}"
             yield study.document.problem(place, message, of_key=True)
         if normal.by is not None:
             yield from metric_problems(study, (*place, "by"), normal.by)
@@ -137,5 +138,6 @@ def _empty_problems(study: Study, path: Path, table: Table) -> Iterator[Problem]
         for factor, level in empty.at.items():
             yield from at_problems(study, (*place, "at", factor), factor, level)
         if empty.column is not None and empty.column not in shown:
-            message = f'"{empty.column}" is not a column{did_you_mean(empty.column, shown)}'
+            hint = did_you_mean(str(empty.column), map(str, shown))
+            message = f'"{empty.column}" is not a column{hint}'
             yield study.document.problem((*place, "column"), message)

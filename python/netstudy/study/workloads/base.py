@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final, Literal
+from typing import ClassVar, Final, Literal, Protocol
 
 from netstudy.documents.fields import Ref
 from netstudy.documents.problems import Path, Problem
+from netstudy.documents.source import Document
 from netstudy.documents.validation import Model
 from netstudy.study.places import Place
-
-if TYPE_CHECKING:
-    from netstudy.study.model import Study
-
+from netstudy.study.procedure import Procedure
+from netstudy.study.topology import Topology
+from netstudy.wire import Level
 
 STATISTICS: Final = ("mean", "p50", "p90", "p95", "p99", "p999", "min", "max")
 """Statistics that may end the name of a metric with many samples in a run."""
@@ -51,6 +51,29 @@ LOSSES_PER_RUN: Final[Mapping[str, WorkloadMetric]] = {
     "timeouts_per_run": WorkloadMetric("retransmission timers that fired"),
 }
 """Losses of workloads that count them by the run."""
+
+
+class Surroundings(Protocol):
+    """The parts of a study that the checks of its workload use."""
+
+    @property
+    def document(self) -> Document:
+        """Its file."""
+
+    @property
+    def topology(self) -> Topology:
+        """Its hosts, links and switches."""
+
+    @property
+    def procedure(self) -> Procedure:
+        """The phases of its runs."""
+
+    @property
+    def was_carried_out(self) -> bool:
+        """Whether it comes from a results folder."""
+
+    def levels_at(self, path: Path, value: Level | Ref | None) -> Iterator[tuple[Path, Level]]:
+        """The values that a reference in the file takes over all levels, each with its place."""
 
 
 class Spec(Model):
@@ -94,7 +117,7 @@ class Spec(Model):
         """Payload of one of its samples, where no reference is left; None: it has no fixed size."""
         return None
 
-    def problems(self, study: Study, path: Path) -> Iterator[Problem]:
+    def problems(self, study: Surroundings, path: Path) -> Iterator[Problem]:
         """Its problems in this study; `path` is its place."""
         for key, place in self.places.items():
             if wrong := study.topology.no_place(place):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from netstudy.documents.fields import (
     Count,
@@ -19,11 +19,9 @@ from netstudy.study.workloads.base import (
     STATISTICS,
     MetricWords,
     Spec,
+    Surroundings,
     WorkloadMetric,
 )
-
-if TYPE_CHECKING:
-    from netstudy.study.model import Study
 
 
 class Request(Spec):
@@ -88,7 +86,7 @@ class Request(Spec):
         """The clients and the servers."""
         return {"clients": self.clients, "servers": self.servers}
 
-    def problems(self, study: Study, path: Path) -> Iterator[Problem]:
+    def problems(self, study: Surroundings, path: Path) -> Iterator[Problem]:
         """Hosts that do not exist, requests without an end, and settings without effect."""
         yield from super().problems(study, path)
         problem = study.document.problem

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Annotated, ClassVar, Final
+from typing import Annotated, ClassVar, Final
 from urllib.parse import SplitResult, urlsplit
 
 from pydantic import Discriminator, Field, Tag, model_validator
@@ -28,18 +28,16 @@ from netstudy.documents.validation import Model, fault
 from netstudy.knobs import model_with, settings
 from netstudy.study.dsn import postgresql_dsn
 from netstudy.study.places import Place, PlaceValue
+from netstudy.study.topology import Topology
 from netstudy.study.workloads.base import (
     LOSSES_PER_RUN,
     STATISTICS,
     MetricWords,
     Spec,
+    Surroundings,
     WorkloadMetric,
 )
-
-if TYPE_CHECKING:
-    from netstudy.study.model import Study
-    from netstudy.study.topology import Topology
-    from netstudy.wire import Level
+from netstudy.wire import Level
 
 Arrivals = Annotated[str | Ref, Typed(Choice(("poisson", "uniform"), "a process of arrivals"))]
 Thinking = Annotated[
@@ -448,7 +446,7 @@ class Transactions(Spec):
         """The profile of its costs."""
         return {"model": self.model}
 
-    def problems(self, study: Study, path: Path) -> Iterator[Problem]:
+    def problems(self, study: Surroundings, path: Path) -> Iterator[Problem]:
         """Places that do not exist, and settings of the brokerage for a program."""
         found = list(super().problems(study, path))
         yield from found
@@ -471,7 +469,7 @@ class Transactions(Spec):
                 return
             yield problem((*path, "mix"), f"{whose} has another kind of mix")
 
-    def _place_problems(self, study: Study, path: Path) -> Iterator[Problem]:
+    def _place_problems(self, study: Surroundings, path: Path) -> Iterator[Problem]:
         try:
             self.clients_of(study.topology)
         except ValueError as error:
@@ -485,7 +483,7 @@ class Transactions(Spec):
                 if count != 1:
                     yield study.document.problem(at, f"is the {key} of transactions: one host")
 
-    def _user_problems(self, study: Study, path: Path) -> Iterator[Problem]:
+    def _user_problems(self, study: Surroundings, path: Path) -> Iterator[Problem]:
         """More users at once than the brokerage has registered, each of whom has one session."""
         registered = self.population.users
         if not self.application.brokerage or isinstance(registered, Ref):
@@ -497,7 +495,7 @@ class Transactions(Spec):
                     message = f"{level:,} users need as many registered ones: population.users is "
                     yield study.document.problem(at, f"{message}{registered:,}")
 
-    def _ignored(self, study: Study, path: Path) -> Iterator[Problem]:
+    def _ignored(self, study: Surroundings, path: Path) -> Iterator[Problem]:
         """Settings of the database's host or data that would have no effect."""
         problem, engines = study.document.problem, self._engines(study, path)
         is_server = [at for at, engine in engines if engine == "postgresql"]
@@ -516,11 +514,11 @@ class Transactions(Spec):
                 on = " or ".join(sorted(with_data))
                 yield problem(where, f"is where a database has its tables, and it is on {on}")
 
-    def _engines(self, study: Study, path: Path) -> list[tuple[Path, Level]]:
+    def _engines(self, study: Surroundings, path: Path) -> list[tuple[Path, Level]]:
         """The databases over all levels, each with its place."""
         return list(study.levels_at((*path, "engine"), self.engine))
 
-    def _hosts_of_data(self, study: Study, engines: Iterable[Level]) -> set[str]:
+    def _hosts_of_data(self, study: Surroundings, engines: Iterable[Level]) -> set[str]:
         """The hosts with the tables of the run's own database."""
         places = (
             self.model_copy(update={"engine": engine}).database_of(study.topology)
@@ -528,7 +526,7 @@ class Transactions(Spec):
         )
         return {(place or self.server).group for place in places}
 
-    def _hosts_of_an_existing_database(self, study: Study) -> Iterator[Problem]:
+    def _hosts_of_an_existing_database(self, study: Surroundings) -> Iterator[Problem]:
         """Settings of a database's host where `dsn` names an existing database elsewhere."""
         problem, groups = study.document.problem, study.topology.groups
         if DATABASE in groups and self.server.group != DATABASE:
@@ -539,7 +537,7 @@ class Transactions(Spec):
             where = (*study.topology.host_path(self.server.group), "data")
             yield problem(where, "the server of dsn has its data where it keeps them")
 
-    def _url_problems(self, study: Study, path: Path) -> Iterator[Problem]:
+    def _url_problems(self, study: Surroundings, path: Path) -> Iterator[Problem]:
         for key in ("url", "ready"):
             text = getattr(self.application, key)
             host = None if text is None else http_url(text).hostname

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -26,11 +26,9 @@ from netstudy.study.workloads.base import (
     STATISTICS,
     MetricWords,
     Spec,
+    Surroundings,
     WorkloadMetric,
 )
-
-if TYPE_CHECKING:
-    from netstudy.study.model import Study
 
 Protocol = Annotated[str | Ref, Typed(Choice(("tcp", "ftp"), "a protocol"))]
 Direction = Annotated[
@@ -161,7 +159,7 @@ class Transfer(Spec):
         size = concrete(self.size)
         return None if size is None else size * (2 if concrete(self.direction) == "both" else 1)
 
-    def problems(self, study: Study, path: Path) -> Iterator[Problem]:
+    def problems(self, study: Surroundings, path: Path) -> Iterator[Problem]:
         """Hosts or placements that do not exist, transfers without an end, and settings that have
         no effect on these."""
         yield from super().problems(study, path)
@@ -177,7 +175,7 @@ class Transfer(Spec):
         if self.size is None:
             yield from self._endless_problems(study, path)
 
-    def _endless_problems(self, study: Study, path: Path) -> Iterator[Problem]:
+    def _endless_problems(self, study: Surroundings, path: Path) -> Iterator[Problem]:
         if study.procedure.measure is None:
             message = "needs a size, or procedure.measure, which says how long it goes on"
             yield study.document.problem(path, message, of_key=True)

@@ -1,0 +1,60 @@
+"""The cells of a study: its runs pooled, then its relative metrics related to their base rows.
+
+A base is a value of pooled cells (`bases`), so relating comes after pooling (`cells`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from netstudy.analysis.bases import bases_of
+from netstudy.analysis.cells import CellRow, CellTable, pool
+from netstudy.analysis.samples import SeriesReader
+from netstudy.wire import Plan, RunRecord
+
+if TYPE_CHECKING:
+    from netstudy.store import Folder
+    from netstudy.study import Study
+
+
+def cell_table(folder: Folder) -> CellTable:
+    """The cells of a results folder, finished or not; named levels are in the study's order."""
+    study, plan, records = folder.study(), folder.plan(), folder.records()
+    return pool_study(study, plan, records, folder.series)
+
+
+def pool_study(
+    study: Study,
+    plan: Plan,
+    records: Sequence[RunRecord],
+    series: SeriesReader | None = None,
+) -> CellTable:
+    """The cells of a study's runs; named levels are in the study's order."""
+    order = {name: factor.names for name, factor in study.factors.items()}
+    return relate(study, pool(plan, records, order, series, asked=study.named_metrics))
+
+
+def relate(study: Study, table: CellTable) -> CellTable:
+    """The cells with the bases of their relative metrics. A cell of several test cases is split
+    where their bases differ."""
+    if not table.workload.relatives or table.workload.kind == "published":
+        return table  # published percentages already refer to rows of their own tables
+    found = {case: bases_of(study, case, table) for case in table.cases}
+    rows: list[CellRow] = []
+    for row in table.rows:
+        by_bases: dict[tuple[tuple[str, float], ...], list[str]] = {}
+        for case in row.cases:
+            own = found[case].get(id(row), {})
+            by_bases.setdefault(tuple(sorted(own.items())), []).append(case)
+        rows += [
+            replace(
+                row,
+                cases=tuple(cases),
+                runs=tuple(replace(run, bases=dict(bases)) for run in row.runs),
+                _known={},
+            )
+            for bases, cases in by_bases.items()
+        ]
+    return replace(table, rows=tuple(rows))

@@ -1,0 +1,138 @@
+"""Reasons to look before trusting a result, gathered for the report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from netstudy.analysis.agreement import OrderAgreement
+from netstudy.analysis.cells import CellRow, CellTable, Problem
+from netstudy.analysis.demand import OffDemand, off_demands
+from netstudy.analysis.metrics import Metric
+from netstudy.analysis.not_given import TooFew, not_measured, too_few
+from netstudy.analysis.reference import PanelReference
+from netstudy.analysis.size_law import OffLaw, off_laws
+from netstudy.analysis.testbed import CheckFound, LimitFound, TestbedResult
+from netstudy.analysis.truncated import Truncated, truncated
+from netstudy.analysis.untested import Untested, of_plan, of_records
+from netstudy.analysis.verdict import RUNS_RECOMMENDED
+from netstudy.analysis.warmup import WarmUp, alarms
+from netstudy.wire import Plan
+
+if TYPE_CHECKING:
+    from netstudy.study import Study
+
+
+@dataclass(frozen=True, eq=False)
+class Warnings:
+    """Reasons to look before trusting the result; empty fields when there are none."""
+
+    problems: tuple[tuple[CellRow, Problem], ...]
+    """Failed, invalid and missing runs with their cells."""
+    empty_cells: tuple[CellRow, ...]
+    """Cells without a valid run."""
+    few_runs: tuple[CellRow, ...]
+    """Cells with fewer runs than recommended."""
+    warm_up: tuple[tuple[CellRow, WarmUp], ...]
+    reference: tuple[str, ...]
+    """Problems of the reference data; the affected values are left out."""
+    contradicted: tuple[OrderAgreement, ...]
+    """Pairs of levels whose published order is reversed in most rows of the study."""
+    exceeded: tuple[LimitFound, ...]
+    """Limits of the testbed that some run exceeded."""
+    disagreeing: tuple[CheckFound, ...]
+    """Instruments that disagree in some run."""
+    not_shown: tuple[str, ...]
+    """Parts of the study that this version's report leaves out, by path: comparisons, tables,
+    figures, conclusions."""
+    left_out: tuple[str, ...]
+    """Parts of the study that the user left out of the run by name."""
+    left_out_by_variant: tuple[str, ...] = ()
+    """Parts that the testbed's variant leaves out."""
+    untested: tuple[Untested, ...] = ()
+    """Questions of the study that its runs cannot answer."""
+    not_measured: Mapping[str, Metric] = field(default_factory=dict)
+    """Path of the study -> the metric named there that no run measured."""
+    too_few: tuple[TooFew, ...] = ()
+    """Percentiles that the study names and some cells have too few samples for."""
+    truncated: tuple[Truncated, ...] = ()
+    """Cells whose latencies are too low because they exclude many unanswered requests."""
+    off_law: tuple[OffLaw, ...] = ()
+    """Sizes whose times do not follow the law of the other sizes."""
+    off_demand: tuple[OffDemand, ...] = ()
+    """Published rows with an outlying CPU time per unit served."""
+
+    def any(self) -> bool:
+        """Whether there is any warning."""
+        return any(
+            (
+                self.problems,
+                self.empty_cells,
+                self.few_runs,
+                self.warm_up,
+                self.reference,
+                self.contradicted,
+                self.exceeded,
+                self.disagreeing,
+                self.not_shown,
+                self.left_out,
+                self.left_out_by_variant,
+                self.untested,
+                self.not_measured,
+                self.too_few,
+                self.truncated,
+                self.off_law,
+                self.off_demand,
+            )
+        )
+
+
+def warnings_of(
+    study: Study,
+    plan: Plan,
+    cells: CellTable,
+    testbed: TestbedResult,
+    unread: Sequence[str],
+    not_shown: tuple[str, ...],
+    left_out: tuple[str, ...],
+    left_out_by_variant: tuple[str, ...],
+    references: Iterable[PanelReference],
+) -> Warnings:
+    """The warnings about the runs of a study; `references` are the published values beside them."""
+    return Warnings(
+        problems=cells.problems,
+        empty_cells=tuple(row for row in cells.rows if not row.runs),
+        few_runs=tuple(row for row in cells.rows if len(row.runs) < RUNS_RECOMMENDED),
+        warm_up=alarms(cells),
+        reference=tuple(unread),
+        contradicted=tuple(
+            one
+            for reference in references
+            for one in reference.orders
+            if one.contradicted and not cells.workload.says_again(one.metric)
+        ),
+        exceeded=testbed.exceeded,
+        disagreeing=testbed.disagreeing,
+        not_shown=not_shown,
+        left_out=left_out,
+        left_out_by_variant=left_out_by_variant,
+        untested=_untested(study, plan, cells),
+        not_measured=not_measured(study, cells),
+        too_few=too_few(study, cells),
+        truncated=tuple(truncated(cells)),
+        off_law=off_laws(study, cells),
+        off_demand=off_demands(study, cells.workload),
+    )
+
+
+def _untested(study: Study, plan: Plan, cells: CellTable) -> tuple[Untested, ...]:
+    """Questions that the plan cannot test, or that the runs left untested. A buffer that never
+    filled is reported once, from its runs."""
+    seen = of_records(plan, cells, study.margin_pct)
+    filled = {one.factor for one in seen if one.kind == "never filled"}
+    planned = of_plan(study, plan, cells.workload)
+    return (
+        *(one for one in planned if one.kind != "cannot fill" or one.factor not in filled),
+        *seen,
+    )

@@ -1,0 +1,56 @@
+"""The end of `netstudy run`: prints the answer, for people or as JSON, and picks the exit code."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from netstudy.cli._terminal import continue_with, output, print_json, say, show
+from netstudy.errors import MISSED, TestbedError
+from netstudy.report.expectation_table import expectations_as_data
+from netstudy.report.export import requirements_as_data
+from netstudy.report.prose.answer import answer
+from netstudy.report.prose.summary import summary
+from netstudy.report.terminal import print_summary
+
+if TYPE_CHECKING:
+    from netstudy.cli.report import Published
+    from netstudy.store import Folder
+
+
+def end(folder: Folder, published: Published, *, json: bool, is_quiet: bool) -> int:
+    """Print the answer, the tables and the path of the report; returns the exit code."""
+    statuses = Counter[str](record.status for record in folder.records())
+    if json:
+        print_json(_as_json(folder, published, statuses))
+    elif is_quiet:
+        show(folder.path)
+    else:
+        print_summary(published.result, output())
+        show(f"report: {published.report.html}")
+    if statuses["failed"] and not folder.is_done():
+        failed = "1 run" if statuses["failed"] == 1 else f"{statuses['failed']} runs"
+        say(f"netstudy: {failed} failed; repeat with: {continue_with(folder)}")
+    disturbed = sum(one.kind == "limited" for _, one in published.result.warnings.problems)
+    if disturbed:
+        runs = "1 run was" if disturbed == 1 else f"{disturbed} runs were"
+        say(f"netstudy: {runs} disturbed; repeat with: {continue_with(folder)}")
+    if not set(statuses) <= {"ok"}:
+        return TestbedError.exit_code
+    return MISSED if published.result.missed else 0
+
+
+def _as_json(folder: Folder, published: Published, statuses: Counter[str]) -> dict[str, Any]:
+    return {
+        "study": published.result.study,
+        "folder": str(folder.path),
+        "runs": {status: statuses[status] for status in ("ok", "failed", "invalid")},
+        "report": {"html": str(published.report.html), "markdown": str(published.report.md)},
+        "cells": str(published.cells),
+        "requirements": requirements_as_data(published.result.requirements),
+        "expectations": expectations_as_data(published.result.expectations),
+        "answer": [str(sentence) for sentence in answer(published.result)],
+        "summary": [
+            str(sentence) for point in summary(published.result) for sentence in point.sentences
+        ],
+    }

@@ -1,0 +1,28 @@
+"""The identities of runs and their seeds: hashes of treatments."""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+
+from netstudy.wire import Treatment
+
+
+def run_id(treatment: Treatment, replicate: int) -> str:
+    """12 hexadecimal digits, unique among the runs of the study."""
+    return digest("run", canonical(treatment), replicate)[:12]
+
+
+def run_seed(treatment: Treatment, replicate: int, seed: int) -> str:
+    """16 hexadecimal digits: the root of the run's random streams."""
+    return digest("seed", seed, canonical(treatment), replicate)[:16]
+
+
+def canonical(treatment: Treatment) -> str:
+    """A treatment as text, independent of the order of its factors."""
+    return json.dumps(treatment, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+
+def digest(*parts: object) -> str:
+    """SHA-256 of the parts, in hexadecimal."""
+    return sha256("\n".join(str(part) for part in parts).encode()).hexdigest()

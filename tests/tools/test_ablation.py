@@ -90,7 +90,7 @@ def completion_ns(record: RunRecord) -> int:
 
 
 def test_a_run_that_the_engine_refuses_is_told_in_its_words(base: trial.Plan) -> None:
-    with pytest.raises(RuntimeError, match=r"cannot count with .* expected 0 to 4294967295"):
+    with pytest.raises(RuntimeError, match=r"cannot compute with .* expected 0 to 4294967295"):
         trial.simulate(trial.changed(base, {"network.nodes.buffer.ingress_guarantee_frames": -1}))
 
 

@@ -16,8 +16,8 @@ thread_local! {
     static LAST_WORDS: RefCell<Option<LastWords>> = const { RefCell::new(None) };
 }
 
-/// Ends the process upon a panic of any thread, after the usual message: an agent or a switch of which a
-/// thread is missing must not go on as if it were whole.
+/// Ends the process upon a panic of any thread, after the usual message: an agent or a switch must
+/// not go on with a thread missing.
 pub(crate) fn end_the_process() {
     let usual = panic::take_hook();
     panic::set_hook(Box::new(move |info| {

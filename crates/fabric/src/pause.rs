@@ -20,8 +20,8 @@ pub fn pause_time(rate: Rate, quanta: u16) -> Duration {
 /// Buffer levels at which a receiver asks its peer to pause and to go on, in the unit of its buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PauseThresholds {
-    /// A buffer above this level asks for a pause. The buffer above this level must hold the frames
-    /// sent until the peer reacts, or they are lost.
+    /// A buffer above this level asks for a pause. The space above it must hold the frames sent
+    /// until the peer reacts, or they are lost.
     pub xoff: u64,
     /// A buffer at or below this level ends the pause. If it is too low, the link idles until data
     /// arrives again.

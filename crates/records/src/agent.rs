@@ -798,7 +798,7 @@ pub struct Snapshot {
     pub connections: Vec<ConnectionCounters>,
     /// Time that the reading took.
     pub cost_ns: u64,
-    /// The raw text of the readings, byte for byte, by file or command.
+    /// The raw text of the readings, byte for byte, by file or query.
     pub raw: BTreeMap<String, String>,
 }
 

@@ -292,7 +292,8 @@ pub struct Tcp {
     /// Maximum bytes of one adapter request. The adapter takes an offloaded packet request by
     /// request and segments each request separately; 0: one request for the whole packet.
     pub offload_request_bytes: u32,
-    /// Limit on the bytes of a connection's packets queued in its host below TCP; 0: no limit.
+    /// Limit on the memory of a connection's packets that are queued in its host below TCP; 0: no
+    /// limit.
     pub limit_output_bytes: u32,
     /// Maximum of bytes sent and not acknowledged.
     pub send_buffer_bytes: u32,

@@ -260,7 +260,7 @@ pub struct SwitchClock {
     pub late_ns_max: u64,
     /// Frames lost before or after the switch, or because it had no memory for them.
     pub frames_lost: u64,
-    /// Whether the run is valid as far as the switch is concerned.
+    /// Whether the switch's timing and losses allow the run to be valid.
     pub kept_up: bool,
     /// Why the run is not valid.
     pub why: Option<String>,

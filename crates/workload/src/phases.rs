@@ -184,7 +184,8 @@ impl Sequence {
         self.stage == Stage::Held
     }
 
-    /// Starts the measuring phase of a client that holds; none if it does not hold.
+    /// Starts the measuring phase of a client that holds; none if it is not waiting for the
+    /// controller.
     pub(crate) fn resume(&mut self, now: Time) -> Option<Limit> {
         (self.stage == Stage::Held).then(|| self.measure(now))
     }

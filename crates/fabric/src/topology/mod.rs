@@ -5,7 +5,7 @@
 //! alternative paths. So there is at most one path between two interfaces, and forwarding tables
 //! are static. A host with several interfaces, even on one switch, closes no cycle.
 //!
-//! A zone is a set of processes on a host with an address of its own. It shares the interfaces of its
+//! A zone is a set of processes on a host that has its own address. It shares the interfaces of its
 //! host. Linux delivers packets between two addresses of one machine internally, on whatever
 //! interface they are (`ip_route_output_key` finds them in the table `local`). A route here does
 //! the same, unless the two ends of a connection are pinned to two different interfaces, as with
@@ -359,8 +359,8 @@ pub enum Route {
     },
 }
 
-/// A checked network with its routes. Interfaces and switches have numbers of their own, in the order
-/// of links and nodes.
+/// A checked network with its routes. Interfaces and switches are each numbered from 0, in the
+/// order of links and nodes.
 #[derive(Clone, Debug)]
 pub struct Topology {
     nodes: Vec<Node>,
@@ -475,8 +475,8 @@ impl Topology {
     /// Packets leave and arrive by the interfaces that the sides are bound to. An unbound side
     /// takes the interface with the fewest links on the path. Of equal paths, the one whose
     /// interfaces have the first link is taken; the peer's interface decides before the side's own.
-    /// Packets from one side to another of the same host stay inside, unless both have network
-    /// stacks of their own, at two interfaces.
+    /// Packets from one side to another of the same host stay inside, unless both have separate
+    /// network stacks, at two interfaces.
     ///
     /// # Errors
     /// A side is a switch, or no path connects them.

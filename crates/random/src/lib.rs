@@ -45,7 +45,7 @@ impl Stream {
         self.0.next_u64()
     }
 
-    /// A number from 0 up to, not including, 1, with 53 random bits.
+    /// A uniform random number from 0 (included) to 1 (excluded), with 53 random bits.
     pub fn uniform(&mut self) -> f64 {
         const SCALE: f64 = 1.0 / (1u64 << 53) as f64;
         (self.bits() >> 11) as f64 * SCALE

@@ -39,7 +39,7 @@ pub struct Run {
     pub treatment: Treatment,
     /// Number of the replicate, from 1.
     pub replicate: u32,
-    /// 16 hexadecimal digits.
+    /// Seed of the run: 16 hexadecimal digits.
     pub seed: String,
     /// Nodes and links.
     pub network: Network,

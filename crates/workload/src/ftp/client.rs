@@ -114,7 +114,7 @@ impl ClientSession {
         self.state != State::Ready
     }
 
-    /// Begins a transfer.
+    /// Starts a transfer. Returns its first command.
     ///
     /// # Panics
     /// If the session is not ready for a transfer.

@@ -140,7 +140,7 @@ fn what_cannot_be_carried_out_is_refused_with_the_reason() {
     let count = Until::Count(1);
     for (bad, why) in [
         (config(closed(0, Duration::ZERO), count), "at least one outstanding request"),
-        (config(Schedule::Every(Duration::ZERO), count), "time between"),
+        (config(Schedule::Every(Duration::ZERO), count), "interval above zero"),
         (config(closed(1, Duration::ZERO), Until::Count(0)), "at least one request"),
         (RequestConfig { connections: 0, ..config(closed(1, LATENCY), count) }, "connection"),
     ] {

@@ -195,7 +195,7 @@ pub enum CongestionControl {
     Bic,
     /// RFC 9438; slow start ends with a loss.
     Cubic,
-    /// RFC 9438 with HyStart: slow start may end before a loss.
+    /// RFC 9438 with `HyStart`: slow start may end before a loss.
     CubicHystart,
     /// RFC 8257.
     Dctcp,

@@ -1,9 +1,9 @@
-"""How close the simulated incast study comes to the published tables: studies/incast/accuracy.md.
+"""Compares the simulated incast study with the published tables: studies/incast/accuracy.md.
 
 usage: python -m tools.accuracy RESULTS
 
 Writes the page's first marked part from a finished run of studies/incast. No number between the
-markers is typed: goals are data below, everything else comes from the run's folder.
+markers is typed: the goals are data below, and everything else comes from the run's folder.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ END = "<!-- end of accuracy -->"
 
 @dataclass(frozen=True)
 class Goal:
-    """How close a figure is meant to be."""
+    """The largest allowed error of a figure."""
 
     configuration: str
     metric: Metric
@@ -50,9 +50,9 @@ class Goal:
     median_abs_pct_max: float | None = None
     rank_correlation_min: float | None = None
     ratio_error_pct_max: float | None = None
-    """Of the ratio of this switch to the base at the most servers."""
+    """Limit for the ratio of this switch to the base, at the largest number of servers."""
     row_pct_max: float | None = None
-    """Of each row, or `packets_max` where that is more."""
+    """Limit for each row; the limit is `packets_max` if that is larger."""
     packets_max: float = 0.0
 
 
@@ -79,9 +79,9 @@ GOALS = (
 
 
 def write(results: Path, page: Path = PAGE) -> None:
-    """Put the accuracy of a finished run into the page.
+    """Write the accuracy of a finished run into the page.
 
-    Raises StudyError when results or markers are missing, or the run has nothing published.
+    Raises StudyError when results or markers are missing, or the run has no published values.
     """
     folder = Results(results).resolve(str(results), done=True)
     result = analyse(folder)
@@ -171,7 +171,7 @@ def _each_row(goal: Goal, bound_pct: float, one: Agreement) -> tuple[Value, ...]
 
 
 def is_within(row: Beside, bound_pct: float, packets_max: float) -> bool:
-    """Whether a value of one's own is as near to the published one as is asked for."""
+    """Whether the study's own value is within the limit around the published value."""
     if row.published is None or row.own is None:
         return False
     reach = max(row.published * bound_pct / 100, packets_max)
@@ -181,8 +181,8 @@ def is_within(row: Beside, bound_pct: float, packets_max: float) -> bool:
 def tests_table(references: Mapping[str, PanelReference], records: Sequence[RunRecord]) -> Table:
     """Rank correlations of completion times between single replicates.
 
-    A replicate is a test. Two tests of the model agree only so far, and a test of the model cannot
-    be asked to agree more closely with the published one.
+    A replicate counts as a test. Two tests of the model agree only to a certain degree, and a test
+    of the model cannot be expected to agree more closely with the published test.
     """
     groups = tuple(
         map(Group, ("Rank correlation, completion time", "Tests", "Median", "From", "To"))

@@ -18,8 +18,9 @@ HEAD = """\
 <!-- Written by `make docs`; changes here are lost. -->
 
 The public interface: the names of `netstudy` itself. Everything else may change from one version
-to the next. Nothing is imported before it is used; of pyarrow, pandas and polars, only the one that
-a conversion needs. [Ten questions to the data](../guide/ten-questions.md) uses most of it.
+to the next. Modules are imported only when they are used; of pyarrow, pandas and polars, only the
+library that a conversion needs. [Ten questions to the data](../guide/ten-questions.md) uses most
+of them.
 
 ```python
 import netstudy
@@ -75,7 +76,7 @@ def _type(cls: type) -> Iterator[str]:
 
 
 def _signature(function: Callable[..., Any], shown: str) -> str:
-    """As a programmer writes it, a line a parameter where one line would be too long."""
+    """The signature as source code, one line per parameter if one line would be too long."""
     text = re.sub(r"(: |-> )'([^']*)'", r"\1\2", str(inspect.signature(function)))
     text = text.replace("(self, ", "(").replace("(self)", "()")
     if len(shown) + len(text) <= _LONGEST:

@@ -2,9 +2,9 @@
 
 usage: python -m tools.changed [COMMIT]
 
-Prints assignments for the shell: the crates, the paths of tests/ and the marks to be tested. The
-layers of the front and the dependencies of the crates decide: a test is chosen if it uses changed
-code or a layer above it. Where this cannot tell, everything is tested.
+Prints assignments for the shell: the crates, the paths of tests/ and the marks to test. The layers
+of the front and the dependencies of the crates decide: a test is chosen if it uses changed code or
+a layer above it. If this does not decide, everything is tested.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _NOT_SLOW = "not slow"
 _WITH_ENGINE = "engine and not slow"
 _MODULE = re.compile(r"(?:netstudy|tests|tools)(?:\.\w+)*")
 _SETUP = ("tests/setup", "tests/docs")
-"""Tests of the Makefile, of the tools in shell and of what pages say of them."""
+"""Tests of the Makefile, of the shell tools, and of their descriptions in pages."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ EVERYTHING = Choice(("--workspace",), ("tests",))
 
 
 def choose(changed: Iterable[PurePosixPath]) -> Choice:
-    """The tests that changes of these files can break."""
+    """The tests that changes to these files can break."""
     crates: set[str] = set()
     paths: set[str] = set()
     engine = False
@@ -84,7 +84,7 @@ def _package(crate: str) -> str:
 
 @cache
 def _dependencies() -> dict[str, set[str]]:
-    """Package of the workspace -> the packages that it uses itself."""
+    """Package of the workspace -> the packages that it uses directly."""
     command = ("cargo", "metadata", "--no-deps", "--offline", "--locked", "--format-version=1")
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     return {
@@ -94,7 +94,7 @@ def _dependencies() -> dict[str, set[str]]:
 
 
 def _with_dependents(package: str) -> set[str]:
-    """A package and all that use it, through others too."""
+    """A package and all packages that use it, directly or indirectly."""
     found = {package}
     while more := {name for name, uses in _dependencies().items() if uses & found} - found:
         found |= more
@@ -103,7 +103,7 @@ def _with_dependents(package: str) -> set[str]:
 
 @cache
 def _ranks() -> dict[str, int]:
-    """Module of the front -> its layer's place from the top, by the contract in pyproject.toml."""
+    """Module of the front -> index of its layer from the top, by the contract in pyproject.toml."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
     contracts = settings["tool"]["importlinter"]["contracts"]
     contract = next(one for one in contracts if one["id"] == "layers")
@@ -114,7 +114,7 @@ def _ranks() -> dict[str, int]:
 def _using_layer(module: str) -> set[str]:
     """The test files that use a module of the front or a layer above it."""
     ranks = _ranks()
-    if module not in ranks:  # the package itself, which all use
+    if module not in ranks:  # the package itself, which all modules use
         return {"tests"}
     others = {name for name, rank in ranks.items() if rank >= ranks[module]} - {module}
     return {path.as_posix() for path in _test_files() if _front_modules(path) - others}
@@ -141,9 +141,9 @@ def _test_files() -> tuple[PurePosixPath, ...]:
 
 
 def _reached(test: PurePosixPath) -> set[str]:
-    """Modules of the repository that a test file uses, through other files of tests/ and tools/ and
-    through the conftest.py of its folders. The front's own imports are left to its layers."""
-    # The conftest.py of tests/ itself serves all areas: its imports say nothing of a single test.
+    """Modules of the repository that a test file uses, directly, through other files of tests/ and
+    tools/, or through the conftest.py of its folders. The layers cover imports within the front."""
+    # The conftest.py of tests/ serves all areas: its imports do not tell what a single test uses.
     ahead = [test, *(folder / "conftest.py" for folder in test.parents[:-2])]
     files: set[PurePosixPath] = set()
     modules: set[str] = set()
@@ -166,7 +166,7 @@ def _file_of(module: str) -> PurePosixPath:
 
 @cache
 def _named(path: PurePosixPath) -> frozenset[str]:
-    """Modules that a file imports, or names in a string as one that another process shall run."""
+    """Modules that a file imports, or names in a string for another process to run."""
     return frozenset(_modules(ast.parse((ROOT / path).read_text())))
 
 
@@ -189,7 +189,7 @@ def _modules(tree: ast.AST) -> Iterator[str]:
 
 
 def changed_files(since: str) -> list[PurePosixPath]:
-    """Files that differ from a commit, new ones too.
+    """Files that differ from a commit, including new files.
 
     Raises CalledProcessError for an unknown commit.
     """

@@ -1,4 +1,4 @@
-"""How the simulator and this kernel's TCP agree: studies/conformance/results.md.
+"""Compares the simulator with this kernel's TCP: studies/conformance/results.md.
 
 usage: python -m tools.conformance [--run] [RESULTS]
 
@@ -50,11 +50,11 @@ ORDER = (
     "latency-under-load",
 )
 TESTBEDS = ("sim", "netns")
-"""The first is A of a comparison, the second B."""
+"""The first testbed is A of a comparison, the second is B."""
 
 
 def studies() -> list[Study]:
-    """The scenarios, the plainest first."""
+    """The scenarios, the simplest first."""
     return [load(STUDIES / f"{name}.yaml") for name in ORDER]
 
 
@@ -96,7 +96,7 @@ def _section(study: Study, results: Path) -> Iterator[str]:
 
 
 def seeds_table(found: FolderComparison) -> Table:
-    """The largest difference between two runs of one seed, in any cell, and each metric's band.
+    """By metric: the largest difference in any cell between two runs of one seed, and the band.
 
     A band is at most 1.5 times that difference.
     """
@@ -121,7 +121,7 @@ def _of(found: FolderComparison, metric: Metric) -> list[Difference]:
 
 
 def _farthest(found: FolderComparison, metric: Metric) -> tuple[float | None, float | None]:
-    """The largest difference of two runs that share a seed, and the largest in percent of A's."""
+    """The largest difference of two runs with the same seed: absolute, and in percent of A's."""
     both = list(_of_seeds(found, metric))
     distances = [abs(b - a) for a, b in both]
     shares = [100 * abs(b - a) / abs(a) for a, b in both if a]
@@ -129,7 +129,7 @@ def _farthest(found: FolderComparison, metric: Metric) -> tuple[float | None, fl
 
 
 def _of_seeds(found: FolderComparison, metric: Metric) -> Iterator[tuple[float, float]]:
-    """A metric of two runs that share a cell and a replicate."""
+    """The values of a metric in each two runs of the same cell and replicate."""
     for pair in found.pairs:
         of_b = {run.replicate: metric.reading.of_run(run) for run in pair.b.runs}
         for run in pair.a.runs:
@@ -139,7 +139,7 @@ def _of_seeds(found: FolderComparison, metric: Metric) -> Iterator[tuple[float, 
 
 
 def _made_on(folders: Sequence[Folder]) -> str:
-    """A and B: which testbed, which engine, which kernel."""
+    """Testbed, engine and kernel of A and of B."""
     parts = []
     for name, folder in zip("AB", folders, strict=True):
         side = side_of(folder)

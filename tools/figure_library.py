@@ -1,8 +1,8 @@
-"""Writes the drawing library that reports carry, from the release of vl-convert in use.
+"""Writes the drawing library that reports contain, from the installed release of vl-convert.
 
 usage: python -m tools.figure_library
 
-To be run after a change of vl-convert's release; a test names a library that is out of date.
+Run it after a change of vl-convert's release; a test fails if the library is out of date.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def bundled() -> str:
 
 
 def main() -> None:
-    """Write it."""
+    """Write the library."""
     argparse.ArgumentParser(prog="python -m tools.figure_library", description=__doc__).parse_args()
     PATH.write_bytes(gzip.compress(bundled().encode(), 9, mtime=0))
 

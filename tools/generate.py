@@ -2,7 +2,7 @@
 
 usage: python -m tools.generate [--check]
 
-With --check nothing is written; a file whose text is out of date is named, and the exit code is 1.
+With --check, nothing is written; files that are out of date are named, and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ RECORDS = """\
 <!-- Written by `make docs`; changes here are lost. -->
 
 The contract between the front and the engine. The engine reads one plan, a JSON object, and writes
-records, a JSON object a line: first `engine`, then one `run` for each run, last `end`; `progress`
-in between when asked for. Every number has its unit at the end of its name. The JSON Schemas are
-in `schema/`. A key without a default that is not required is `null` where there is no value.
+records, one JSON object per line: first `engine`, then one `run` for each run, last `end`, and on
+request `progress` in between. Every number has its unit at the end of its name. The JSON Schemas
+are in `schema/`. A key that is not required and has no default is `null` if there is no value.
 """
 
 STUDY_FILE = """\
@@ -69,10 +69,10 @@ STUDY_FILE = """\
 
 <!-- Written by `make docs`; changes here are lost. -->
 
-Every key of a `study.yaml`. [Writing a study](../guide/writing-a-study.md) shows how they go
-together. Where `${…}` may be written, the value is the level of a factor, or a field of it. A
-*level* is text, a number, `true` or `false`. Quantities carry a unit. Editors that know JSON Schema
-check a file while it is written: see `schema/study.schema.json`.
+Every key of a `study.yaml`. [Writing a study](../guide/writing-a-study.md) shows how they work
+together. `${…}`, where it is allowed, is replaced by the level of a factor, or by a field of it. A
+*level* is text, a number, `true` or `false`. Quantities have a unit. Editors that support JSON
+Schema check a file while you write it: see `schema/study.schema.json`.
 """
 
 TCP_PROFILES = """\
@@ -80,15 +80,15 @@ TCP_PROFILES = """\
 
 <!-- Written by `make docs`; changes here are lost. -->
 
-Whole TCPs that a study names with `tcp: {profile: …}`, from `hardware/tcp/`. Every figure is a
-setting of the same name in a [study](study-file.md). [TCP profiles](../concepts/tcp.md) explains
-the parts. A dash is the standard's rule, or a part that is not there.
+The TCP profiles in `hardware/tcp/`, which a study selects with `tcp: {profile: …}`. Every figure is
+also a setting of the same name in a [study](study-file.md). [TCP profiles](../concepts/tcp.md)
+explains the parts. A dash means the rule of the standard, or a part that the profile does not have.
 """
 
 TCP_SETTINGS = """
 ## Settings
 
-The meaning of each figure, its name in the [plan](records.md), and its value in a TCP without it.
+The meaning of each figure, its name in the [plan](records.md), and its default.
 
 | figure | in the plan | without it | meaning |
 |---|---|---|---|
@@ -99,20 +99,21 @@ METRICS_HEAD = """\
 
 <!-- Written by `make docs`; changes here are lost. -->
 
-The one vocabulary of tables, figures, prose and exports. A name ends in its unit and its statistic.
-Replicates are pooled. `agreement:` and `--band` may call a metric by the name of its figure too.
+The names of metrics in tables, figures, prose and exports. A name ends in its unit and its
+statistic. Replicates are pooled. `agreement:` and `--band` also accept the name of a metric's
+figure.
 
-These have many samples in a run: {sampled}.
-Of them a study may also name, wherever it names a metric:
+These metrics have many samples in a run: {sampled}.
+Wherever a study names one of them, it can also name:
 
 | in place of `_mean` | meaning |
 |---|---|
-| `_p50`, `_p90`, `_p95`, `_p99`, `_p999` | a percentile, where there are {fewest} samples or more |
+| `_p50`, `_p90`, `_p95`, `_p99`, `_p999` | a percentile, which needs at least {fewest} samples |
 | `_min`, `_max` | the smallest and the largest sample |
 | `_above_150ms_pct` | the share of the samples above a limit, in percent |
 
 A limit is a whole number of ns, us, ms or s: 1.5 ms is `completion_ms_above_1500us_pct`.
-[Statistics](../concepts/statistics.md#percentiles-and-shares) says where their intervals come from.
+[Statistics](../concepts/statistics.md#percentiles-and-shares) describes their intervals.
 """
 
 METRIC_HEADINGS = {
@@ -126,27 +127,27 @@ METRIC_HEADINGS = {
 METRICS_OF_NODES = """
 ## Hosts, interfaces, switches, links, the machine
 
-These are read at a node, which is named before the metric: `app.cpu_pct` of a host group,
+These metrics are read at a node, which is named before the metric: `app.cpu_pct` of a host group,
 `client-3.cpu_pct` of one host, `a.zone1.goodput_mbps` of a zone, `app@client.send_mbps` of the
 interface towards client (or `a@ce2.send_mbps` by its name), `switch@server.port_in_mbps` of the
 port to a group or another switch, `link.utilisation_pct`, `machine.softirq_pct`. A group's rate
-is the sum of its hosts', its percentage their mean. The value is of the measuring phase; `
-in warm-up` and the like behind the name mean another phase, where counters are read at both of
-its edges. Where an instrument samples the node (`sar` a host, `ports` a switch), `_min`, `_max`,
+is the sum over its hosts, its percentage their mean. The value is of the measuring phase; `
+in warm-up` and the like after the name select another phase, if counters are read at both of
+its edges. If an instrument samples the node (`sar` a host, `ports` a switch), `_min`, `_max`,
 `_p50`, `_p90`, `_p95`, `_p99` and `_p999` are statistics of the rates between two samples. A
 value that was not counted is an empty cell.
 
-In namespaces all hosts share the machine's CPUs, soft interrupts and disks: it has its own
-metrics for them, and none of them is divided among hosts. `cpu_pct` of a host there is the time of
+In namespaces all hosts share the machine's CPUs, soft interrupts and disks: the machine has its own
+metrics for them, which are not divided among hosts. `cpu_pct` of a host there is the time of
 its processes; the kernel's work for it in soft interrupts is only in `machine.softirq_pct`. A
-host in namespaces hands frames to the switch's program before its line has carried them, so that
+host in namespaces sends frames to the switch program before they would have crossed its link, so
 `send_mbps` between two samples may be above the line rate; the rate received at the switch is not.
 """
 NODE_HEADINGS: Mapping[Kind, str] = {
     "host": "At a host, its interfaces or one of them",
     "switch": "At a switch, its ports or one of them",
     "link": "At all links",
-    "machine": "At the machine below all hosts",
+    "machine": "At the machine that runs all hosts",
 }
 NODE_TABLE = """
 | name | meaning | unit | formula | better | statistics | measured by |
@@ -159,7 +160,7 @@ METRIC_TABLE = """
 
 
 def verbs() -> str:
-    """The help of every verb, as a terminal of 100 columns shows it."""
+    """The help of every verb, as shown on a terminal with 100 columns."""
     names = [command.name for command in app.registered_commands if command.name]
     parts = [VERBS, _help()]
     for name in names:
@@ -189,7 +190,7 @@ def records() -> str:
 
 
 def metrics() -> str:
-    """The vocabulary of metrics, a table a workload."""
+    """The vocabulary of metrics, one table per workload."""
     carried = [fewest(one.q) for one in STATISTICS.values() if not one.is_extreme]
     sampled = ", ".join(f"`{name}`" for name in SAMPLED)
     parts = [METRICS_HEAD.format(sampled=sampled, fewest=", ".join(map(str, carried)))]
@@ -229,7 +230,7 @@ def study_file() -> str:
 
 
 def tcp_profiles() -> str:
-    """The whole TCPs side by side, then each with its sources."""
+    """All TCP profiles in one table, then each with its sources."""
     library = HardwareLibrary.default()
     rows = {
         name: {row.name: row for row in library.rows("tcp", name)} for name in library.names("tcp")
@@ -262,7 +263,7 @@ def _setting(knob: Knob) -> str:
 
 
 def tcp_example() -> str:
-    """The whole TCPs as the plan carries them, for tests of the engine."""
+    """All TCP profiles as they are in a plan, for tests of the engine."""
     library = HardwareLibrary.default()
     tcps = {name: whole_tcp(library, name).model_dump() for name in library.names("tcp")}
     return json.dumps(tcps, indent=1) + "\n"
@@ -277,7 +278,7 @@ def plan_example() -> str:
 
 
 def graph_example() -> str:
-    """A plan that has whatever a network can be made of."""
+    """A plan with every kind of element that a network can have."""
     return _indented(make_plan(load(EXAMPLES / "study.yaml")).plan)
 
 
@@ -296,7 +297,7 @@ PAGES: dict[str, Callable[[], str]] = {
 
 
 def generated() -> dict[Path, str]:
-    """Every file that is written here, and what it must hold."""
+    """Every generated file, and its content."""
     pages = {REFERENCE / name: page() for name, page in PAGES.items()}
     examples = {
         EXAMPLES / "tcp.json": tcp_example(),

@@ -2,8 +2,8 @@
 
 usage: python -m tools.host_effects [--iterations 200] [--seed 1] [RESULTS]
 
-Simulates two cells of studies/conformance as they are, and with one property of the hosts at a time
-changed; the kernel's figures are from the newest folder in namespaces. No number between the
+Simulates two cells of studies/conformance unchanged, and with one property of the hosts changed at
+a time. The kernel's figures are from the newest results folder in namespaces. No number between the
 markers is typed.
 """
 
@@ -33,13 +33,13 @@ END = "<!-- end of host effects -->"
 
 @dataclass(frozen=True)
 class Scenario:
-    """A cell of a study, and what its hosts have instead of what the study says."""
+    """A cell of a study, and the variants of its hosts."""
 
     title: str
     study: str
     cell: Mapping[str, Level]
     variants: Mapping[str, Mapping[str, Any]]
-    """Name of a row -> path in a run -> value; none: as the study says."""
+    """Name of a row -> path in a run -> value; no path: as in the study."""
 
     def load(self) -> Study:
         """The study itself."""
@@ -47,7 +47,7 @@ class Scenario:
 
 
 def jitter(mean_us: int) -> dict[str, Any]:
-    """That mean of the time that a host takes at random for a segment."""
+    """The setting for this mean of a host's random time per segment."""
     return {"network.groups.nic.receive_jitter_ns": mean_us * 1000}
 
 
@@ -79,7 +79,7 @@ COLLAPSE = Scenario(
 
 @dataclass(frozen=True)
 class Losses:
-    """Counts of an iteration, means over all of them, and the time it took."""
+    """Counts and completion time of an iteration, as means over all iterations."""
 
     completion_ms: float
     frames_dropped: float
@@ -89,7 +89,7 @@ class Losses:
 
 
 def losses(records: Sequence[RunRecord]) -> Losses:
-    """Losses and their repair. Raises ValueError without a single iteration."""
+    """Losses and their repair. Raises ValueError if no iteration was completed."""
     tables = [one.samples.iteration for one in records]
     completed_ns = [ns for table in tables if table for ns in table.completion_ns]
     if not completed_ns:
@@ -119,7 +119,7 @@ def _dropped_to_client(record: RunRecord) -> int:
 
 
 def simulated(scenario: Scenario, iterations: int, seed: int) -> Iterator[tuple[str, Losses]]:
-    """Each variant by its name, and what comes of it."""
+    """The name of each variant, and its losses."""
     study = apply_overrides(scenario.load(), {"workload.incast.iterations": str(iterations)})
     only = {factor: [str(level)] for factor, level in scenario.cell.items()}
     base = make_plan(study, seed=seed, only=only).plan
@@ -129,7 +129,7 @@ def simulated(scenario: Scenario, iterations: int, seed: int) -> Iterator[tuple[
 
 
 def measured(scenario: Scenario, results: Path) -> Losses:
-    """The same of the kernel. Raises StudyError without a finished run in namespaces."""
+    """The losses with the kernel. Raises StudyError without a finished run in namespaces."""
     folder = conformance.newest(scenario.load(), "netns", results)
     valid = (one for one in folder.records() if one.status == "ok")
     return losses([one for one in valid if one.treatment == scenario.cell])

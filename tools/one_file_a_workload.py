@@ -2,17 +2,17 @@
 
 usage: python -m tools.one_file_a_workload
 
-A workload has one file in `workloads` of each layer; whatever else a layer does, it asks the base
-class there. This reads the source as Python does, so that comments and docstrings may name what
-they like, and looks for
+A workload has one file in the folder `workloads` of each layer; the rest of a layer uses only the
+base class there. This program parses the source, so comments and docstrings may name workloads,
+and looks for
 
 - imports of a workload's file, or of its model on the wire,
-- texts that are its name, its unit of counting, or a metric that only it has,
-- tables of samples and keys of `workload` read by that name,
-- its words in texts of the layers that have such files.
+- texts that are a workload's name, its unit of counting, or a metric that only it has,
+- reads of its tables of samples or its keys of `workload`,
+- its words in texts of the layers that have files per workload.
 
 Each place is printed with file and line; the exit code is 1 if there is one. The names come from
-the product: a new workload is looked for as soon as it is there.
+the product, so a new workload is included automatically.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from netstudy.study.workloads import WORDS, Workload
 
 PACKAGE: Final = Path(__file__).parents[1] / "python/netstudy"
 FOLDER: Final = "workloads"
-"""Where the files of workloads are, in each layer that has some."""
+"""The folder with the files of workloads, in each layer that has them."""
 CONTRACTS: Final = ("wire.py", "testbed/real/wire.py")
-"""The contracts with the engine and agents: kinds are part of them."""
+"""The contracts with the engine and agents, which contain the kinds of workloads."""
 NAMES_OF_OTHERS: Final[Mapping[str, frozenset[str]]] = {
     "cli/init.py": frozenset({"transfer"}),
     "cli/validate.py": frozenset({"errors"}),
@@ -42,7 +42,7 @@ NAMES_OF_OTHERS: Final[Mapping[str, frozenset[str]]] = {
 """File -> names of workloads or their metrics that mean something else there: a template, a key of
 the output."""
 TELLS_WORDS: Final = ("plan", "testbed", "analysis", "report")
-"""Layers whose texts hold no word of a workload. Studies and verbs show examples."""
+"""Layers whose texts must not contain words of a workload. Studies and verbs have examples."""
 
 
 @dataclass(frozen=True)
@@ -50,15 +50,15 @@ class Known:
     """The names by which workloads are recognised."""
 
     files: frozenset[str]
-    """Names of their modules."""
+    """Names of the workloads' modules."""
     models: frozenset[str]
-    """Names of their classes on the wire."""
+    """Names of the workloads' classes on the wire."""
     texts: frozenset[str]
-    """Texts that are no other thing's name."""
+    """Texts that name nothing but a workload."""
     metrics: frozenset[str]
     """Names of metrics that only workloads measure, without a statistic."""
     words: frozenset[str]
-    """Words that no other thing has."""
+    """Words that are used only for a workload."""
 
 
 @dataclass(frozen=True, order=True)
@@ -74,8 +74,8 @@ class Breach:
 
 
 def known() -> Known:
-    """The names of this version's workloads. `published` is a testbed too, and a probe has requests
-    as well: a text of only these words shows nothing."""
+    """The names of this version's workloads. `published` is also a testbed, and a probe
+    also has requests, so a text with only these words is no evidence."""
     wired = get_args(get_args(wire.Workload)[0])
     kinds = {*Workload.kinds(), *(str(one.model_fields["kind"].default) for one in wired)}
     units = {unit for one in LOWERINGS for unit in (one.unit, one.unit.removesuffix("s"))}
@@ -92,7 +92,7 @@ def known() -> Known:
 
 
 def breaches(package: Path = PACKAGE, names: Known | None = None) -> list[Breach]:
-    """Every place of a package outside of the files of workloads that names one."""
+    """Every place of a package, outside the files of workloads, that names a workload."""
     names = known() if names is None else names
     return sorted(
         Breach(relative, line, what)
@@ -152,7 +152,7 @@ def _words(text: str) -> set[str]:
 
 
 def main(found: Iterable[Breach] | None = None) -> int:
-    """Print the breaches. The exit code."""
+    """Print the breaches. Returns the exit code."""
     told = list(breaches() if found is None else found)
     for one in told:
         print(f"python/netstudy/{one}: it belongs in a file of workloads/", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Holds that two engines write the same records, byte for byte, whatever they were built for.
+"""Checks that two engines, built for any processors, write the same records byte for byte.
 
 usage: python -m tools.same_bytes ENGINE OTHER
 
@@ -30,7 +30,7 @@ _EMULATORS = ("qemu-aarch64-static", "qemu-aarch64")
 
 
 def main() -> int:
-    """Compare; the exit code is 1 where a record differs."""
+    """Compare; the exit code is 1 if a record differs."""
     engine, other = (Path(argument).absolute() for argument in sys.argv[1:])
     prefix = emulation(other)
     if prefix is None:
@@ -46,7 +46,7 @@ def main() -> int:
 
 
 def emulation(engine: Path) -> tuple[str, ...] | None:
-    """Words that stand before the engine to start it here: none, or an emulator; None without."""
+    """Command prefix to start the engine here: empty, or an emulator; None: it cannot start."""
     try:
         subprocess.run([engine, "--version"], capture_output=True, check=True)
     except OSError as error:
@@ -61,7 +61,7 @@ def _plan(study: str) -> bytes:
 
 
 def _digest(command: Sequence[str], plan: bytes) -> str:
-    """Of all that an engine writes for a plan."""
+    """The digest of an engine's whole output for a plan."""
     done = subprocess.run([*command, "sim"], input=plan, capture_output=True, check=True)
     return hashlib.sha256(done.stdout).hexdigest()
 

@@ -1,4 +1,4 @@
-"""A JSON Schema as a Markdown page: a table for each kind of object, every reference a link."""
+"""A JSON Schema as a Markdown page: one table per kind of object, with references as links."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ Schema = dict[str, Any]
 
 WORDS = {"string": "text", "object": "map"}
 SCALARS = {("string", "number"): "text", ("string", "number", "boolean"): "level"}
-"""YAML reads 2010 as a number where a name is meant: a key that takes either is shown as text."""
+"""YAML reads a name such as 2010 as a number: a key that takes either is shown as text."""
 BOUNDS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
 UNITS: dict[str, Callable[[int], str]] = {
     "ns": format_duration,
     "bytes": format_size,
     "bps": format_rate,
 }
-"""Last part of a key's name -> how people write its integers."""
+"""Last part of a key's name -> formatter of its integers for people."""
 LEVEL_PATTERN = r"^\$\{"
-"""How the schema of a study begins the pattern of `${factor}`."""
+"""Start of the pattern of `${factor}` in the schema of a study."""
 
 
 def tables(schema: Schema, first: str) -> str:
-    """The object itself under the heading `first`, then the objects that it refers to, as met."""
+    """The object under the heading `first`, then the objects it refers to, in order of mention."""
     whole = _values_inside(schema, schema.get("$defs", {}))
     parts = [(first, whole), *_referred(whole)]
     return "\n".join(_section(name, part) for name, part in parts if _told(part))
 
 
 def _values_inside(part: Any, definitions: Schema) -> Any:
-    """The part with each kind of value in place of the reference to it; objects stay apart."""
+    """The part with references to kinds of values replaced by them; objects stay references."""
     if isinstance(part, list):
         return [_values_inside(item, definitions) for item in part]
     if not isinstance(part, dict):
@@ -59,7 +59,7 @@ def _referred(root: Schema) -> Iterator[tuple[str, Schema]]:
 
 
 def _names(schema: Schema) -> list[str]:
-    """The definitions that a schema refers to itself, in the order of its text."""
+    """The definitions that a schema refers to directly, in the order of its text."""
     own = {key: value for key, value in schema.items() if key != "$defs"}
     return re.findall(r'"\$ref": "#/\$defs/([^"]+)"', json.dumps(own))
 
@@ -84,8 +84,8 @@ def _row(key: str, schema: Schema, required: bool) -> str:
 
 
 def _in_units(key: str, value: object) -> str | None:
-    """How people write an integer of a key whose name ends in a unit; None where they write the
-    integer itself."""
+    """An integer, of a key whose name ends in a unit, with a readable unit; None if the integer
+    itself is readable."""
     formatter = UNITS.get(key.rpartition("_")[2]) if "_" in key else None
     if formatter is None or not isinstance(value, int) or value < 1000:
         return None
@@ -94,7 +94,7 @@ def _in_units(key: str, value: object) -> str | None:
 
 
 def _bounds_in_units(key: str, kind: str) -> str:
-    """The integers of a bound with people's units: 60000000000 (60 s)."""
+    """A bound with its integers also in a readable unit: 60000000000 (60 s)."""
 
     def told(found: re.Match[str]) -> str:
         text = _in_units(key, int(found[0]))
@@ -104,8 +104,8 @@ def _bounds_in_units(key: str, kind: str) -> str:
 
 
 def _default(key: str, schema: Schema) -> str:
-    """A single value, in people's units too where the key's name ends in a unit; an empty value or
-    a whole object is not shown."""
+    """A single value, also in a readable unit if the key's name ends in a unit; an empty value or a
+    whole object is not shown."""
     value = schema.get("default")
     if value is None or "const" in schema or isinstance(value, dict | list):
         return ""

@@ -12,14 +12,14 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 _OF_A_STUDY = (".yaml", ".csv")
-"""Suffixes of what a study is run from: the study itself, profiles of its own, published values."""
+"""Suffixes of a study's input files: the study itself, its own profiles, published values."""
 
 
 class EngineHook(BuildHookInterface):  # type: ignore[type-arg]
-    """The hook that pyproject.toml names."""
+    """The hook named in pyproject.toml."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Adds both and names the platform. Raises KeyError for a wheel without an engine."""
+        """Add engine and studies, and set the platform. Raises KeyError without an engine."""
         if version == "editable":  # a checkout has its engine next to its interpreter
             return
         arch = os.environ["NETSTUDY_WHEEL_ARCH"]

@@ -5,7 +5,7 @@ usage: python -m tools.words [--count | --at-most N] [PATH]...
 Prints each hit below the paths, or in the whole repository; the exit code is 1 if there is one, or
 with `--at-most` more than so many. `--count` prints the number of hits of each phrase instead. A
 sentence is hard to read if its subject is a clause without a noun ("what stands there"), or if it
-has a phrase of this project for a common thing ("is told of"). The report's sentences in
+uses a phrase of this project for a common thing ("is told of"). The report's sentences in
 `report/prose` and its templates are left out.
 """
 
@@ -29,7 +29,7 @@ _ASKS: Final = (
     "says?|said|saying|tells?|telling|shows?|showing|knows?|known|knowing|asks?|asked|asking|sees?|"
     "seen|decides?|decided|names?|named|explains?|finds?|found|and|or|of|on|about|by|to|from|into"
 )
-"""Words before an indirect question, of which `what` is the field's usual word."""
+"""Words before an indirect question, where `what` is normal English."""
 PHRASES: Final = {
     "headless what": re.compile(r"(?<!\w)(?<!\bso )(?i:what)(?! if\b)(?=\s+\w)(?![^.!?:]*\?)"),
     "those that": re.compile(r"\b[Tt]hose\s+(?:that|of|which|who|in|with)\b"),
@@ -46,10 +46,10 @@ ALLOWED: Final[dict[str, str]] = {
     "tools/words.py": "the phrases themselves",
     "docs/decisions": "records of their time",
 }
-"""Places that are not read, and why."""
+"""Places that are not checked, and why."""
 _LEFT_OUT: Final = ("python/netstudy/report/prose", "tests/", "results/", "schema/", "target/")
 _REFERENCE: Final = "docs/reference/"
-"""Generated from docstrings, which are read themselves."""
+"""Generated from docstrings, which are checked themselves."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Hit:
 
 
 def hits(paths: Sequence[str] = (), root: Path = ROOT) -> Iterator[Hit]:
-    """All hits in the files under version control, or in those below the paths."""
+    """All hits in the files under version control, or only in the given paths."""
     for name in _files(root, paths):
         for line, text in _texts(root / name):
             yield from _hits(name, line, text)
@@ -84,7 +84,7 @@ def _files(root: Path, paths: Sequence[str]) -> list[str]:
 
 
 def _texts(path: Path) -> Iterator[tuple[int, str]]:
-    """The texts for readers in a file, each with its first line."""
+    """The texts for readers in a file, each with the number of its first line."""
     text = path.read_text()
     match path.suffix:
         case ".md":

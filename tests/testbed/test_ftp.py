@@ -321,7 +321,7 @@ def test_a_refused_log_in_is_an_error_and_is_counted(start: Start) -> None:
 def test_a_size_that_is_not_the_announced_one_is_an_error(start: Start) -> None:
     there = server(start)
     why = error_of(client(start, there.at, size_bytes=SIZE + 1))
-    assert f"the file data has {SIZE} B, and the plan says {SIZE + 1} B" in why
+    assert f"the file data has {SIZE} B instead of the {SIZE + 1} B of the plan" in why
 
 
 def test_paths_out_of_the_served_folder_are_refused(start: Start, tmp_path: Path) -> None:
@@ -469,8 +469,8 @@ class Peer:
     ("bytes_sent", "end", "said"),
     [
         (SIZE // 2, "426 cut", "the server refuses the transfer: 426 cut"),
-        (SIZE // 2, "226 done", f"the transfer was cut off: {SIZE // 2} B came of {SIZE} B"),
-        (SIZE + 1, "226 done", f"the transfer was longer than announced: {SIZE + 1} B came"),
+        (SIZE // 2, "226 done", f"the transfer was cut off: {SIZE // 2} B of {SIZE} B arrived"),
+        (SIZE + 1, "226 done", f"the transfer was longer than announced: {SIZE + 1} B of {SIZE} B"),
     ],
 )
 def test_a_file_that_is_not_whole_is_an_error(
@@ -489,7 +489,7 @@ def test_a_byte_that_was_not_sent_so_is_an_error(start: Start) -> None:
 def test_data_from_a_foreign_address_are_not_fetched(start: Start) -> None:
     peer = Peer(b"", "", passive="127,0,0,2,7,208")
     why = error_of(client(start, peer.at, login=LOGIN))
-    assert "the server names a foreign address for data, 127.0.0.2" in why
+    assert "the reply to PASV names another host, 127.0.0.2" in why
 
 
 def test_a_server_that_goes_away_is_an_error(start: Start) -> None:

@@ -123,7 +123,7 @@ def is_time(one: Target) -> bool:
 
 def test_a_run_that_the_engine_refuses_is_told_in_its_words(base: Plan) -> None:
     many = trial.always({"network.nodes.buffer.ingress_guarantee_frames": 1 << 40})
-    with pytest.raises(NetstudyError, match=r"cannot count with .* expected 0 to 4294967295"):
+    with pytest.raises(NetstudyError, match=r"cannot compute with .* expected 0 to 4294967295"):
         simulated(trial.changed(base, many))
 
 

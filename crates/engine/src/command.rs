@@ -14,16 +14,16 @@ use crate::plan::{self, Runs};
 use crate::pool::{self, Event};
 use crate::writer::Writer;
 
-/// How to simulate.
+/// Options of a simulation.
 #[derive(Args)]
 pub(crate) struct SimArguments {
-    /// Runs made at the same time [default: one a core]
+    /// Runs made at the same time [default: one for each core]
     #[arg(long)]
     threads: Option<NonZeroUsize>,
-    /// Write each run as it ends, instead of in the order of the plan
+    /// Write each run when it ends, not in the order of the plan
     #[arg(long)]
     as_completed: bool,
-    /// Write a progress record that often
+    /// Interval between progress records
     #[arg(long, value_name = "MILLISECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     progress_ms: Option<u64>,
 }
@@ -94,8 +94,8 @@ pub(crate) fn simulate(arguments: &SimArguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Useful data packets of all runs; 0 where one of them lasts for a time, since nobody knows its
-/// packets before it has been made.
+/// Useful data packets of all runs. 0 if a run has a fixed duration: its packets are unknown before
+/// it has run.
 fn packets_planned(runs: &[Run]) -> u64 {
     let each = runs.iter().map(|run| Some(sim::useful_packets(run)).filter(|&packets| packets > 0));
     each.sum::<Option<u64>>().unwrap_or(0)

@@ -30,11 +30,11 @@ enum Testbed {
         after_help = "Example:\n  netstudy-engine sim --threads 2 < plan.json > records.jsonl"
     )]
     Sim(command::SimArguments),
-    /// Makes the real traffic of one host: a plan and commands come in, records go out.
+    /// Generates the real traffic of one host: reads a plan and commands, writes records.
     #[command(after_help = "The first line on standard input is the plan; each further one is a \
 command. When standard input ends, so does the agent.")]
     Agent,
-    /// Forwards frames between interfaces with a switch of the simulator, by the real clock.
+    /// Forwards frames between interfaces with a switch of the simulator, in real time.
     #[command(after_help = "The first line on standard input is the plan; each further one is a \
 command. When standard input ends, so does the switch.")]
     Switch,
@@ -76,7 +76,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Reports a failure, to people on standard error and to the front by the exit code.
+/// Reports a failure: its message on standard error for people, its exit code for the front.
 fn ended<F: Display>(result: Result<(), F>, exit_code: fn(&F) -> u8) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,8 +1,8 @@
 //! The effect of a panic: in the simulator it ends one run, elsewhere the whole process.
 //!
 //! The release is compiled without unwinding, which makes the path of a packet some per cent faster. So
-//! the thread of a run that panics cannot go on: it reports the panic from the panic's hook, and rests
-//! there until the process ends.
+//! the thread of a run that panics cannot continue: it reports the panic from the panic hook, and
+//! waits there until the process ends.
 
 use std::cell::RefCell;
 use std::panic;
@@ -16,8 +16,8 @@ thread_local! {
     static LAST_WORDS: RefCell<Option<LastWords>> = const { RefCell::new(None) };
 }
 
-/// Ends the process upon a panic of any thread, after the usual message: an agent or a switch of which a
-/// thread is missing must not go on as if it were whole.
+/// Ends the process upon a panic of any thread, after the usual message: an agent or a switch must
+/// not go on with a thread missing.
 pub(crate) fn end_the_process() {
     let usual = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
@@ -34,7 +34,7 @@ pub(crate) fn rest_where_there_are_last_words() {
         let Some(last_words) = LAST_WORDS.take() else { return usual(info) };
         last_words(info.to_string().replace('\n', " "));
         // With unwinding, as in the fast build, the thread ends by itself. The hook cannot be changed while it
-        // is called, so a thread that rests in it must not be waited for.
+        // is called, so nothing may wait for a thread that is parked in it.
         #[cfg(panic = "abort")]
         loop {
             std::thread::park();

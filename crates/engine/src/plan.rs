@@ -7,16 +7,16 @@ use serde_json::{Value, json};
 
 /// The runs of a plan.
 pub(crate) struct Runs {
-    /// Runs that can be made.
+    /// Runs that the engine can make.
     pub(crate) sound: Vec<Run>,
-    /// The place in the plan of each.
+    /// The place of each of these runs in the plan.
     pub(crate) places: Vec<usize>,
     /// The failed records of all other runs, with their places.
     pub(crate) failed: Vec<(usize, RunRecord)>,
 }
 
 impl Runs {
-    /// How many there are in the plan.
+    /// Number of runs in the plan.
     pub(crate) const fn len(&self) -> usize {
         self.sound.len() + self.failed.len()
     }
@@ -48,7 +48,7 @@ pub(crate) fn read(text: &str) -> Result<Runs, String> {
     }
 }
 
-/// Each run by itself; none if the error is outside of runs.
+/// Parses each run separately; `None` if the error is outside the runs.
 fn one_by_one(text: &str) -> Option<Result<Runs, String>> {
     let outline: Outline = serde_json::from_str(text).ok()?;
     let mut found = Runs { sound: Vec::new(), places: Vec::new(), failed: Vec::new() };
@@ -67,10 +67,10 @@ fn one_by_one(text: &str) -> Option<Result<Runs, String>> {
     Some(Ok(found))
 }
 
-/// The record of a run with a number that is out of range; none if the error is another one, or if the
-/// run has no identity.
+/// The failed record of a run with a number out of range; `None` for any other error, or if the run
+/// has no identity.
 fn failed(run: &Value, said: &str) -> Option<RunRecord> {
-    // serde has no other mark of a number out of range in an otherwise valid plan.
+    // serde reports a number out of range only by this text.
     if !said.contains("invalid value: integer") {
         return None;
     }
@@ -83,7 +83,7 @@ fn failed(run: &Value, said: &str) -> Option<RunRecord> {
         "replicate": run["replicate"],
         "seed": run["seed"],
         "status": "failed",
-        "error": format!("the simulator cannot count with {why}"),
+        "error": format!("the simulator cannot compute with {why}"),
         "checks": [],
     }))
     .ok()

@@ -1,4 +1,4 @@
-//! Runs spread over threads.
+//! Runs distributed over threads.
 
 use std::cmp::Reverse;
 use std::num::NonZeroUsize;
@@ -39,11 +39,11 @@ impl<F: Fn(&Run, &mut dyn sim::Progress) -> RunRecord + Send + Sync> Simulate fo
 struct Work<S> {
     runs: Arc<[Run]>,
     simulate: S,
-    /// Indices of runs, in the order in which they are begun.
+    /// Indices of runs, in the order in which they start.
     order: Vec<usize>,
     next: AtomicUsize,
     packets: AtomicU64,
-    /// The reader is gone: no run is begun or goes on.
+    /// The reader is gone: no run starts or continues.
     stopped: AtomicBool,
 }
 
@@ -57,9 +57,10 @@ impl<S> sim::Progress for &Work<S> {
     }
 }
 
-/// Makes `runs` with `simulate` on `threads` threads, the costliest first so that no thread is left
-/// with a long one at the end, and hands events to `on_event`, whose error ends the work. A run that
-/// panics has failed; the others go on. Needs [`panics::rest_where_there_are_last_words`].
+/// Makes `runs` with `simulate` on `threads` threads and hands events to `on_event`, whose error
+/// ends the work. The costliest runs start first, so that no thread is left with a long run at the
+/// end. A run that panics fails; the others go on. Needs
+/// [`panics::rest_where_there_are_last_words`].
 pub(crate) fn make_runs<E>(
     runs: Arc<[Run]>,
     threads: NonZeroUsize,
@@ -84,7 +85,8 @@ pub(crate) fn make_runs<E>(
     }
     let mut runs_done = 0;
     let mut due = progress_every.map(|every| Instant::now() + every);
-    // A thread that rests after a panic keeps its sender: runs are counted.
+    // A thread parked after a panic keeps its sender, so the channel never closes: count runs
+    // instead.
     while runs_done < count {
         let event = match wait(&ended, due) {
             Ok((index, record)) => {
@@ -125,7 +127,7 @@ fn begin(work: Arc<Work<impl Simulate + 'static>>, sender: Sender<Ended>) {
             let (same, reporter) = (Arc::clone(&work), sender.clone());
             panics::last_words(move |said| {
                 let failed = sim::failed(&same.runs[index], format!("the simulator {said}"));
-                // It fails if nobody wants to know.
+                // Fails if the receiver is gone: then nobody needs the record.
                 let _ = reporter.send((index, Box::new(failed)));
                 begin(same, reporter);
             });

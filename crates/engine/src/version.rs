@@ -3,7 +3,7 @@
 use std::env::consts::ARCH;
 use std::sync::LazyLock;
 
-/// Set by `tools/release` while it compiles with branch counts that the same build recorded.
+/// Set by `tools/release` when it compiles with branch counts recorded by the same build.
 const RECORDED_PROFILE: Option<&str> = option_env!("NETSTUDY_RECORDED_PROFILE");
 
 /// Version, kind of build, target, and whether a recorded profile optimised it:

@@ -1,15 +1,16 @@
-//! Records onto a stream, a line each.
+//! Writes records to a stream, one line each.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use netstudy_records::{Record, RunRecord};
 
-/// Writes records. Runs are in the order of the plan, or, if asked to, as they finish.
+/// Writes records. Runs are in the order of the plan or, on request, in the order in which they
+/// finish.
 pub(crate) struct Writer<W> {
     out: W,
     as_completed: bool,
-    /// Runs that ended before an earlier one did.
+    /// Runs that ended while an earlier run of the plan was still missing.
     early: BTreeMap<usize, Box<RunRecord>>,
     next: usize,
     runs: usize,

@@ -18,7 +18,7 @@ use crate::{Chance, Link};
 pub struct SwitchSetup<'a> {
     /// The link behind each port.
     pub links: &'a [Link],
-    /// A frame that arrives at a longer queue is marked.
+    /// A frame is marked if it arrives at a queue longer than this.
     pub marked_above_bytes: u64,
     /// Buffer space reserved on arrival, by ingress port: a maximum-size frame on cut-through ports, 0
     /// (the frame's own size) otherwise.
@@ -39,7 +39,7 @@ pub trait SwitchTask<F: Copy> {
     ) -> Self::Output;
 }
 
-/// A switch that its architecture makes from its parameters `C`.
+/// A switch that can be made from the parameters `C` of its architecture.
 pub trait FromConfig<C> {
     /// The switch with these parameters.
     fn from_config(config: &C, setup: &SwitchSetup<'_>) -> Self;
@@ -73,7 +73,7 @@ macro_rules! architectures {
             }
         }
 
-        /// Runs `task` on a switch with the given buffer. Dispatches once, so that no dispatch is left per
+        /// Runs `task` on a switch with the given buffer. Dispatches once per task, not once per
         /// frame.
         pub fn dispatch<F: Copy + Default, T: SwitchTask<F>>(
             buffer: &BufferConfig,
@@ -81,6 +81,7 @@ macro_rules! architectures {
             task: T,
         ) -> T::Output {
             match buffer {
+                // Both as closures: a run needs one of the two forms, and its memory is large.
                 $(BufferConfig::$name(config) => task.run_on(
                     || <$closed>::from_config(config, setup),
                     || <$stepped>::from_config(config, setup),
@@ -88,8 +89,8 @@ macro_rules! architectures {
             }
         }
 
-        /// A switch of any architecture in closed form, for networks of different switches; dispatches per
-        /// frame.
+        /// A switch of any architecture in closed form, for networks whose switches differ.
+        /// Dispatches on each frame.
         #[derive(Clone, Debug)]
         pub enum AnyBuffer<F> {
             $($(#[$doc])* $name($closed),)*

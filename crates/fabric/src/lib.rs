@@ -3,8 +3,9 @@
 //!
 //! A FIFO that sends at a fixed rate needs no event per frame: the time at which a frame leaves is
 //! known when it enters, `max(ready, free) + serialization time`. Only a switch whose egress chooses
-//! among several queues needs an event at each choice. Links that pause have no closed form: for them,
-//! and for a real clock, [`stepped`] drives the same buffer architectures event by event.
+//! among several queues needs an event at each choice. Links with PAUSE have no closed form: for
+//! such links, and for a real clock, [`stepped`] drives the same buffer architectures event by
+//! event.
 //!
 //! At equal times, frames leave before frames arrive.
 #![no_std]

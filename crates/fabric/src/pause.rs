@@ -20,14 +20,15 @@ pub fn pause_time(rate: Rate, quanta: u16) -> Duration {
 /// Buffer levels at which a receiver asks its peer to pause and to go on, in the unit of its buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PauseThresholds {
-    /// A buffer above this level asks for a pause. Frames sent until the peer reacts must fit above it,
-    /// or are lost.
+    /// A buffer above this level asks for a pause. The space above it must hold the frames sent
+    /// until the peer reacts, or they are lost.
     pub xoff: u64,
-    /// A buffer at or below this level ends the pause. Too low: the link idles before data arrives
-    /// again.
+    /// A buffer at or below this level ends the pause. If it is too low, the link idles until data
+    /// arrives again.
     pub xon: u64,
-    /// Length of a pause unless it is ended or repeated. Short pauses cost more PAUSE frames; long ones
-    /// last longer when the end of a pause is lost.
+    /// Length of a pause that is neither ended early nor repeated. Short pauses cost more PAUSE
+    /// frames; with long pauses the link stays idle longer if the PAUSE frame that ends one is
+    /// lost.
     pub quanta: u16,
 }
 
@@ -51,7 +52,7 @@ impl PauseRequests {
         }
     }
 
-    /// The buffer holds `level` now: the quanta to ask for in a PAUSE frame, if one is due.
+    /// Handles a new buffer level. Returns the quanta of the PAUSE frame to send, if one is due.
     pub fn handle_level(&mut self, now: Time, level: u64) -> Option<u16> {
         if self.repeat_at == Time::NEVER && level > self.thresholds.xoff {
             return Some(self.ask(now));
@@ -69,7 +70,7 @@ impl PauseRequests {
         self.repeat_at
     }
 
-    /// Asks again for the pause, if that is due.
+    /// Repeats the request for a pause, if the repetition is due.
     pub fn handle_timeout(&mut self, now: Time) -> Option<u16> {
         (self.repeat_at <= now).then(|| self.ask(now))
     }

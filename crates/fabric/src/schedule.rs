@@ -59,8 +59,8 @@ impl Schedule {
         self.set_with_key(source, time, 0);
     }
 
-    /// Sets the next time of `source`; of the sources that have the same, the one with the lowest `key`
-    /// comes first.
+    /// Sets the next time of `source`. Among sources with the same time, the lowest `key` comes
+    /// first.
     #[inline]
     pub fn set_with_key(&mut self, source: usize, time: Time, key: u32) {
         let nodes = self.nodes.as_mut_slice();

@@ -1,42 +1,45 @@
 //! Frames counted by size, in the classes of RMON's etherStatsTable (RFC 2819, 5).
 
-/// Frames by size, check sequence included: of 64 bytes, to 127, to 255, to 511, to 1023, to 1518, and
-/// longer.
+/// Number of frames by size, check sequence included: 64 bytes, 65 to 127, 128 to 255, 256 to 511,
+/// 512 to 1023, 1024 to 1518, and longer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FrameSizes([u64; FrameSizes::CLASSES]);
 
 impl FrameSizes {
     /// The number of classes.
     pub const CLASSES: usize = 7;
-    /// The longest frame of the last class but one: a full frame without a VLAN tag (IEEE 802.3, 3.2.7).
+    /// Longest frame of the second-to-last class: a full frame without a VLAN tag (IEEE 802.3,
+    /// 3.2.7).
     const LONGEST: u32 = 1518;
 
-    /// One more frame.
+    /// Counts one frame.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub const fn count(&mut self, frame_bytes: u32) {
         self.0[Self::class(frame_bytes)] += 1;
     }
 
-    /// The counts with frames of these sizes subtracted; each of them has been counted.
+    /// The counts with frames of these sizes subtracted. All of these frames must have been
+    /// counted.
     #[must_use]
     pub fn without(mut self, sizes: impl Iterator<Item = u32>) -> Self {
         sizes.for_each(|frame_bytes| self.0[Self::class(frame_bytes)] -= 1);
         self
     }
 
-    /// All frames.
+    /// Number of all frames.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.0.iter().sum()
     }
 
-    /// Frames of each class, the shortest frames first.
+    /// Number of frames of each class, shortest frames first.
     #[must_use]
     pub const fn frames(&self) -> [u64; Self::CLASSES] {
         self.0
     }
 
-    /// Beyond 64 bytes, the bounds of the classes are powers of two: no class is searched for.
+    /// Above 64 bytes the class bounds are powers of two, so the class is computed, not searched
+    /// for.
     #[cfg_attr(not(debug_assertions), inline(always))]
     const fn class(frame_bytes: u32) -> usize {
         if frame_bytes <= 64 {

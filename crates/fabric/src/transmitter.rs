@@ -31,42 +31,44 @@ impl Transmitter {
         Self { link, free_at: Time::ZERO, queue: Ring::new(), occupied: 0, occupied_max: 0 }
     }
 
-    /// The link behind it.
+    /// The link that it sends onto.
     #[must_use]
     #[inline]
     pub const fn link(&self) -> &Link {
         &self.link
     }
 
-    /// When the wire is free.
+    /// Time at which the wire becomes free.
     #[must_use]
     #[inline]
     pub const fn free_at(&self) -> Time {
         self.free_at
     }
 
-    /// Buffer space occupied by all its frames, as far as [`Self::release`] was called.
+    /// Buffer space occupied by its frames, frames that have left since the last [`Self::release`]
+    /// included.
     #[must_use]
     #[inline]
     pub const fn occupied(&self) -> u64 {
         self.occupied
     }
 
-    /// The most that its frames ever occupied.
+    /// Maximum of [`Self::occupied`] so far.
     #[must_use]
     pub const fn occupied_max(&self) -> u64 {
         self.occupied_max
     }
 
-    /// Bytes of the buffer that frames occupy at `now`. Frames that have left by then do not count, also if
-    /// [`Self::release`] was not called since.
+    /// Bytes of the buffer that frames occupy at `now`. Frames that have left by then do not count,
+    /// even if [`Self::release`] has not been called.
     #[must_use]
     pub fn occupied_at(&self, now: Time) -> u64 {
         let first = self.queue.partition_point(|frame| frame.at <= now);
         self.queue.iter().skip(first).map(|frame| u64::from(frame.occupied)).sum()
     }
 
-    /// Frames waiting or on the wire, as far as [`Self::release`] was called.
+    /// Frames waiting or on the wire, frames that have left since the last [`Self::release`]
+    /// included.
     #[must_use]
     #[inline]
     pub fn frames(&self) -> usize {

@@ -6,17 +6,17 @@ use std::fmt;
 
 use crate::{Counter, Kind, Reading, Snapshot};
 
-/// How counters grew between two snapshots, in the units of their names.
+/// Growth of counters between two snapshots, in the units of their names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Growth {
     /// By name, summed over CPUs, interfaces, disks and connections.
     pub counters: BTreeMap<String, u64>,
     /// By CPU, interface and disk.
     pub parts: BTreeMap<String, BTreeMap<String, u64>>,
-    /// Names of which something was told only once: a connection closed, a CPU went off. How they grew is
-    /// not known, so they are missing above.
+    /// Names with a part that is in only one of the snapshots: a connection was closed, a CPU went
+    /// offline. Their growth is unknown, so they are missing from `counters` and `parts`.
     pub unknown: BTreeSet<String>,
-    /// Time between the two.
+    /// Time between the two snapshots.
     pub elapsed_ns: u64,
 }
 
@@ -27,11 +27,11 @@ pub enum GrowthError {
     OtherOrigin,
     /// The second is older than the first.
     Order,
-    /// A counter went down by more than a wrap explains.
+    /// A counter decreased by more than a wrap explains.
     Restarted {
         /// Its name.
         name: &'static str,
-        /// Of which CPU, interface, disk or connection.
+        /// Its CPU, interface, disk or connection.
         part: Option<String>,
         /// The earlier value.
         before: u64,
@@ -47,7 +47,7 @@ impl fmt::Display for GrowthError {
             Self::Order => f.write_str("the second snapshot is older than the first"),
             Self::Restarted { name, part, before, after } => {
                 let of = part.as_ref().map(|part| format!(" of {part}")).unwrap_or_default();
-                write!(f, "{name}{of} went from {before} to {after}: it was started again")
+                write!(f, "{name}{of} went from {before} to {after}: the counter was reset")
             }
         }
     }
@@ -68,7 +68,7 @@ fn counters(snapshot: &Snapshot) -> BTreeMap<Key<'_>, &Reading> {
     counters.map(|reading| (key(reading), reading)).collect()
 }
 
-/// How counters grew from `before` to `after`. States are left out: they do not grow.
+/// Growth of counters from `before` to `after`, without states, which do not grow.
 ///
 /// # Errors
 /// See [`GrowthError`].
@@ -83,7 +83,7 @@ pub fn growth(before: &Snapshot, after: &Snapshot) -> Result<Growth, GrowthError
     for (key, reading) in new {
         match old.remove(&key) {
             Some(before) => growth.add(reading, grown(before, reading)?),
-            // It came in between, and counts from 0.
+            // It appeared between the snapshots, and counts from 0.
             None if reading.source.comes_and_goes() => growth.add(reading, reading.value),
             None => told_once.push(reading),
         }
@@ -107,7 +107,7 @@ impl Growth {
         }
     }
 
-    /// Leaves out a counter of which only one end is known, after all others were added.
+    /// Removes a counter that is known at only one end, after all others were added.
     fn forget(&mut self, reading: &Reading) {
         let name = reading.counter.name;
         self.counters.remove(name);
@@ -132,14 +132,14 @@ pub(crate) fn grown(before: &Reading, after: &Reading) -> Result<u64, GrowthErro
     }
 }
 
-/// The advance of a counter of `bits`. A counter that went down has wrapped if that makes less than
-/// half of its range (RFC 1982, 3.2); none: it was restarted.
+/// The advance of a counter of `bits`. A counter that decreased has wrapped if its advance is then
+/// less than half of its range (RFC 1982, 3.2); none: it was restarted.
 fn advance(before: u64, after: u64, bits: u32) -> Option<u64> {
     if after >= before {
         return Some(after - before);
     }
     let last = u64::MAX >> (64 - bits);
-    // A value beyond the range: the field is wider than that on this kernel.
+    // The value is beyond the range: on this kernel the field has more bits.
     if before > last {
         return None;
     }

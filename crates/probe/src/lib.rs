@@ -1,8 +1,8 @@
 //! Counters and states of a host, read from the kernel at one moment.
 //!
 //! `parse` turns the kernel's output into fields by the kernel's own names, without I/O; `read` is the
-//! only I/O. `vocabulary` maps fields to counters of ours, with names and meanings. A [`Snapshot`]
-//! holds the chosen [`Sources`] as they were at one moment, together with the kernel's output;
+//! only I/O. `vocabulary` maps fields to our counters, with names and meanings. A [`Snapshot`]
+//! holds the readings of the chosen [`Sources`] at one moment, together with the kernel's output;
 //! [`growth`] compares two of them. A [`Sampler`] takes snapshots in a thread of its own.
 //!
 //! The probe does not change the host, and needs no root.

@@ -1,4 +1,4 @@
-//! Turns parsed fields into readings under names of ours.
+//! Turns parsed fields into readings under our names.
 
 use std::sync::Arc;
 
@@ -9,31 +9,31 @@ use crate::parse::{
 };
 use crate::{Counter, Flow, Source, Sources};
 
-/// A value that the kernel told.
+/// A value reported by the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// Where.
+    /// The source.
     pub source: Source,
     /// The counter.
     pub counter: &'static Counter,
-    /// Of which CPU, interface, disk or connection; none: of the whole.
+    /// The CPU, interface, disk or connection; none: the whole host.
     pub part: Option<Arc<str>>,
-    /// Tells parts of the same name apart, of which one came after the other.
+    /// Distinguishes successive parts with the same name.
     pub instance: u64,
     /// The kernel's value, in its unit.
     pub value: u64,
-    /// The same, carried on over the wraps and corrections that its probe has seen.
+    /// The value without the wraps and corrections that its probe has seen.
     pub total: u64,
 }
 
 impl Reading {
-    /// The total in the unit of the name.
+    /// [`Self::total`] in the unit of the name.
     #[must_use]
     pub fn scaled(&self) -> u64 {
         self.in_unit(self.total)
     }
 
-    /// An `amount` of the kernel's unit in the unit of the name.
+    /// Converts `amount` from the kernel's unit to the unit of the name.
     pub(crate) fn in_unit(&self, amount: u64) -> u64 {
         amount.saturating_mul(self.counter.unit.factor())
     }
@@ -126,13 +126,13 @@ fn of_disks(
     let disks = diskstats::parse(text)?;
     for name in wanted {
         let disk = disks.iter().find(|(known, _)| known == name);
-        let (_, columns) = disk.ok_or_else(|| ParseError::new("a disk that there is", name))?;
+        let (_, columns) = disk.ok_or_else(|| ParseError::new("an existing disk", name))?;
         collector.part(name, 0, columns);
     }
     Ok(collector.readings)
 }
 
-/// Readings of the wanted interfaces.
+/// Readings of the selected interfaces.
 pub(crate) fn of_links(links: &[Link], sources: &Sources) -> Result<Vec<Reading>, ParseError> {
     let mut collector = Collector::new(Source::Links);
     for link in wanted(links, sources)? {
@@ -141,7 +141,7 @@ pub(crate) fn of_links(links: &[Link], sources: &Sources) -> Result<Vec<Reading>
     Ok(collector.readings)
 }
 
-/// Readings of the queueing disciplines that the wanted interfaces send through.
+/// Readings of the queueing disciplines of the selected interfaces.
 pub(crate) fn of_qdiscs(
     qdiscs: &[Qdisc],
     links: &[Link],
@@ -151,10 +151,10 @@ pub(crate) fn of_qdiscs(
     for link in wanted(links, sources)? {
         let of_link = |qdisc: &&Qdisc| qdisc.interface == link.index && qdisc.is_root();
         for qdisc in qdiscs.iter().filter(of_link) {
-            // Without a queue there is no count, and no drop either.
+            // Without a queue nothing is counted, but it is known that nothing was dropped.
             let counted: fn(&Counter) -> bool =
                 if qdisc.counts() { |_| true } else { |counter| counter.field == "drops" };
-            // A handle in new use means a new queueing discipline.
+            // A changed handle means a new queueing discipline.
             let instance = instance(link.index) << 32 | u64::from(qdisc.handle);
             collector.add(Some(&link.name.as_str().into()), instance, qdisc, counted);
         }
@@ -166,14 +166,14 @@ fn instance(interface: i32) -> u64 {
     u64::from(interface.cast_unsigned())
 }
 
-/// The interfaces that are to be read.
+/// The interfaces that the sources select.
 fn wanted<'a>(links: &'a [Link], sources: &Sources) -> Result<Vec<&'a Link>, ParseError> {
     if sources.interfaces.is_empty() {
         return Ok(links.iter().collect());
     }
     let named = |name: &String| {
         let link = links.iter().find(|link| link.name == *name);
-        link.ok_or_else(|| ParseError::new("an interface that there is", name))
+        link.ok_or_else(|| ParseError::new("an existing interface", name))
     };
     sources.interfaces.iter().map(named).collect()
 }

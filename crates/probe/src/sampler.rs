@@ -7,13 +7,13 @@ use std::time::Duration;
 use crate::clock::monotonic_ns;
 use crate::{Probe, Snapshot, Sources};
 
-/// Marks a missing value of a sample. No counter of the kernel gets there.
+/// Marks a missing value of a sample. No kernel counter reaches this value.
 const ABSENT: u64 = u64::MAX;
 
-/// Takes samples at an interval, in a thread of its own.
+/// Takes samples at an interval, in a separate thread.
 ///
-/// Deadlines are multiples of the interval from the start: a late sample makes none of the later ones late.
-/// Memory for all samples is taken and touched before the first.
+/// Deadlines are multiples of the interval from the start: a late sample does not delay later
+/// samples. Memory for all samples is allocated and touched before the first sample.
 #[derive(Debug)]
 pub struct Sampler {
     stop: Sender<()>,
@@ -21,10 +21,10 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Starts to sample `sources` each `interval`, the first time at once, `samples_max` times at most.
+    /// Samples `sources` every `interval`, starting at once, at most `samples_max` times.
     ///
     /// # Errors
-    /// There can be no thread.
+    /// The thread cannot be started.
     pub fn start(sources: Sources, interval: Duration, samples_max: usize) -> io::Result<Self> {
         let (stop, stopped) = channel();
         let samples = Samples::with_room(&sources, samples_max);
@@ -37,7 +37,7 @@ impl Sampler {
         Ok(Self { stop, thread })
     }
 
-    /// Whether all samples were taken that there was memory for.
+    /// Whether `samples_max` samples have been taken.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         self.thread.is_finished()
@@ -46,10 +46,10 @@ impl Sampler {
     /// Ends the sampler and returns its samples.
     ///
     /// # Panics
-    /// If the thread did.
+    /// If the thread panicked.
     #[must_use]
     pub fn stop(self) -> Samples {
-        // It has ended already if its memory is full.
+        // The send fails if the thread has already taken all its samples.
         let _ = self.stop.send(());
         self.thread.join().expect("the sampler does not panic")
     }
@@ -76,12 +76,12 @@ fn sample(
     samples
 }
 
-/// The first deadline behind both the last one and now.
+/// The first deadline that is after both the previous deadline and now.
 fn next_deadline(start: u64, interval_ns: u64, deadline: u64, now: u64) -> u64 {
     (deadline + interval_ns).max(start + (now - start).div_ceil(interval_ns) * interval_ns)
 }
 
-/// Waits for the `deadline`; false: it was stopped instead.
+/// Waits for the `deadline`; false: the sampler was stopped.
 fn waited(deadline: u64, stopped: &Receiver<()>) -> bool {
     let left = Duration::from_nanos(deadline.saturating_sub(monotonic_ns()));
     matches!(stopped.recv_timeout(left), Err(RecvTimeoutError::Timeout))
@@ -92,11 +92,11 @@ fn waited(deadline: u64, stopped: &Receiver<()>) -> bool {
 pub struct Samples {
     /// Names of counters and states, in order.
     pub names: Vec<&'static str>,
-    /// Deadlines that passed while another sample was taken, and were left out.
+    /// Number of deadlines that were skipped because the previous sample was still being taken.
     pub skipped: u64,
-    /// When and at which cost.
+    /// Time and cost of each sample.
     pub samples: Vec<Sample>,
-    /// The values of the samples, one behind the other, each in the order of the names.
+    /// The values of all samples, one sample after the other, each in the order of the names.
     values: Vec<u64>,
 }
 
@@ -105,7 +105,7 @@ pub struct Samples {
 pub struct Sample {
     /// `CLOCK_MONOTONIC` when it began.
     pub at_ns: u64,
-    /// Time from its deadline to its begin.
+    /// Time from its deadline to its start.
     pub late_ns: u64,
     /// Time that it took.
     pub cost_ns: u64,
@@ -120,13 +120,13 @@ impl Samples {
         Self {
             skipped: 0,
             samples: Vec::with_capacity(samples_max),
-            // Written once, so that each page is there.
+            // Written once, so that every page is mapped.
             values: vec![ABSENT; names.len() * samples_max],
             names: names.into_iter().collect(),
         }
     }
 
-    /// The value of `name` in a sample, summed as in [`Snapshot::counters`]; none: it was not told.
+    /// The value of `name` in a sample, summed as in [`Snapshot::counters`]; none: not reported.
     #[must_use]
     pub fn value(&self, sample: usize, name: &str) -> Option<u64> {
         let column = self.names.binary_search(&name).ok()?;

@@ -2,10 +2,11 @@ use std::collections::BTreeMap;
 
 use crate::{Flow, Kind, Probe, Reading, Source, Sources};
 
-/// Place and start of the kernel's counting: counters of two origins cannot be compared.
+/// Identifies the boot and the namespace in which the kernel counts. Counters of different origins
+/// cannot be compared.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
-    /// The start of the machine, `/proc/sys/kernel/random/boot_id`.
+    /// The boot of the machine, `/proc/sys/kernel/random/boot_id`.
     pub boot: Option<String>,
     /// The network namespace, by the inode of `/proc/thread-self/ns/net`.
     pub namespace: Option<u64>,
@@ -16,33 +17,34 @@ pub struct Origin {
 pub struct Snapshot {
     /// `CLOCK_MONOTONIC` when it began.
     pub at_ns: u64,
-    /// Time that it took: reading and understanding.
+    /// Time that it took, parsing included.
     pub cost_ns: u64,
     /// CPU time that it took.
     pub cpu_ns: u64,
-    /// Where the kernel counts.
+    /// The boot and the namespace of the counters.
     pub origin: Origin,
-    /// Every value that has a name of ours.
+    /// Every value that has one of our names.
     pub readings: Vec<Reading>,
     /// The connections, if they are among the sources.
     pub flows: Vec<Flow>,
-    /// The kernel's output: text as it was, answers of netlink as JSON.
+    /// The kernel's output: files unchanged, netlink answers as JSON.
     pub texts: BTreeMap<Source, String>,
     /// Chosen sources that could not be read, with the reason. Their counters are missing, not zero.
     pub missing: BTreeMap<Source, String>,
 }
 
 impl Snapshot {
-    /// Reads the `sources` now, in the namespace of this thread. To read again and again, keep a [`Probe`].
+    /// Reads the `sources` now, in the namespace of this thread. For repeated readings, keep a
+    /// [`Probe`].
     #[must_use]
     pub fn take(sources: &Sources) -> Self {
         Probe::open(sources.clone()).take()
     }
 
     /// Counters by name, summed over CPUs, interfaces, disks and open connections; in the units of the
-    /// names. Counters of one [`Probe`] go on where a field of the kernel wraps: their difference is
-    /// the growth in between, as far as the same CPUs, interfaces, disks and connections were there.
-    /// See [`growth`](crate::growth) for other cases.
+    /// names. Counters of one [`Probe`] continue when a field of the kernel wraps: the difference
+    /// of two snapshots is the growth between them, if the CPUs, interfaces, disks and connections
+    /// are the same. See [`growth`](crate::growth) for other cases.
     #[must_use]
     pub fn counters(&self) -> BTreeMap<String, u64> {
         self.sums(|reading| reading.counter.kind != Kind::Gauge)
@@ -68,7 +70,7 @@ impl Snapshot {
         parts
     }
 
-    /// The kernel's output, by its place ([`Source::place`]).
+    /// The kernel's output, by file or query ([`Source::place`]).
     #[must_use]
     pub fn raw(&self) -> BTreeMap<String, String> {
         let place = |(source, text): (&Source, &String)| (source.place().to_owned(), text.clone());

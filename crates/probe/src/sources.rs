@@ -1,21 +1,21 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// A place at which the kernel shows counters. The order is that in which a snapshot reads them:
-/// sources that change with each packet first, close together.
+/// A place where the kernel exposes counters. A snapshot reads the sources in this order: first
+/// those that change with each packet, so that they are read close together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Source {
     /// TCP connections, by `sock_diag`.
     Flows,
     /// IP, TCP and UDP: `/proc/net/snmp`.
     Snmp,
-    /// More of TCP and IP: `/proc/net/netstat`.
+    /// Further counters of TCP and IP: `/proc/net/netstat`.
     Netstat,
     /// Interfaces, by rtnetlink.
     Links,
     /// Queueing disciplines, by rtnetlink.
     Qdiscs,
-    /// Packets that each CPU took in: `/proc/net/softnet_stat`.
+    /// Packets received by each CPU: `/proc/net/softnet_stat`.
     Softnet,
     /// CPUs: `/proc/stat`.
     Cpus,
@@ -36,7 +36,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// All there are.
+    /// All sources.
     pub const ALL: [Self; 14] = [
         Self::Flows,
         Self::Snmp,
@@ -54,7 +54,7 @@ impl Source {
         Self::Disks,
     ];
 
-    /// Its place in the kernel: the key in [`Snapshot::raw`](crate::Snapshot::raw).
+    /// Its file or netlink query: the key in [`Snapshot::raw`](crate::Snapshot::raw).
     #[must_use]
     pub const fn place(self) -> &'static str {
         match self {
@@ -75,13 +75,13 @@ impl Source {
         }
     }
 
-    /// Whether it tells of several things that have names: CPUs, interfaces, disks.
+    /// Whether it reports several named parts: CPUs, interfaces or disks.
     #[must_use]
     pub const fn has_parts(self) -> bool {
         matches!(self, Self::Links | Self::Qdiscs | Self::Softnet | Self::Cpus | Self::Disks)
     }
 
-    /// Whether its objects may come and go while the host runs, and count from 0 when they come.
+    /// Whether its objects may appear and disappear while the host runs; new objects count from 0.
     #[must_use]
     pub const fn comes_and_goes(self) -> bool {
         matches!(self, Self::Flows | Self::Qdiscs | Self::Links)
@@ -94,16 +94,18 @@ impl fmt::Display for Source {
     }
 }
 
-/// The sources to be read.
+/// The sources to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sources {
-    /// Which sources.
+    /// The chosen sources.
     pub chosen: BTreeSet<Source>,
-    /// Interfaces by name; empty: all of the namespace.
+    /// Interfaces by name; empty: all interfaces of the namespace.
     pub interfaces: Vec<String>,
-    /// Disks by name; empty: devices, without partitions and disks made of other disks or of memory.
+    /// Disks by name; empty: all devices, without partitions and disks that consist of other disks
+    /// or of memory.
     pub disks: Vec<String>,
-    /// The process; none: this one. Only this one has a [`Source::ProcessClock`].
+    /// The process; none: this process. [`Source::ProcessClock`] is only available for this
+    /// process.
     pub process: Option<u32>,
 }
 
@@ -115,7 +117,7 @@ impl Sources {
         Self::of(Source::ALL.into_iter().filter(|source| *source != Source::Processes))
     }
 
-    /// These and one more.
+    /// These sources plus `source`.
     #[must_use]
     pub fn with(mut self, source: Source) -> Self {
         self.chosen.insert(source);
@@ -133,7 +135,7 @@ impl Sources {
         }
     }
 
-    /// Sources that each network namespace has of its own: all others are the same for all namespaces.
+    /// Sources that differ between network namespaces; all others are the same in every namespace.
     #[must_use]
     pub fn of_namespace() -> Self {
         Self::of([Source::Flows, Source::Snmp, Source::Netstat, Source::Qdiscs, Source::Links])

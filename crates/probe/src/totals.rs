@@ -5,10 +5,10 @@ use std::sync::Arc;
 use crate::growth::{GrowthError, grown};
 use crate::{Kind, Reading, Source};
 
-/// Carries counters on over their wraps and corrections, so that snapshots of one probe can be subtracted
-/// from each other.
+/// Continues counters across wraps and corrections, so that snapshots of one probe can be
+/// subtracted from each other.
 ///
-/// A counter of 64 bits needs none of that: it does not wrap while a machine lives.
+/// Counters of 64 bits do not need this: they do not wrap in the lifetime of a machine.
 #[derive(Debug, Default)]
 pub(crate) struct Totals(HashMap<Key, Reading>);
 
@@ -16,7 +16,7 @@ pub(crate) struct Totals(HashMap<Key, Reading>);
 type Key = (Source, &'static str, Option<Arc<str>>, u64);
 
 impl Totals {
-    /// Sets the totals of `readings`, which are newer than those before.
+    /// Sets the totals of `readings`, which must be newer than all earlier readings.
     ///
     /// # Errors
     /// A counter was restarted.
@@ -54,7 +54,7 @@ mod tests {
         Reading { source, counter, part: Some(part.into()), instance: 0, value, total: value }
     }
 
-    /// The totals that a counter gets as it is read with these values, one after the other.
+    /// The totals of a counter that is read with these values, one after the other.
     fn totals(source: Source, field: &str, values: &[u64]) -> Vec<Result<u64, GrowthError>> {
         let mut totals = Totals::default();
         let mut total = |value| {

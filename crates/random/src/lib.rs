@@ -1,5 +1,5 @@
-//! Named streams of random numbers, shared by everything that makes choices at random: a simulated
-//! run and a real one with the same seed draw the same values.
+//! Named streams of random numbers, for all random choices: a simulated run and a real run with the
+//! same seed draw the same values.
 
 use netstudy_fabric::Chance;
 use netstudy_records::Jitter;
@@ -11,8 +11,8 @@ use sha2::{Digest, Sha256};
 
 /// A named stream of random numbers.
 ///
-/// Its state is a hash of the run's seed and the name, so that a further stream shifts no other. The
-/// generator and the arithmetic are the same on every machine.
+/// Its state is a hash of the run's seed and the name, so that an additional stream does not change
+/// the values of the others. The generator and the arithmetic are the same on every machine.
 #[derive(Clone, Debug)]
 pub struct Stream(Pcg64Mcg);
 
@@ -45,24 +45,24 @@ impl Stream {
         self.0.next_u64()
     }
 
-    /// A number from 0 up to, not including, 1, with 53 random bits.
+    /// A uniform random number from 0 (included) to 1 (excluded), with 53 random bits.
     pub fn uniform(&mut self) -> f64 {
         const SCALE: f64 = 1.0 / (1u64 << 53) as f64;
         (self.bits() >> 11) as f64 * SCALE
     }
 
-    /// A span from zero to `max`, each as likely.
+    /// A uniform random span from zero to `max`.
     pub fn uniform_span(&mut self, max: Duration) -> Duration {
         span(self.uniform() * max.as_ps() as f64)
     }
 
-    /// A span of the exponential distribution with the mean `mean`.
+    /// A random span of the exponential distribution with this mean.
     pub fn exponential(&mut self, mean: Duration) -> Duration {
         // libm, not the platform's: the same bits everywhere.
         span(-libm::log(1.0 - self.uniform()) * mean.as_ps() as f64)
     }
 
-    /// A delay of the distribution `jitter`.
+    /// A random delay of the distribution `jitter`.
     pub fn delay(&mut self, jitter: &Jitter) -> Duration {
         match jitter {
             Jitter::None => Duration::ZERO,

@@ -1,5 +1,5 @@
-//! Messages between the controller of a real testbed and the agents in its hosts: a plan and commands
-//! coming in, records going out, each a line of JSON.
+//! Messages between the controller of a real testbed and the agents in its hosts. An agent reads a
+//! plan and commands and writes records, each a line of JSON.
 //!
 //! The same contract as `python/netstudy/testbed/real/wire.py`; both sides are tested against
 //! `schema/examples/agent-*`. Times are nanoseconds of `CLOCK_MONOTONIC`, which all processes of a
@@ -29,7 +29,7 @@ pub enum AgentRecordSchema {
     V2,
 }
 
-/// Bytes that each connection of a client carried within the time of a phase.
+/// Bytes transferred on each connection of a client within the time of a phase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InTime {
@@ -53,25 +53,26 @@ pub struct AgentPlan {
     pub token: Token,
     /// The agent ends with an error after this time, in any state.
     pub time_limit_ms: u64,
-    /// How long all peers that owe something may be silent before that is an error; none: as long as
-    /// the time limit allows. Servers do not look at it.
+    /// It is an error if all peers with outstanding data are silent for longer than this; none:
+    /// only the time limit ends the agent. Servers ignore it.
     pub silence_limit_ms: Option<u32>,
-    /// Time between two signs of life of a client while its traffic goes on; none: it gives none.
+    /// Time between two progress records of a client during its traffic; none: it writes none.
     pub progress_interval_ms: Option<u32>,
-    /// CPU that the agent stays on; none: wherever the kernel puts it.
+    /// CPU that the agent is pinned to; none: the kernel chooses.
     pub cpu: Option<u32>,
     /// Options of its connections.
     pub socket: SocketOptions,
-    /// Readings of the host and of its connections meanwhile.
+    /// Readings of the host and of its connections during the run.
     pub instruments: InstrumentPlan,
     /// The port that it listens on, at each local address of connections that it accepts; 0: ports
     /// that the kernel chooses.
     pub port: u16,
-    /// Its connections, numbered from 0: the workload's, then the probe's. Only observers have none.
+    /// Its connections, numbered from 0: first the workload's, then the probe's. Only observers
+    /// have no connections.
     pub connections: Vec<ConnectionPlan>,
-    /// Its part in the traffic.
+    /// Its role in the traffic.
     pub workload: AgentWorkload,
-    /// Its part in the latency probe that runs with the workload; none: there is no probe.
+    /// Its role in the latency probe that runs with the workload; none: no probe.
     pub probe: Option<ProbePlan>,
 }
 
@@ -108,7 +109,7 @@ impl fmt::Debug for Token {
     }
 }
 
-/// Options of a TCP socket; none: the kernel's default.
+/// Options of a TCP socket. None for an option: the kernel's default.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SocketOptions {
@@ -120,8 +121,8 @@ pub struct SocketOptions {
     pub receive_buffer_bytes: Option<u32>,
     /// `TCP_NODELAY`: short writes do not wait for acknowledgments.
     pub no_delay: bool,
-    /// Responses are sent without a copy on the way from the server to the kernel (sendfile(2)).
-    /// Cheaper where the interface takes care of checksums; dearer where the kernel has to.
+    /// Responses are sent without copying them from the server to the kernel (sendfile(2)). That
+    /// costs less CPU time if the interface computes checksums, more if the kernel has to.
     #[serde(default)]
     pub zero_copy: bool,
 }
@@ -130,14 +131,14 @@ pub struct SocketOptions {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InstrumentPlan {
-    /// Time between two samples of the host's counters; none: snapshots are taken on command only.
+    /// Time between two samples of the host's counters; none: counters are only read on command.
     pub counters_interval_ms: Option<u64>,
     /// Time between two samples of `TCP_INFO` of each connection; none: no series.
     pub connections_interval_ms: Option<u64>,
     /// Network interfaces of the host.
     pub interfaces: Vec<String>,
-    /// The CPU time of all processes in the host's network namespace is counted too: its applications run
-    /// there as well as the agent.
+    /// Also count the CPU time of all processes in the host's network namespace: its applications
+    /// and the agent.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub namespace_cpu: bool,
 }
@@ -148,59 +149,59 @@ pub struct InstrumentPlan {
 pub enum ConnectionPlan {
     /// The agent opens it.
     Open {
-        /// Where it comes from.
+        /// The agent's address.
         local: IpAddr,
-        /// Where the peer listens.
+        /// Address and port at which the peer listens.
         peer: Endpoint,
         /// Its number at the peer.
         peer_number: u32,
     },
-    /// The peer opens it, and says its number here.
+    /// The peer opens it and sends this agent's number of the connection.
     Accept {
-        /// Where the agent listens for it.
+        /// The address at which the agent listens for it.
         local: IpAddr,
-        /// The only address that it is taken from.
+        /// The only address from which the agent accepts it.
         peer: IpAddr,
     },
 }
 
-/// How much a transfer carries, each way that it goes.
+/// Size of a transfer, in each direction that has data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum TransferSize {
     /// A fixed number of bytes.
     Fixed {
-        /// How many.
+        /// Number of bytes.
         bytes: u64,
     },
-    /// As much as goes in the time of the phase.
+    /// As many bytes as possible within the time of the phase.
     Stream {
-        /// Payload that is asked for, or confirmed, at a time.
+        /// Payload per request or confirmation.
         chunk_bytes: u64,
-        /// Payload asked for, or sent, before the first chunk of it is there. Must exceed the
-        /// bandwidth-delay product and the queues; more prolongs the end of the phase.
+        /// Payload requested, or sent, ahead of confirmed chunks. It must exceed the
+        /// bandwidth-delay product plus the queues; a larger value prolongs the end of the phase.
         ahead_bytes: u64,
     },
 }
 
-/// Where the data of a file come from, or go.
+/// Source or destination of a file's data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum FileStore {
-    /// They are made in memory, or discarded.
+    /// The data are generated in memory, or discarded on receipt.
     Memory,
-    /// They are in a file.
+    /// The data are in a file.
     Folder {
-        /// Its folder, which is there.
+        /// The folder of the file, which exists already.
         folder: String,
         /// The medium of the folder, and the treatment of the page cache.
         place: FilePlace,
-        /// Whether a received file is on the disk before its transfer has ended (fsync(2)).
+        /// Whether a received file is flushed to the disk before its transfer ends (fsync(2)).
         synced: bool,
     },
 }
 
-/// Where a file is.
+/// The place of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FilePlace {
@@ -208,7 +209,7 @@ pub enum FilePlace {
     Ram,
     /// On a disk, and in the page cache.
     Cache,
-    /// On a disk; before each transfer it is taken out of the page cache.
+    /// On a disk; before each transfer it is evicted from the page cache.
     Disk,
 }
 
@@ -228,7 +229,7 @@ impl fmt::Debug for FtpLogin {
     }
 }
 
-/// A part in the traffic of a run.
+/// A role in the traffic of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum AgentWorkload {
@@ -240,12 +241,14 @@ pub enum AgentWorkload {
         response_bytes: u64,
         /// Delay between the receipt of a request and the first byte of the response.
         start_jitter: Jitter,
-        /// Its number among the servers, from 1: it draws the same delays as the simulator for that number.
+        /// Its number among the servers, from 1. The simulator draws the same delays for the server
+        /// with this number.
         number: u32,
         /// Seed of the run: 16 hexadecimal digits.
         seed: String,
     },
-    /// Asks every server at once, waits for all, repeats: a connection a server.
+    /// Sends a request to every server at once, waits for all responses, and repeats. One
+    /// connection for each server.
     IncastClient {
         /// Size of a request.
         request_bytes: u64,
@@ -253,15 +256,15 @@ pub enum AgentWorkload {
         response_bytes: Vec<u64>,
         /// Iterations of the measuring phase.
         iterations: u32,
-        /// Iterations before it.
+        /// Iterations of the warm-up.
         warmup_iterations: u32,
         /// Time between the request to one server and that to the next.
         #[serde(deserialize_with = "spans::ns")]
         request_spacing_ns: u64,
     },
-    /// The other end of transfers.
+    /// The server of transfers.
     TransferServer {
-        /// Which way they go.
+        /// Direction of the data.
         direction: Direction,
         /// Size of each transfer.
         size: TransferSize,
@@ -270,7 +273,7 @@ pub enum AgentWorkload {
     },
     /// Makes transfers on each of its connections, one after the other.
     TransferClient {
-        /// Which way they go.
+        /// Direction of the data.
         direction: Direction,
         /// Size of each transfer.
         size: TransferSize,
@@ -286,33 +289,33 @@ pub enum AgentWorkload {
     },
     /// Sends a file by FTP to its clients, or takes files from them.
     FtpServer {
-        /// Which way files go: `get` or `put`.
+        /// Direction of the files: `get` or `put`.
         direction: Direction,
         /// Size of the file that it sends.
         size_bytes: u64,
-        /// Where the data come from, or go.
+        /// Source or destination of the data.
         store: FileStore,
-        /// How it sends a file of a folder.
+        /// How it sends a file from a folder.
         data_path: DataPath,
-        /// Who may log in: from any of the accepted addresses, as one connection after the other; none:
-        /// the agents of the run, by its token.
+        /// The user who may log in, from any of the accepted addresses; each log-in takes the next
+        /// connection number. None: the run's agents log in by its token.
         login: Option<FtpLogin>,
         /// Whether each byte that it receives is verified.
         verify: bool,
     },
-    /// Fetches a file by FTP, or sends it, again and again: a session a connection.
+    /// Repeatedly fetches or sends a file by FTP; each connection is a session.
     FtpClient {
-        /// Which way files go: `get` or `put`.
+        /// Direction of the files: `get` or `put`.
         direction: Direction,
         /// Size of the file.
         size_bytes: u64,
-        /// Its name at the server; of a put, the connection's number is added to it.
+        /// Its name at the server. For a put, the connection's number is appended.
         path: String,
-        /// Where the data come from, or go.
+        /// Source or destination of the data.
         store: FileStore,
-        /// How it sends a file of a folder.
+        /// How it sends a file from a folder.
         data_path: DataPath,
-        /// By which name it logs in; none: as an agent of the run, by its token.
+        /// User and password of its log-in; none: it logs in as an agent of the run, by the token.
         login: Option<FtpLogin>,
         /// Whether each byte that it receives is verified.
         verify: bool,
@@ -324,7 +327,7 @@ pub enum AgentWorkload {
         /// How long the measuring phase lasts.
         measure: Until,
     },
-    /// Answers each whole request at once.
+    /// Answers each complete request at once.
     RequestServer {
         /// Size of a request.
         request_bytes: u64,
@@ -344,69 +347,71 @@ pub enum AgentWorkload {
         /// How long the measuring phase lasts.
         measure: Until,
     },
-    /// Users of an application over HTTP: one of the generators of load.
+    /// Users of an application over HTTP: one of the load generators.
     TransactionClient(Box<TransactionClient>),
-    /// Reads the counters of a host that has no part in the traffic, or of an interface that has none.
-    /// It has no connections.
+    /// Reads the counters of a host or an interface without traffic. It has no connections.
     Observer,
 }
 
-/// Users of an application over HTTP: one of the generators of load. The plan has no connections of it: it opens
-/// one for each of its users.
+/// Users of an application over HTTP: one of the load generators. Its connections are not in the
+/// plan: it opens one for each of its users.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TransactionClient {
-    /// Where the application server listens.
+    /// Address and port of the application server.
     pub target: Endpoint,
     /// Its own address.
     pub local: IpAddr,
-    /// The name of the application server in requests.
+    /// The name of the application server in requests (HTTP `Host`).
     pub host: String,
-    /// Who knows the requests of operations.
+    /// Source of the requests of each operation.
     pub script: TransactionScript,
-    /// The operations, and how often each is drawn.
+    /// The operations, and the share of each.
     pub mix: Vec<Operation>,
-    /// Who submits when: this generator's own users, or the time between its own submissions.
+    /// The load of this generator: its users, or the time between its submissions.
     pub load: Load,
-    /// Registered users of the brokerage that it deals.
+    /// The registered users of the brokerage that it logs in.
     pub deck: Deck,
     /// Quoted stocks of the brokerage.
     pub quotes: u32,
-    /// Further page elements of a page of the brokerage, after the page itself.
+    /// Page elements of a brokerage page in addition to the page itself.
     pub page_images: u32,
-    /// Time between two blocks of statistics.
+    /// Time between two rows of statistics.
     #[serde(deserialize_with = "spans::ns")]
     pub statistics_every_ns: u64,
-    /// Time until a request without a whole answer is an error, and its connection is closed.
+    /// A request without a complete answer after this time is an error, and its connection is
+    /// closed.
     #[serde(deserialize_with = "spans::ns")]
     pub request_timeout_ns: u64,
-    /// Seed of the run, 16 hexadecimal digits: with the host's name it gives the simulator's draws.
+    /// Seed of the run, 16 hexadecimal digits. With it and the host's name, the generator draws the
+    /// same random numbers as the simulator.
     pub seed: String,
-    /// Its number among the generators, from 0: tells what it makes at the application from what others make.
+    /// Its number among the generators, from 0. It distinguishes the objects that this generator
+    /// creates in the application from the objects of others.
     pub number: u32,
-    /// How long the warm-up lasts: a time, or a count of 0 for none.
+    /// Duration of the warm-up: a time, or a count of 0 for no warm-up.
     pub warmup: Until,
-    /// How long the measuring phase lasts: a time.
+    /// Duration of the measuring phase: a time.
     pub measure: Until,
 }
 
-/// Who knows the requests of operations.
+/// Source of the requests of each operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TransactionScript {
-    /// The generator: they are the brokerage's. Users log in before anything else.
+    /// The generator has the requests of the brokerage. Users log in first.
     Brokerage,
-    /// The plan.
+    /// The plan lists the requests.
     Plain,
 }
 
-/// Registered users that one generator deals, like cards.
+/// The registered users that one generator logs in, in random order like cards from a deck.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Deck {
     /// Number of its first user.
     pub first: u32,
-    /// From one user to the next: the number of generators.
+    /// Difference between the numbers of two successive users: the number of generators.
     pub step: u32,
     /// How many users it has.
     pub users: u32,
@@ -416,16 +421,16 @@ pub struct Deck {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum RequestSchedule {
-    /// When an earlier one has been answered (closed loop).
+    /// When an earlier request has been answered (closed loop).
     Closed {
-        /// Requests under way at a time.
+        /// Number of outstanding requests at a time.
         outstanding: u32,
-        /// Time from a response to the next request in its place.
+        /// Time from a response to the request that replaces it.
         #[serde(deserialize_with = "spans::ns")]
         think_ns: u64,
     },
-    /// At an interval, whether or not the last one has been answered (open loop). Response times
-    /// count from when a request was due.
+    /// At an interval, whether or not the previous request has been answered (open loop). Response
+    /// times are counted from the time at which a request was due.
     Every {
         /// The interval.
         #[serde(deserialize_with = "spans::ns")]
@@ -433,23 +438,23 @@ pub enum RequestSchedule {
     },
 }
 
-/// A part in the latency probe: small requests at an interval on connections of their own, the last
+/// A role in the latency probe: small requests at an interval on separate connections, the last
 /// ones of the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum ProbePlan {
-    /// Answers each whole request at once.
+    /// Answers each complete request at once.
     Server {
-        /// How many of the connections are the probe's.
+        /// Number of connections of the probe.
         connections: u32,
         /// Size of a request.
         request_bytes: u64,
         /// Size of a response.
         response_bytes: u64,
     },
-    /// Sends the requests. It rests between the phases.
+    /// Sends the requests; it pauses between phases.
     Client {
-        /// How many of the connections are the probe's.
+        /// Number of connections of the probe.
         connections: u32,
         /// Size of a request.
         request_bytes: u64,
@@ -458,13 +463,14 @@ pub enum ProbePlan {
         /// Time between two requests of a connection.
         #[serde(deserialize_with = "spans::ns")]
         interval_ns: u64,
-        /// Time in which only the probe runs, before the workload begins; 0: there is no such phase.
+        /// Duration of the idle phase, in which only the probe runs, before the workload; 0: no
+        /// idle phase.
         #[serde(deserialize_with = "spans::ns")]
         idle_ns: u64,
     },
 }
 
-/// Where a server listens.
+/// Address and port at which a server listens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Endpoint {
@@ -474,19 +480,19 @@ pub struct Endpoint {
     pub port: u16,
 }
 
-/// Commands of the controller to a process of the testbed, after the plan: one per line.
+/// Commands of the controller to a process of the testbed, after the plan, one per line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Command {
     /// Read all counters now.
     Snapshot {
-        /// The name of the record to be written.
+        /// The name of the record to write.
         name: String,
     },
-    /// Begin the next phase: that of the workload behind the idle one, the measuring phase behind the
+    /// Begin the next phase: the workload after the idle phase, or the measuring phase after the
     /// warm-up.
     Go,
-    /// Write the remaining records, and end.
+    /// Write the remaining records and exit.
     Stop,
 }
 
@@ -494,7 +500,7 @@ pub enum Command {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum AgentRecord {
-    /// The agent is there: the first record.
+    /// The agent is ready: the first record.
     Ready {
         /// Version of this contract.
         schema: AgentRecordSchema,
@@ -502,12 +508,13 @@ pub enum AgentRecord {
         version: String,
         /// Name of the host.
         node: String,
-        /// Process of the agent, in its own pid namespace.
+        /// Process id of the agent, in its own pid namespace.
         pid: u32,
-        /// Where it listens: each local address of connections that it accepts, in order.
+        /// Addresses and ports at which it listens: one for each local address of accepted
+        /// connections, in order.
         listening: Vec<Endpoint>,
     },
-    /// A connection is open, its options are as the kernel says they are.
+    /// A connection is open, with its options as the kernel reports them.
     Connection {
         /// Its number.
         connection: u32,
@@ -519,53 +526,54 @@ pub enum AgentRecord {
         congestion_control: String,
         /// Send buffer, bookkeeping included: twice the requested size.
         send_buffer_bytes: u64,
-        /// Room to receive, likewise.
+        /// Receive buffer, likewise.
         receive_buffer_bytes: u64,
         /// Whether short writes are sent at once.
         no_delay: bool,
     },
-    /// A phase of a client has ended, with nothing under way any more: [`PhaseKind::Idle`] if the plan
-    /// has a time for it, [`PhaseKind::WarmUp`], [`PhaseKind::Measure`]. After the last one the client
-    /// waits for [`Command::Stop`], after the others for [`Command::Go`].
+    /// A phase of a client has ended, and nothing is in flight any more: [`PhaseKind::Idle`] if the
+    /// plan has an idle phase, [`PhaseKind::WarmUp`], [`PhaseKind::Measure`]. After the last one
+    /// the client waits for [`Command::Stop`], after the others for [`Command::Go`].
     Phase {
-        /// Which.
+        /// The phase.
         name: PhaseKind,
         /// When it began.
         from_ns: u64,
-        /// When it ended. A measuring phase with a time ends then, even with data under way.
+        /// When it ended. A measuring phase with a fixed time ends at that time, even with data in
+        /// flight.
         to_ns: u64,
-        /// When nothing of it was under way any more.
+        /// When the last data of the phase had arrived.
         quiet_ns: u64,
-        /// Bytes received on each connection until then, each of them verified.
+        /// Bytes received on each connection until `quiet_ns`, each of them verified.
         bytes_received: Vec<u64>,
-        /// Bytes handed to the kernel on each connection until then.
+        /// Bytes handed to the kernel on each connection until `quiet_ns`.
         bytes_sent: Vec<u64>,
-        /// Bytes that each connection carried until `to_ns`, if the phase ended after a time.
+        /// Bytes transferred on each connection until `to_ns`, if the phase has a fixed time.
         in_time: Option<InTime>,
     },
-    /// A sign of life of a client, and how far it is.
+    /// Progress of a client.
     Progress {
         /// When.
         at_ns: u64,
-        /// Iterations, transfers or requests of this phase that have ended, the probe's left out.
+        /// Iterations, transfers or requests of this phase that have ended, without the probe's.
         samples: u64,
         /// Bytes sent and received so far, all phases and connections together.
         bytes: u64,
     },
     /// Counters of the host.
     Snapshot(Snapshot),
-    /// When each iteration of the measuring phase was.
+    /// Start and end of each iteration of the measuring phase.
     Iterations {
         /// When its first request was due.
         started_ns: Vec<u64>,
-        /// When the last byte was there.
+        /// When the last byte had arrived.
         ended_ns: Vec<u64>,
     },
-    /// When the requests of an incast's measuring phase to one server were.
+    /// Times of the requests to one server in the measuring phase of an incast.
     Requests {
         /// Number of the server's connection.
         connection: u32,
-        /// When each was due.
+        /// When each request was due.
         intended_ns: Vec<u64>,
         /// When it was handed to the kernel.
         sent_ns: Vec<u64>,
@@ -574,23 +582,23 @@ pub enum AgentRecord {
         /// When its last byte was read.
         done_ns: Vec<u64>,
     },
-    /// Requests that a server of an incast got, warm-up included.
+    /// Requests that a server of an incast received, warm-up included.
     Served {
-        /// When the last byte of each was read.
+        /// When the last byte of each request was read.
         requested_ns: Vec<u64>,
         /// When the first bytes of the response were handed to the kernel.
         begun_ns: Vec<u64>,
-        /// When its last byte was.
+        /// When the last byte of the response was handed to the kernel.
         answered_ns: Vec<u64>,
-        /// Segments that the connection had retransmitted as of each request, and at the end
+        /// Segments retransmitted by the connection up to each request, and up to the end
         /// (`tcpi_total_retrans`).
         retransmissions: Vec<u64>,
-        /// Its retransmission timeouts, likewise (`tcpi_total_rto`).
+        /// Retransmission timeouts of the connection, likewise (`tcpi_total_rto`).
         timeouts: Vec<u64>,
     },
     /// Transfers of the measuring phase, in the order in which they ended.
     Transfers {
-        /// Connection of each.
+        /// Connection of each transfer.
         connection: Vec<u32>,
         /// Payload that the client received.
         bytes_received: Vec<u64>,
@@ -598,23 +606,24 @@ pub enum AgentRecord {
         bytes_sent: Vec<u64>,
         /// When it was due.
         started_ns: Vec<u64>,
-        /// When its last byte was there, or was confirmed; of a stream: the end of the phase's time.
+        /// When its last byte had arrived or was confirmed. For a stream: the end of the phase's
+        /// time.
         ended_ns: Vec<u64>,
-        /// Of files: when the first byte of its data came, or left.
+        /// For files: when the first data byte arrived or was sent.
         #[serde(default)]
         first_byte_ns: Option<Vec<u64>>,
     },
-    /// Log-ins of the sessions of a client of FTP, in the order in which they were complete.
+    /// Log-ins of an FTP client's sessions, in the order of their completion.
     Sessions {
-        /// Connection of each.
+        /// Connection of each session.
         connection: Vec<u32>,
         /// Time until the control connection was open.
         connect_ns: Vec<u64>,
-        /// Time from there until the session was ready for transfers.
+        /// Time from then until the session was ready for transfers.
         login_ns: Vec<u64>,
     },
-    /// Bytes of each connection of the workload in each second from the start of the client's measuring
-    /// phase until the agent was stopped. Of clients of transfers and requests.
+    /// Bytes of each workload connection in each second, from the start of the client's measuring
+    /// phase until the agent was stopped. Only clients of transfers and requests write it.
     Seconds {
         /// Connection of each row.
         connection: Vec<u32>,
@@ -627,100 +636,103 @@ pub enum AgentRecord {
     },
     /// Times of the requests of one phase.
     ResponseTimes {
-        /// Whose requests.
+        /// Which requests: the workload's or the probe's.
         of: RequestsOf,
-        /// Of transactions: `page element`, `transaction`, or an operation.
+        /// For transactions: `page element`, `transaction`, or an operation.
         #[serde(default)]
         operation: Option<String>,
-        /// From when to when.
+        /// The interval that is measured.
         #[serde(default)]
         latency: Latency,
-        /// The phase in which the requests were due; of transactions: in which they ended.
+        /// The phase in which the requests were due; for transactions, the phase in which they
+        /// ended.
         phase: PhaseKind,
-        /// How many were answered in it.
+        /// Number of requests answered in the phase.
         count: u64,
-        /// How many were not: they had no answer when the time of the phase was over.
+        /// Number of requests without an answer when the time of the phase was over.
         unanswered: u64,
-        /// The shortest; none: there was no request.
+        /// The shortest time; none: no request.
         min_ns: Option<u64>,
-        /// The longest, likewise.
+        /// The longest time, likewise.
         max_ns: Option<u64>,
-        /// All together.
+        /// The sum of all times.
         sum_ns: u64,
-        /// A histogram with three significant digits (`HdrHistogram`): upper bound of each class, in
-        /// nanoseconds, and how many are in it. A class with none is left out.
+        /// A histogram with three significant digits (`HdrHistogram`): upper bound of each class in
+        /// nanoseconds, and its number of requests. Empty classes are omitted.
         histogram: Vec<(u64, u64)>,
     },
-    /// Operations of a generator in its measuring phase, as [`TransactionSamples`](crate::TransactionSamples).
+    /// Operations of a generator in its measuring phase, with the columns of
+    /// [`TransactionSamples`](crate::TransactionSamples).
     Transactions {
         /// The operation.
         operation: Vec<String>,
-        /// Submissions that were due, or were under way when the phase began: the sum of completed, network
-        /// errors, server errors, not met and unfinished.
+        /// Submissions that were due in the phase or in progress when it began: the sum of
+        /// completed, network errors, server errors, not met and unfinished.
         offered: Vec<u64>,
-        /// Submissions that were under way when the phase began.
+        /// Submissions in progress when the phase began.
         carried: Vec<u64>,
-        /// Submissions that were not begun, since too many were under way.
+        /// Submissions not started because too many were in progress.
         not_met: Vec<u64>,
         /// Submissions that ended in the phase without an error.
         completed: Vec<u64>,
-        /// Submissions that were under way when the phase ended.
+        /// Submissions in progress when the phase ended.
         unfinished: Vec<u64>,
-        /// Answers of HTTP with success.
+        /// HTTP responses with a success status.
         page_elements: Vec<u64>,
-        /// Submissions that failed on their connection.
+        /// Submissions that failed because of their connection.
         network_errors: Vec<u64>,
-        /// Submissions that the application refused or failed at.
+        /// Submissions that the application rejected or failed to process.
         server_errors: Vec<u64>,
         /// Bytes read, headers included.
         bytes_read: Vec<u64>,
         /// Bytes written, headers included.
         bytes_written: Vec<u64>,
     },
-    /// Errors of a generator in its measuring phase, by their reason.
+    /// Errors of a generator in its measuring phase, by reason.
     TransactionErrors {
         /// The operation.
         operation: Vec<String>,
         /// `503`, `connection reset`, `timed out` and the like.
         reason: Vec<String>,
-        /// How often.
+        /// Number of these errors.
         count: Vec<u64>,
     },
-    /// Statistics of a generator at intervals, since its measuring phase began, as
-    /// [`StatisticsSamples`](crate::StatisticsSamples): the last row is the whole phase.
+    /// Statistics of a generator at intervals, cumulative since its measuring phase began, with the
+    /// columns of [`StatisticsSamples`](crate::StatisticsSamples). The last row covers the whole
+    /// phase.
     Statistics {
         /// Time since the phase began.
         at_ns: Vec<u64>,
-        /// Its users.
+        /// Users of the generator.
         users: Vec<u64>,
-        /// Answers of HTTP with success.
+        /// HTTP responses with a success status.
         page_elements: Vec<u64>,
         /// Operations that ended without an error.
         transactions: Vec<u64>,
-        /// Submissions that failed on their connection.
+        /// Submissions that failed because of their connection.
         network_errors: Vec<u64>,
-        /// Submissions that the application refused or failed at.
+        /// Submissions that the application rejected or failed to process.
         server_errors: Vec<u64>,
         /// Bytes read, headers included.
         bytes_read: Vec<u64>,
         /// Bytes written, headers included.
         bytes_written: Vec<u64>,
-        /// Response times of all page elements together.
+        /// Sum of the response times of all page elements.
         response_sum_ns: Vec<u64>,
-        /// Submissions that were due and not begun.
+        /// Submissions that were due but not started.
         not_met: Vec<u64>,
     },
     /// Readings of the host at intervals. Absent when the plan has no interval.
     Samples {
-        /// When each sample was begun.
+        /// When each sample started.
         at_ns: Vec<u64>,
-        /// How late that was.
+        /// Scheduling lateness of each sample.
         late_ns: Vec<u64>,
-        /// Time that reading it took.
+        /// Time that the reading took.
         cost_ns: Vec<u64>,
-        /// Samples that were left out, because an earlier one took until they were over.
+        /// Samples skipped because the previous one took longer than the interval.
         skipped: u64,
-        /// Counters and states by name, a value a sample; none: it could not be read.
+        /// Counters and states by name, one value per sample; none: not readable.
         values: BTreeMap<String, Vec<Option<u64>>>,
     },
     /// The kernel's `TCP_INFO` of a connection at intervals. Absent when the plan has no interval.
@@ -729,37 +741,37 @@ pub enum AgentRecord {
         connection: u32,
         /// When each sample was taken.
         at_ns: Vec<u64>,
-        /// By name, as in [`ConnectionCounters::tcp`], a value a sample.
+        /// Values by name as in [`ConnectionCounters::tcp`], one per sample.
         values: BTreeMap<String, Vec<u64>>,
     },
-    /// Connections that an agent that listens closed at once.
+    /// Incoming connections that the agent rejected.
     Refused {
-        /// They came from another address than that of their plan, or to another one.
+        /// Connections from, or to, an address that is not in the plan.
         wrong_address: u64,
-        /// They did not know the token or the number of a connection that is to come, were too slow to say
-        /// it, or were one too many.
+        /// Connections with a wrong token or connection number, with a greeting that came too late,
+        /// or in excess of the planned number.
         wrong_token: u64,
     },
-    /// Scheduling lateness of timed messages: requests of a client that do not follow a response,
-    /// delayed responses of a server. Absent when there was none.
+    /// Scheduling lateness of timed messages: requests that do not follow a response, and delayed
+    /// responses of a server. Absent without timed messages.
     Pacing {
-        /// The instants.
+        /// When each message was due.
         due_ns: Vec<u64>,
-        /// How late each was met.
+        /// How late each message was sent.
         late_ns: Vec<u64>,
-        /// Every `one_of`-th time is kept; 1 up to 262,144 of them.
+        /// Every `one_of`-th message is kept; 1 for up to 262,144 messages.
         one_of: u64,
     },
-    /// Why the agent ends early; nothing follows it.
+    /// Why the agent ends early: the last record then.
     Error {
         /// The error, and the peer concerned.
         message: String,
     },
-    /// The agent has written all: the last record.
+    /// The agent has written all records: the last record.
     End,
 }
 
-/// Whose requests response times are of.
+/// The requests that response times belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RequestsOf {
@@ -782,11 +794,11 @@ pub struct Snapshot {
     pub gauges: BTreeMap<String, u64>,
     /// Sources that could not be read, with the reason.
     pub missing: BTreeMap<String, String>,
-    /// The agent's connections that have been opened.
+    /// The open connections of the agent.
     pub connections: Vec<ConnectionCounters>,
-    /// Time that reading them took.
+    /// Time that the reading took.
     pub cost_ns: u64,
-    /// The text behind the readings, byte for byte, by its place.
+    /// The raw text of the readings, byte for byte, by file or query.
     pub raw: BTreeMap<String, String>,
 }
 
@@ -798,7 +810,7 @@ pub struct ConnectionCounters {
     pub connection: u32,
     /// Bytes that the application received, each of them verified.
     pub bytes_received: u64,
-    /// Bytes that it handed to the kernel.
+    /// Bytes that the application handed to the kernel.
     pub bytes_sent: u64,
     /// The kernel's `TCP_INFO`, by name: `srtt_us`, `rttvar_us`, `min_rtt_us`, `rto_us`,
     /// `cwnd_segments`, `ssthresh_segments`, `delivery_rate_bytes_per_s`, `retransmissions`,
@@ -817,7 +829,7 @@ mod tests {
         std::fs::read_to_string(path).expect("the example is there")
     }
 
-    /// The text of an example survives reading and writing.
+    /// Checks that an example is the same after reading and writing.
     fn assert_same<T: Serialize + for<'a> Deserialize<'a>>(text: &str) -> T {
         let value: T = serde_json::from_str(text).expect("the example is of the contract");
         let again = serde_json::to_value(&value).expect("it is JSON");

@@ -35,11 +35,11 @@ pub struct BrokeragePlan {
     pub run: String,
     /// The host, for messages.
     pub node: String,
-    /// Where it listens. Port 0: the kernel chooses one.
+    /// Address and port at which it listens. Port 0: the kernel chooses a port.
     pub listen: Endpoint,
-    /// Where the data are.
+    /// The database that holds the data.
     pub database: BrokerageDatabase,
-    /// Connections to the database: more operations than that at once wait for one.
+    /// Number of connections to the database. Further operations wait for a free connection.
     pub pool_connections: u32,
     /// Threads that handle requests. An embedded database has its own.
     pub worker_threads: u32,
@@ -47,7 +47,7 @@ pub struct BrokeragePlan {
     pub population: BrokeragePopulation,
     /// The application variant.
     pub settings: BrokerageSettings,
-    /// After that time the process ends by itself, with an error.
+    /// After this time the process ends by itself, with an error.
     pub time_limit_ms: u64,
 }
 
@@ -55,7 +55,7 @@ pub struct BrokeragePlan {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum BrokerageDatabase {
-    /// Embedded SQLite: the database's CPU time is the application server's.
+    /// Embedded SQLite: its CPU time counts as the application server's.
     Sqlite {
         /// Its file. Its write-ahead log is in the same folder.
         file: String,
@@ -83,26 +83,27 @@ pub struct BrokeragePopulation {
     pub users: u32,
     /// Quotes `s:0` to `s:N-1`.
     pub quotes: u32,
-    /// The same seed makes the same population, to the byte.
+    /// The same seed gives the same population, byte for byte.
     pub seed: String,
 }
 
-/// Settings that make a variant of the application.
+/// Settings of an application variant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BrokerageSettings {
-    /// Keep prepared statements with a connection; else each statement is prepared anew.
+    /// Keep prepared statements with each connection; otherwise each statement is prepared each
+    /// time.
     pub statement_cache: bool,
-    /// Commits wait until their log is on the disk; else the last of them are lost where the machine or
-    /// the database's server crashes, and books still balance.
+    /// Commits wait until their log is on the disk. Otherwise a crash of the machine or the
+    /// database server loses the last commits; the books still balance.
     pub durable_commits: bool,
     /// Images on each page, from 0 to 9: page elements that browsers fetch after the page itself.
     pub page_images: u8,
-    /// Sessions at once: one more ends the oldest.
+    /// Maximum number of sessions: a further session ends the oldest.
     pub session_limit: u32,
-    /// A request's header, or its body, must be complete by then.
+    /// Time limit for a request's header, and for its body.
     pub request_timeout_ms: u64,
-    /// A connection without a request is closed then.
+    /// A connection is closed after this time without a request.
     pub idle_timeout_ms: u64,
 }
 
@@ -110,18 +111,18 @@ pub struct BrokerageSettings {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum BrokerageCommand {
-    /// Make the tables anew, and fill them with the population. All sessions end.
+    /// Create the tables anew and fill them with the population. All sessions end.
     Load {},
     /// Let the database gather statistics about its tables.
     GatherStatistics {},
-    /// Remove the traces of a run: registered users, orders of sold holdings, counts of log-ins. All
+    /// Undo the effects of a run: registered users, orders of sold holdings, counts of log-ins. All
     /// sessions end.
     Reset {},
-    /// Do the books balance?
+    /// Check whether the books balance.
     Check {},
     /// Read all counters now.
     Snapshot {
-        /// The name of the record to be written.
+        /// The name of the record to write.
         name: String,
     },
     /// End.
@@ -132,7 +133,7 @@ pub enum BrokerageCommand {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum BrokerageRecord {
-    /// It listens, and the database has answered: the first record.
+    /// The server listens and the database has answered: the first record.
     Ready {
         /// Version of this contract.
         schema: BrokerageRecordSchema,
@@ -144,14 +145,14 @@ pub enum BrokerageRecord {
         node: String,
         /// Its process.
         pid: u32,
-        /// Where it listens.
+        /// Address and port at which it listens.
         listening: Endpoint,
-        /// The database's name and version, as it says.
+        /// The database's name and version, as it reports them.
         database: String,
     },
     /// A command has been completed.
     Done {
-        /// Which.
+        /// The command.
         command: String,
         /// How long it took.
         took_ns: u64,
@@ -160,7 +161,7 @@ pub enum BrokerageRecord {
     },
     /// A command failed; the server goes on.
     Failed {
-        /// Which.
+        /// The command.
         command: String,
         /// For people.
         message: String,
@@ -171,7 +172,8 @@ pub enum BrokerageRecord {
         balanced: bool,
         /// The laws that are broken, for people.
         detail: Vec<String>,
-        /// Totals, in cents where the name says so, and for each law the rows that break it.
+        /// Totals (in cents if the name says so), and for each law the number of rows that break
+        /// it.
         figures: BTreeMap<String, i64>,
     },
     /// All counters.
@@ -183,12 +185,12 @@ pub enum BrokerageRecord {
         /// Since the process started.
         counters: BrokerageCounters,
     },
-    /// Why the process ended before its time: the last record then.
+    /// Why the process ended early: the last record then.
     Error {
         /// For people.
         message: String,
     },
-    /// The stream came to its end: the last record.
+    /// End of the stream: the last record.
     End {},
 }
 
@@ -200,7 +202,7 @@ pub struct BrokerageCounters {
     pub operations: BTreeMap<String, u64>,
     /// Failed operations and requests, by the name of the error.
     pub errors: BTreeMap<String, u64>,
-    /// HTTP responses: pages, images and answers of the JSON face, errors included.
+    /// HTTP responses: pages, images and JSON answers, errors included.
     pub page_elements: u64,
     /// HTTP responses by class: `2xx` and so on.
     pub responses: BTreeMap<String, u64>,
@@ -208,14 +210,14 @@ pub struct BrokerageCounters {
     pub statements: u64,
     /// Committed transactions, except transactions of one statement.
     pub transactions: u64,
-    /// Errors of the database, by name, including the ones that a retry has healed.
+    /// Errors of the database, by name, including errors that a retry resolved.
     pub database_errors: BTreeMap<String, u64>,
-    /// Operations begun again because the database was busy, or chose them as victim of a deadlock or
-    /// of a serialisation failure.
+    /// Operations restarted because the database was busy, or aborted them to resolve a deadlock or
+    /// a serialisation failure.
     pub retries: u64,
     /// Operations that waited for a connection to the database.
     pub pool_waits: u64,
-    /// How long they waited, in all.
+    /// Total time of these waits.
     pub pool_wait_ns: u64,
     /// Connections to the database that were opened.
     pub database_connects: u64,

@@ -28,7 +28,7 @@ impl Default for Latencies {
 }
 
 impl Latencies {
-    /// Decimal digits that buckets keep.
+    /// Significant decimal digits of the buckets.
     pub const SIGNIFICANT_DIGITS: u8 = 3;
 
     /// Adds one latency.
@@ -48,25 +48,25 @@ impl Latencies {
         self.histogram.len()
     }
 
-    /// The shortest; none: there is none.
+    /// The shortest latency; none: nothing was recorded.
     #[must_use]
     pub const fn min_ns(&self) -> Option<u64> {
         self.min_ns
     }
 
-    /// The longest; none: there is none.
+    /// The longest latency; none: nothing was recorded.
     #[must_use]
     pub const fn max_ns(&self) -> Option<u64> {
         self.max_ns
     }
 
-    /// The sum of all.
+    /// The sum of all latencies.
     #[must_use]
     pub const fn sum_ns(&self) -> u64 {
         self.sum_ns
     }
 
-    /// The highest latency of each bucket that is not empty, ascending, and the requests in it.
+    /// Each non-empty bucket in ascending order: its highest latency and its number of requests.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> {
         self.histogram.iter_recorded().map(|bucket| {
             let highest = self.histogram.highest_equivalent(bucket.value_iterated_to());

@@ -1,5 +1,5 @@
-//! Messages between the front and the engine: the plan coming in, records going out; and between the
-//! real testbed and the engine's processes there.
+//! Messages between the front and the engine (plans in, records out), and between a real testbed
+//! and the engine's processes in it.
 //!
 //! The same contract as `python/netstudy/wire.py`, exported as JSON Schemas in `schema/`. Both sides
 //! are tested against the examples in `schema/examples/`.

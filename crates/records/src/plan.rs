@@ -5,12 +5,12 @@ use crate::{Authentication, Buffer, Cipher, Transactions, spans};
 /// The schema that this engine reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PlanSchema {
-    /// A network is a graph, a workload binds roles to its nodes.
+    /// The network is a graph; a workload binds roles to its nodes.
     #[serde(rename = "netstudy/plan/2")]
     V2,
 }
 
-/// Runs in the order in which they are to be made.
+/// Runs in the order in which they are made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -39,18 +39,18 @@ pub struct Run {
     pub treatment: Treatment,
     /// Number of the replicate, from 1.
     pub replicate: u32,
-    /// 16 hexadecimal digits.
+    /// Seed of the run: 16 hexadecimal digits.
     pub seed: String,
     /// Nodes and links.
     pub network: Network,
-    /// The workload over them.
+    /// The workload on this network.
     pub workload: Workload,
-    /// Small requests that run with the workload; none: there are none.
+    /// Small requests at an interval during the workload; none: no probe.
     #[serde(default)]
     pub probe: Option<Probe>,
     /// The phases of the run, in order; one of them is [`PhaseKind::Measure`].
     pub phases: Vec<Phase>,
-    /// Samplers. Counters are always read at the edges of phases.
+    /// Samplers. Counters are read at the edges of phases in any case.
     #[serde(default)]
     pub instruments: Vec<Instrument>,
 }
@@ -61,7 +61,7 @@ pub struct Run {
 pub struct Network {
     /// Common settings of hosts.
     pub groups: Vec<Group>,
-    /// Hosts, zones and switches, each with a name of its own.
+    /// Hosts, zones and switches, each with a unique name.
     pub nodes: Vec<Node>,
     /// Full-duplex links.
     pub links: Vec<Link>,
@@ -75,27 +75,27 @@ pub struct Network {
 pub struct Group {
     /// Name of the group.
     pub name: String,
-    /// Profile from which the figures came.
+    /// Profile that the values come from.
     pub profile: String,
     /// Their TCP.
     pub tcp: Tcp,
     /// Their network interfaces.
     pub nic: Nic,
-    /// CPU time of their processes in percent of one CPU: for testbeds of real hosts, the
-    /// simulator is not asked for it.
+    /// Limit on the CPU time of their processes, in percent of one CPU. Only for testbeds of real
+    /// hosts.
     #[serde(default)]
     pub cpu_quota_pct: Option<f64>,
-    /// Main memory; none: not said. The simulator is not asked for it.
+    /// Main memory; none: unknown. The simulator does not use it.
     #[serde(default)]
     pub memory_bytes: Option<u64>,
-    /// How packets go from one endpoint of a simulated host to another without leaving it; none: with the
-    /// latencies and the CPU time of its first interface.
+    /// Path of packets between two endpoints of the same simulated host; none: latencies and CPU
+    /// time are those of the host's first interface.
     #[serde(default)]
     pub local_path: Option<LocalPath>,
-    /// Simulated CPUs and the costs of work; none: work takes no CPU time beyond [`Group::nic`]'s.
+    /// Simulated CPUs and the costs of work; none: only the CPU time in [`Group::nic`] counts.
     #[serde(default)]
     pub cpu: Option<crate::Cpu>,
-    /// Simulated buses; none: they are never the limit.
+    /// Simulated buses; none: no limit.
     #[serde(default)]
     pub bus: Option<crate::Bus>,
     /// A simulated disk; none: the host has none.
@@ -103,14 +103,14 @@ pub struct Group {
     pub disk: Option<crate::Disk>,
 }
 
-/// The path of packets from one endpoint of a host to another that do not leave it.
+/// The path of packets between two endpoints of the same host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LocalPath {
-    /// From the socket of one endpoint to that of the other.
+    /// Latency from the socket of one endpoint to the socket of the other.
     #[serde(deserialize_with = "spans::ns")]
     pub latency_ns: u64,
-    /// Rate at which the host copies packets from one to the other; none: at once.
+    /// Rate at which the host copies packets between the endpoints; none: no time.
     pub rate_bps: Option<u64>,
     /// Largest IP packet.
     pub mtu_bytes: u32,
@@ -122,7 +122,7 @@ pub struct LocalPath {
 pub enum Node {
     /// A host with its interfaces.
     Host(Host),
-    /// An endpoint with an address of its own on a host, whose interfaces it shares.
+    /// An endpoint with its own address on a host. It shares the host's interfaces.
     Zone(Zone),
     /// A switch.
     Switch(Switch),
@@ -148,7 +148,7 @@ pub struct Host {
     pub name: String,
     /// Its group.
     pub group: String,
-    /// The machine that it lives on; none: the testbed's own.
+    /// The machine that it runs on; none: the testbed's own machine.
     #[serde(default)]
     pub machine: Option<String>,
 }
@@ -163,21 +163,22 @@ pub struct Zone {
     pub group: String,
     /// The host that it is on.
     pub host: String,
-    /// The host's interface that its address belongs to.
+    /// The host's interface that carries its address.
     pub interface: String,
-    /// `shared`: the zone's address is in its host's network stack. `own`: the zone has a stack apart.
+    /// `shared`: the zone's address is in its host's network stack. `own`: the zone has a separate
+    /// stack.
     #[serde(default)]
     pub stack: Stack,
 }
 
-/// Whose network stack a zone has.
+/// The network stack of a zone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stack {
-    /// One of its own, at a virtual interface on its host's interface: data to a zone at another
-    /// interface go over the wire.
+    /// Its own stack, with a virtual interface on top of its host's interface: data to a zone at
+    /// another interface go over the wire.
     Own,
-    /// That of its host: data to any other zone of the host stay inside.
+    /// The stack of its host: data to any other zone of the host stay inside the host.
     #[default]
     Shared,
 }
@@ -190,45 +191,45 @@ pub enum CongestionControl {
     Reno,
     /// RFC 5681, counting acknowledgments in congestion avoidance.
     RenoAckCounting,
-    /// Binary increase, of Linux 2.6.18.
+    /// Binary increase congestion control, as in Linux 2.6.18.
     Bic,
-    /// RFC 9438, whose slow start ends with a loss.
+    /// RFC 9438; slow start ends with a loss.
     Cubic,
-    /// RFC 9438, whose slow start may end before.
+    /// RFC 9438 with `HyStart`: slow start may end before a loss.
     CubicHystart,
     /// RFC 8257.
     Dctcp,
 }
 
-/// Ways to find and repair losses.
+/// Loss recovery algorithms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Recovery {
-    /// RFC 6675, and RFC 6582 without SACK.
+    /// RFC 6675 with SACK, RFC 6582 without.
     Rfc,
-    /// Forward acknowledgment and rate halving, of Linux 2.6.18.
+    /// Forward acknowledgment and rate halving, as in Linux 2.6.18.
     Fack,
-    /// Proportional rate reduction, of Linux 6; `rack` and `tail_loss_probe` are parts of it.
+    /// Proportional rate reduction, as in Linux 6; with the options `rack` and `tail_loss_probe`.
     Prr,
 }
 
-/// How segmentation offload makes bursts.
+/// How segmentation offload decides on the size of bursts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OffloadRule {
-    /// Put off until a third of the window can go at once, of Linux 2.6.18.
+    /// Wait until a third of the window can be sent at once, as in Linux 2.6.18.
     Deferral,
-    /// By the pacing rate, of Linux 6.
+    /// From the pacing rate, as in Linux 6.
     Autosizing,
 }
 
-/// The quantity that the minimum timeout bounds.
+/// The quantity to which the minimum timeout applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RtoRule {
-    /// The timeout.
+    /// The whole timeout.
     #[serde(rename = "rfc-6298")]
     Rfc6298,
-    /// Its part for variation.
+    /// The variance term of the timeout.
     #[serde(rename = "linux")]
     Linux,
 }
@@ -238,64 +239,65 @@ pub enum RtoRule {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tcp {
-    /// Profile from which the figures came.
+    /// Profile that the values come from.
     pub profile: String,
     /// Congestion control.
     pub congestion_control: CongestionControl,
-    /// How losses are found and repaired.
+    /// Loss recovery.
     pub recovery: Recovery,
-    /// Losses are found by time (RFC 8985); with the recovery `prr` only.
+    /// Time-based loss detection, RACK (RFC 8985); only with the recovery `prr`.
     pub rack: bool,
-    /// The tail of a flight is probed (RFC 8985, 7); with the recovery `prr` only.
+    /// Tail loss probe (RFC 8985, 7); only with the recovery `prr`.
     pub tail_loss_probe: bool,
     /// Selective acknowledgments.
     pub sack: bool,
     /// Timestamps.
     pub timestamps: bool,
-    /// Explicit congestion notification; DCTCP has it in any case.
+    /// Explicit congestion notification; DCTCP always uses it.
     pub ecn: bool,
-    /// Initial congestion window; none: by RFC 3390.
+    /// Initial congestion window; none: as in RFC 3390.
     pub initial_window_segments: Option<u32>,
-    /// The quantity that the minimum timeout bounds.
+    /// The quantity to which the minimum timeout applies.
     pub rto_rule: RtoRule,
-    /// Timeout before the first round-trip time is known.
+    /// Timeout before the first measurement of the round-trip time.
     #[serde(deserialize_with = "spans::ns")]
     pub initial_rto_ns: u64,
-    /// Least timeout.
+    /// Minimum timeout.
     #[serde(deserialize_with = "spans::ns")]
     pub min_rto_ns: u64,
-    /// Largest timeout.
+    /// Maximum timeout.
     #[serde(deserialize_with = "spans::ns")]
     pub max_rto_ns: u64,
-    /// Tick of the clock by which timeouts fire and CUBIC grows; 0 is exact.
+    /// Tick of the clock for timeouts and for CUBIC's growth; 0: exact time.
     #[serde(deserialize_with = "spans::ns")]
     pub clock_tick_ns: u64,
-    /// How long an acknowledgment may wait.
+    /// Maximum delay of an acknowledgment.
     #[serde(deserialize_with = "spans::ns")]
     pub delayed_ack_ns: u64,
-    /// Full segments after which it waits no longer.
+    /// Number of full-size segments after which an acknowledgment is sent at once.
     pub ack_every_segments: u32,
-    /// Segments acknowledged at once when data starts to come, also after a gap longer than the timeout,
-    /// and after a copy of old data.
+    /// Number of segments acknowledged at once when data starts to arrive, also after a gap longer
+    /// than the timeout and after a duplicate of old data.
     pub quick_ack_segments: u32,
-    /// Data out of order begins quick acknowledgments as well, as in Linux before 4.18.
+    /// Out-of-order data starts quick acknowledgments too, as in Linux before 4.18.
     pub quick_ack_disorder: bool,
     /// Acknowledge the end of a write as soon as it is read.
     pub ack_pushed: bool,
     /// Shrink the window after an idle time.
     pub restart_after_idle: bool,
-    /// Largest burst that segmentation offload makes of several segments; 0 is no offload.
+    /// Maximum size of a segmentation offload burst; 0: no offload.
     pub offload_burst_bytes: u32,
-    /// How bursts are made.
+    /// How the size of bursts is decided.
     pub offload_rule: OffloadRule,
-    /// Bytes of one adapter request: the adapter takes a packet request by request and segments each by
-    /// itself; 0: one request for the whole packet.
+    /// Maximum bytes of one adapter request. The adapter takes an offloaded packet request by
+    /// request and segments each request separately; 0: one request for the whole packet.
     pub offload_request_bytes: u32,
-    /// Memory that a connection's own packets may take in its host before it holds back; 0 is no limit.
+    /// Limit on the memory of a connection's packets that are queued in its host below TCP; 0: no
+    /// limit.
     pub limit_output_bytes: u32,
-    /// Most bytes sent and not acknowledged.
+    /// Maximum of bytes sent and not acknowledged.
     pub send_buffer_bytes: u32,
-    /// Most bytes received and not in order.
+    /// Maximum of bytes received out of order.
     pub receive_buffer_bytes: u32,
 }
 
@@ -303,45 +305,46 @@ pub struct Tcp {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Nic {
-    /// From the socket to the wire.
+    /// Latency from the socket to the wire.
     #[serde(deserialize_with = "spans::ns")]
     pub send_latency_ns: u64,
-    /// From the wire to the socket.
+    /// Latency from the wire to the socket.
     #[serde(deserialize_with = "spans::ns")]
     pub receive_latency_ns: u64,
-    /// Mean of the random time of a segment in addition (exponential); the order stays.
+    /// Mean of an additional random latency of each segment (exponential); segments are not
+    /// reordered.
     #[serde(deserialize_with = "spans::ns")]
     pub receive_jitter_ns: u64,
-    /// CPU time of a received frame.
+    /// CPU time per received frame.
     #[serde(deserialize_with = "spans::ns")]
     pub receive_frame_ns: u64,
-    /// Rate at which the CPU handles the bytes of received frames; none: at once.
+    /// Rate at which the CPU handles the bytes of received frames; none: no time.
     pub receive_rate_bps: Option<u64>,
     /// Frames that may wait for the wire.
     pub transmit_queue_frames: u32,
-    /// Frames a second that it carries at most in either direction; none: no limit.
+    /// Maximum frames per second in each direction; none: no limit.
     pub packet_rate_pps: Option<u64>,
     /// Descriptors of the receive ring; none: unlimited.
     pub receive_ring_frames: Option<u32>,
-    /// Descriptors that the driver gives back to the interface at a time.
+    /// Number of descriptors that the driver returns to the interface at a time.
     pub receive_refill_frames: u32,
-    /// From the first frame in the ring to the idle CPU: interrupt coalescing.
+    /// Interrupt coalescing: time from the first frame in the ring to the interrupt of an idle CPU.
     #[serde(deserialize_with = "spans::ns")]
     pub interrupt_delay_ns: u64,
-    /// Most frames that the CPU polls in one batch; none: all in the ring.
+    /// Maximum frames that the CPU polls in one batch; none: all frames in the ring.
     pub poll_weight_frames: Option<u32>,
-    /// Payload of a segment merged from several of a batch at most; 0: none is merged.
+    /// Maximum payload of a segment merged from several segments of a batch (GRO); 0: no merging.
     pub receive_merge_bytes: u32,
-    /// Whether it pauses when the switch asks for it.
+    /// Whether it pauses on PAUSE frames from the switch.
     pub honours_pause: bool,
-    /// It asks for a pause when more frames wait in its ring; none: never.
+    /// It sends a PAUSE frame when more than this many frames wait in its ring; none: never.
     pub pause_high_frames: Option<u32>,
-    /// The pause ends when no more wait; none: half of the above.
+    /// It ends the pause when at most this many frames wait; none: half of `pause_high_frames`.
     pub pause_low_frames: Option<u32>,
-    /// How long a pause is asked for.
+    /// Length of a requested pause.
     pub pause_quanta: u16,
-    /// Whether it makes and checks the checksums of TCP; none: as the machine has it. The simulator is not
-    /// asked for it.
+    /// Whether it computes and checks TCP checksums; none: as the machine is set. The simulator
+    /// does not use it.
     #[serde(default)]
     pub checksum_offload: Option<bool>,
 }
@@ -350,9 +353,9 @@ pub struct Nic {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Forwarding {
-    /// When the whole frame is there.
+    /// When the whole frame has arrived.
     StoreAndForward,
-    /// When its header is there.
+    /// When its header has arrived.
     CutThrough,
 }
 
@@ -362,26 +365,27 @@ pub enum Forwarding {
 pub struct Switch {
     /// Its name.
     pub name: String,
-    /// Profile from which the figures came.
+    /// Profile that the values come from.
     pub profile: String,
     /// Number of ports.
     pub ports: u32,
-    /// Where frames wait.
+    /// The buffer architecture.
     pub buffer: Buffer,
     /// When a frame is forwarded.
     pub forwarding: Forwarding,
-    /// From there to the egress port.
+    /// Latency from the forwarding decision to the egress port.
     #[serde(deserialize_with = "spans::ns")]
     pub latency_ns: u64,
-    /// Frames that meet a longer queue are marked, if they are subject to it; none: no marks.
+    /// ECN-capable frames that arrive at a queue longer than this are marked; none: no marks.
     pub ecn_threshold_bytes: Option<u64>,
-    /// Whether an egress pauses when its host asks for it.
+    /// Whether an egress port pauses on PAUSE frames from its host.
     pub honours_pause: bool,
-    /// The switch asks a host to pause when its frames hold more of the buffer; none: never.
+    /// The switch sends a host a PAUSE frame when the host's frames occupy more than this; none:
+    /// never.
     pub pause_high_bytes: Option<u64>,
-    /// The pause ends when they hold no more; none: half of the above.
+    /// The switch ends the pause when they occupy at most this; none: half of `pause_high_bytes`.
     pub pause_low_bytes: Option<u64>,
-    /// How long a pause is asked for.
+    /// Length of a requested pause.
     pub pause_quanta: u16,
 }
 
@@ -406,22 +410,22 @@ pub struct Link {
 pub struct Port {
     /// The host or the switch.
     pub node: String,
-    /// Name of the interface or port, different from every other of that node.
+    /// Name of the interface or port, unique within the node.
     pub name: String,
     /// Bit rate at which this end sends.
     pub rate_bps: u64,
-    /// The interface, where it is not that of the host's group; none at a switch.
+    /// The interface's settings, if they differ from the host's group; none at a switch.
     #[serde(default)]
     pub nic: Option<Nic>,
 }
 
-/// The traffic of a run. Roles are bound to hosts and zones by name; `host@interface` selects the
-/// interface of a host with several.
+/// The traffic of a run. Roles are bound to hosts and zones by name; `host@interface` selects an
+/// interface of a host that has several.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[allow(clippy::large_enum_variant, reason = "a run has one")]
 pub enum Workload {
-    /// Synchronized reads.
+    /// Synchronized reads from several servers.
     Incast(Incast),
     /// Bulk transfers.
     Transfer(Transfer),
@@ -450,15 +454,16 @@ impl Roles {
     }
 }
 
-/// One client asks every server at once for a block, waits for all, repeats. Phases count iterations.
+/// One client requests a block from every server at once, waits for all responses, and repeats.
+/// Phases count iterations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Incast {
     /// One client, some servers.
     pub roles: Roles,
-    /// Unstriped: bytes of each server. Striped: bytes of all servers together.
+    /// Unstriped: bytes from each server. Striped: bytes from all servers together.
     pub block_bytes: u64,
-    /// Whether the block is spread over the servers.
+    /// Whether the block is distributed over the servers.
     pub striped: bool,
     /// Size of a request.
     pub request_bytes: u64,
@@ -469,7 +474,7 @@ pub struct Incast {
     pub start_jitter: Jitter,
 }
 
-/// Which way the bytes of a transfer go.
+/// Direction of a transfer's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
@@ -481,25 +486,26 @@ pub enum Direction {
     Both,
 }
 
-/// Each pair of client and server moves bytes, one transfer after the other. Phases count the transfers
-/// of each flow, or last for a time.
+/// Each pair of client and server transfers data, one transfer after the other. A phase lasts for a
+/// number of transfers of each flow, or for a time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Transfer {
     /// Clients and servers, joined as [`Roles::pairs`] says.
     pub roles: Roles,
-    /// Which way.
+    /// Direction of the data.
     pub direction: Direction,
-    /// Bytes of a transfer each way; none: it goes on until the phase ends.
+    /// Bytes of a transfer in each direction that has data; none: the transfer lasts until the
+    /// phase ends.
     pub size_bytes: Option<u64>,
-    /// Connections of each pair, all at once.
+    /// Simultaneous connections of each pair.
     pub flows: u32,
     /// Size of the request that asks for a transfer, and of the answer that confirms one.
     pub request_bytes: u64,
     /// Time between the end of a transfer and the next of the same flow.
     #[serde(deserialize_with = "spans::ns")]
     pub pause_ns: u64,
-    /// By FTP; none: the bytes follow their request on the same connection.
+    /// FTP settings; none: no FTP, the data follow their request on the same connection.
     #[serde(default)]
     pub ftp: Option<Ftp>,
 }
@@ -508,7 +514,7 @@ pub struct Transfer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ftp {
-    /// Where the sender has the file.
+    /// Where the sender reads the file.
     pub source: FileSource,
     /// How the receiver treats the bytes.
     pub sink: FileSink,
@@ -516,17 +522,17 @@ pub struct Ftp {
     pub data_path: DataPath,
 }
 
-/// Where the sender of a file has it.
+/// Where the sender of a file reads it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileSource {
-    /// Nowhere: its bytes are made.
+    /// No file: the bytes are generated.
     Memory,
     /// On a RAM disk.
     Ram,
     /// In the page cache.
     Cache,
-    /// On a disk, from which each transfer reads it.
+    /// On a disk; each transfer reads it from there.
     Disk,
 }
 
@@ -540,7 +546,7 @@ pub enum FileSink {
     Ram,
     /// It writes them to a disk.
     Disk,
-    /// It has them on the disk before the transfer ends (fsync(2)).
+    /// It writes them to a disk and flushes them before the transfer ends (fsync(2)).
     #[serde(rename = "synced disk")]
     SyncedDisk,
 }
@@ -555,8 +561,8 @@ pub enum DataPath {
     Sendfile,
 }
 
-/// Each pair of client and server exchanges requests and responses. Phases count the requests of each
-/// connection, or last for a time.
+/// Each pair of client and server exchanges requests and responses. A phase lasts for a number of
+/// requests of each connection, or for a time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
@@ -568,18 +574,18 @@ pub struct Request {
     pub response_bytes: u64,
     /// Connections of each pair.
     pub connections: u32,
-    /// Requests of a connection that may wait for their responses.
+    /// Maximum number of outstanding requests of a connection.
     pub outstanding: u32,
-    /// Time between a response and the request that takes its place.
+    /// Time from a response to the request that replaces it.
     #[serde(deserialize_with = "spans::ns")]
     pub think_ns: u64,
-    /// A request each so often, answered or not; none: the next one follows an answer.
+    /// Interval between requests, answered or not; none: each request follows a response.
     #[serde(default, deserialize_with = "spans::some_ns")]
     pub every_ns: Option<u64>,
 }
 
-/// Small requests at a fixed interval, on a connection of their own for each pair of the workload: they
-/// measure the latency of other traffic under the workload.
+/// Small requests at a fixed interval, on a separate connection for each pair of the workload. They
+/// measure the latency that other traffic sees under the workload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Probe {
@@ -604,15 +610,15 @@ pub enum PhaseKind {
     GatherStatistics,
     /// Only the probe runs, before the workload begins.
     Idle,
-    /// The workload runs, and no sample is kept.
+    /// The workload runs, but no samples are kept.
     WarmUp,
-    /// The workload rests until nothing is under way; it begins again with the next phase.
+    /// The workload stops until nothing is in flight; it starts again with the next phase.
     Stop,
-    /// The application's data are brought back to their first state.
+    /// The application's data are reset to their initial state.
     Reset,
     /// The workload runs and is measured: one window for all instruments.
     Measure,
-    /// The workload has ended; transfers under way end.
+    /// The workload has ended; transfers in progress are completed.
     CoolDown,
 }
 
@@ -622,7 +628,7 @@ pub enum PhaseKind {
 pub struct Phase {
     /// Its kind.
     pub kind: PhaseKind,
-    /// Its end; none: when nothing of it is under way.
+    /// When it ends; none: as soon as nothing of it is in flight.
     #[serde(default)]
     pub until: Option<Until>,
 }
@@ -633,12 +639,12 @@ pub struct Phase {
 pub enum Until {
     /// After this number of iterations, transfers or requests.
     Count {
-        /// How many.
+        /// The number.
         count: u32,
     },
     /// After a time.
     Time {
-        /// How long.
+        /// The duration.
         #[serde(deserialize_with = "spans::ns")]
         ns: u64,
     },
@@ -658,13 +664,13 @@ pub enum InstrumentKind {
     Snmp,
 }
 
-/// Something that is sampled at an interval.
+/// A sampler that reads at an interval.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Instrument {
     /// Its readings.
     pub kind: InstrumentKind,
-    /// Of which node.
+    /// The node that is read.
     pub node: String,
     /// The port; none: all ports.
     #[serde(default)]
@@ -672,22 +678,22 @@ pub struct Instrument {
     /// Time between two samples.
     #[serde(deserialize_with = "spans::ns")]
     pub every_ns: u64,
-    /// The node that asks; none: the node itself.
+    /// The node that polls; none: the node itself.
     #[serde(default)]
     pub from: Option<String>,
-    /// How it shows who it is; none: nobody asks by SNMP.
+    /// SNMP credentials; none: no SNMP.
     #[serde(default)]
     pub access: Option<SnmpAccess>,
-    /// Of a host: sysstat's own program records the measuring phase as well.
+    /// For a host: sysstat's own collector also records the measuring phase.
     #[serde(default)]
     pub sysstat: bool,
 }
 
-/// How a poller shows who it is: by a community (`SNMPv2c`), or as a user (`SNMPv3`).
+/// Credentials of a poller: a community (`SNMPv2c`) or a user (`SNMPv3`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SnmpAccess {
-    /// Where the community is; none: that of an emulated switch, which the testbed makes up.
+    /// Where the community is; none for an emulated switch, whose community the testbed generates.
     pub community: Option<SecretSource>,
     /// The user of `SNMPv3`; none: `SNMPv2c`.
     pub user: Option<String>,
@@ -695,7 +701,7 @@ pub struct SnmpAccess {
     pub authentication: Authentication,
     /// Where the password of signatures is.
     pub authentication_password: Option<SecretSource>,
-    /// How messages are encrypted; none: not.
+    /// How messages are encrypted; none: no encryption.
     pub privacy: Option<Cipher>,
     /// Where the password of the encryption is.
     pub privacy_password: Option<SecretSource>,
@@ -707,7 +713,7 @@ pub struct SnmpAccess {
 pub struct SecretSource {
     /// An environment variable.
     pub env: Option<String>,
-    /// A file whose first line it is.
+    /// A file with the secret on its first line.
     pub file: Option<String>,
 }
 
@@ -717,13 +723,13 @@ pub struct SecretSource {
 pub enum Jitter {
     /// No delay.
     None,
-    /// Any delay up to a limit is as likely.
+    /// Uniform between zero and a limit.
     Uniform {
         /// The limit.
         #[serde(deserialize_with = "spans::ns")]
         max_ns: u64,
     },
-    /// Short delays are likely, long ones are possible.
+    /// Exponential: short delays are likely, long delays are possible.
     Exponential {
         /// Mean delay.
         #[serde(deserialize_with = "spans::ns")]

@@ -18,7 +18,7 @@ pub enum RecordSchema {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Record {
-    /// The writer: the first record.
+    /// The engine that writes: the first record.
     Engine {
         /// Version of this contract.
         schema: RecordSchema,
@@ -27,7 +27,7 @@ pub enum Record {
         /// The testbed of the runs.
         testbed: String,
     },
-    /// How far the engine is.
+    /// Progress of the engine.
     Progress {
         /// Runs that have ended.
         runs_done: usize,
@@ -35,28 +35,28 @@ pub enum Record {
         runs: usize,
         /// Useful data packets so far, over all runs.
         packets: u64,
-        /// Useful data packets of the plan; 0: not known, since runs last for a time.
+        /// Useful data packets of the plan; 0: unknown, because runs have a fixed duration.
         packets_planned: u64,
-        /// The run that is being made; none: none is, or several at once.
+        /// Progress of the current run; none: no current run, or several at once.
         #[serde(default)]
         under_way: Option<RunUnderWay>,
     },
     /// The outcome of a run.
     Run(Box<RunRecord>),
-    /// The stream came to its end: the last record.
+    /// End of the stream: the last record.
     End {
         /// Runs that have ended.
         runs: usize,
     },
 }
 
-/// Progress of the current run, in its workload's counts, or in milliseconds where its phases last for
-/// a time.
+/// Progress of the current run: iterations, transfers or requests, or milliseconds if its phases
+/// have a fixed duration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunUnderWay {
     /// The part done.
     pub done: u64,
-    /// All that there is to do, warm-up included.
+    /// The total, warm-up included.
     pub of: u64,
 }
 
@@ -64,9 +64,9 @@ pub struct RunUnderWay {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
-    /// It ended and holds against every law.
+    /// It ended and obeys every conservation law.
     Ok,
-    /// It ended and breaks a law.
+    /// It ended and breaks a conservation law.
     Invalid,
     /// It did not end.
     Failed,
@@ -76,27 +76,27 @@ pub enum Status {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// Most hops of a frame are computed when it enters them.
+    /// The departure of a frame from most hops is computed when it arrives there.
     ClosedForm,
-    /// Each hop of a frame is an event: slower, and able to express PAUSE.
+    /// Event-driven: each hop of a frame is an event. Slower, but can model PAUSE.
     PerHop,
 }
 
-/// A conservation law that a run was held against.
+/// A conservation law that a run was checked against.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Check {
     /// The law.
     pub law: String,
     /// Whether the run obeys it.
     pub holds: bool,
-    /// The figures.
+    /// The compared values.
     pub detail: String,
 }
 
 /// A phase that took place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhaseTimes {
-    /// Which.
+    /// The kind of the phase.
     pub kind: PhaseKind,
     /// When it began, by the clock of the run's first client.
     pub start_ns: u64,
@@ -109,11 +109,11 @@ pub struct PhaseTimes {
 pub struct RecordNode {
     /// `host`, `zone` or `switch`.
     pub kind: String,
-    /// The group of a host; a switch is a group of its own.
+    /// The group of a host; a switch is its own group.
     pub group: String,
-    /// The clock that its times are of. Times of different clocks must not be compared.
+    /// The clock of its timestamps. Times of different clocks must not be compared.
     pub clock: String,
-    /// CPUs that a host may use, of which `host_cpu_ns` is the busy time; none: not known, or a
+    /// Number of CPUs that a host may use; `host_cpu_ns` is their busy time. None: unknown, or a
     /// simulated host whose frames cost no CPU time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus: Option<f64>,
@@ -121,47 +121,47 @@ pub struct RecordNode {
     /// not captured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment: Option<String>,
-    /// When its counters were read at each edge, by that clock; none: at the edge itself.
+    /// When its counters were read at each edge, by its clock; none: at the edge itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_at_ns: Option<Vec<u64>>,
 }
 
-/// Samples of the measuring phase: tables, a column a quantity.
+/// Samples of the measuring phase: tables with one column per quantity.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Samples {
-    /// A row an iteration of an incast.
+    /// One row per iteration of an incast.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iteration: Option<IterationSamples>,
-    /// A row a connection of the workload.
+    /// One row per connection of the workload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connection: Option<ConnectionSamples>,
-    /// A row a transfer.
+    /// One row per transfer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transfer: Option<TransferSamples>,
-    /// Latencies of requests, a histogram each kind of request, client and phase.
+    /// Latencies of requests: one histogram per kind of request, client and phase.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub request: Vec<RequestHistogram>,
-    /// A row a connection and second.
+    /// One row per connection and second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub second: Option<SecondSamples>,
-    /// A row a generator of load and operation.
+    /// One row per load generator and operation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transaction: Option<TransactionSamples>,
-    /// A row a generator, operation and kind of error; none: nobody submits operations.
+    /// One row per generator, operation and kind of error; none: the workload has no operations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<TransactionErrors>,
-    /// A row a generator and interval.
+    /// One row per generator and interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub statistics: Option<StatisticsSamples>,
 }
 
-/// One value an iteration of the measuring phase.
+/// One value per iteration of the measuring phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IterationSamples {
-    /// From the first request to the last byte.
+    /// Time from the first request to the last byte.
     pub completion_ns: Vec<u64>,
-    /// Frames that switch ports dropped; none: they are not known by iteration, as with queues of
-    /// a kernel, which only count.
+    /// Frames that switch ports dropped; none: unknown per iteration, for example with kernel
+    /// queues, which only have totals.
     #[serde(default)]
     pub dropped_packets: Option<Vec<u64>>,
     /// Segments that the servers retransmitted.
@@ -170,66 +170,66 @@ pub struct IterationSamples {
     pub timeouts: Vec<u64>,
 }
 
-/// One value a connection of the workload over the measuring phase, in the order of the plan.
+/// One value per connection of the workload over the measuring phase, in the order of the plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConnectionSamples {
     /// The node that opened it.
     pub client: Vec<String>,
     /// The node that listened.
     pub server: Vec<String>,
-    /// Application bytes that the client received, each of them verified where the testbed is real.
+    /// Application bytes that the client received, each of them verified on real testbeds.
     pub bytes_received: Vec<u64>,
     /// Application bytes of the client that the server received, requests included.
     pub bytes_sent: Vec<u64>,
     /// Time that the client's iterations, transfers or requests took: from the start of each to its
     /// last byte.
     pub busy_ns: Vec<u64>,
-    /// Segments retransmitted by the ends that send data: the server's where clients only ask, the client's
-    /// where they send, both where both do.
+    /// Segments retransmitted by the ends that send data: the server if the client only sends
+    /// requests, the client if it sends the data, both if both do.
     pub retransmissions: Vec<u64>,
-    /// Expiries of those ends' retransmission timers.
+    /// Expiries of the retransmission timers of the same ends.
     pub timeouts: Vec<u64>,
-    /// Of sessions: time until the control connection was open.
+    /// For sessions: time until the control connection was open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connect_ns: Option<Vec<u64>>,
-    /// Of sessions: time from there until the session was ready for transfers.
+    /// For sessions: time from then until the session was ready for transfers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub login_ns: Option<Vec<u64>>,
 }
 
-/// One value a transfer that ended in the measuring phase.
+/// One value per transfer that ended in the measuring phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TransferSamples {
-    /// Its connection: the row of [`ConnectionSamples`].
+    /// Its connection, as a row of [`ConnectionSamples`].
     pub connection: Vec<u32>,
     /// When it was due, by the clock of its client.
     pub start_ns: Vec<u64>,
-    /// When the client knew that all bytes were there.
+    /// When the client knew that all bytes had arrived.
     pub end_ns: Vec<u64>,
     /// Application bytes that the client received.
     pub bytes_received: Vec<u64>,
     /// Application bytes that the client sent.
     pub bytes_sent: Vec<u64>,
-    /// Of files: when the first byte of data came to the client, or left it.
+    /// For files: when the client received or sent the first data byte.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_byte_ns: Option<Vec<u64>>,
 }
 
-/// The time of a request that a histogram holds.
+/// The interval of a request that a histogram measures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Latency {
-    /// From when it was due to the last byte of its answer.
+    /// From the time the request was due to the last byte of its answer.
     #[default]
     Response,
-    /// From when it was sent to the last byte of its answer.
+    /// From the time the request was sent to the last byte of its answer.
     Service,
-    /// From when it was sent to the first byte of its answer.
+    /// From the time the request was sent to the first byte of its answer.
     FirstByte,
 }
 
 impl Latency {
-    /// Whether it is the one that needs no word.
+    /// Whether it is the default, which is not written.
     #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
     fn is_response(&self) -> bool {
         *self == Self::Response
@@ -241,30 +241,30 @@ impl Latency {
 pub struct RequestHistogram {
     /// `request`, `probe`, `page element`, `transaction`, or an operation of an application.
     pub operation: String,
-    /// Which time of them.
+    /// The interval that is measured.
     #[serde(default, skip_serializing_if = "Latency::is_response")]
     pub latency: Latency,
-    /// The phase that the requests were due in.
+    /// The phase in which the requests were due.
     pub phase: PhaseKind,
-    /// The node that asked.
+    /// The node that sent the requests.
     pub client: String,
-    /// The node that answered.
+    /// The node that answered them.
     pub server: String,
-    /// Requests.
+    /// Number of requests.
     pub count: u64,
-    /// Requests that had no answer when the phase was over, and are in no bucket.
+    /// Requests without an answer at the end of the phase; they are in no bucket.
     pub unanswered: u64,
     /// The shortest latency.
     pub min_ns: u64,
-    /// The longest one.
+    /// The longest latency.
     pub max_ns: u64,
-    /// The sum of all.
+    /// The sum of all latencies.
     pub sum_ns: u64,
-    /// Decimal digits that buckets keep.
+    /// Significant decimal digits of the buckets.
     pub significant_digits: u8,
-    /// The highest latency of each bucket that is not empty, ascending.
+    /// The highest latency of each non-empty bucket, ascending.
     pub value_ns: Vec<u64>,
-    /// Requests in it.
+    /// Number of requests in each bucket.
     pub requests: Vec<u64>,
 }
 
@@ -277,42 +277,43 @@ pub struct SecondSamples {
     pub start_ns: Vec<u64>,
     /// Application bytes that the client received.
     pub bytes_received: Vec<u64>,
-    /// Application bytes of the client that the server received: on testbeds of real hosts, those
-    /// acknowledged by its TCP.
+    /// Application bytes of the client that the server received: on testbeds of real hosts, the
+    /// bytes that the server's TCP acknowledged.
     pub bytes_sent: Vec<u64>,
 }
 
-/// Samples of one node, port or connection: a column a counter, a value a sample.
+/// Samples of one node, port or connection: one column per counter, one value per sample.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Series {
-    /// Whose.
+    /// The node.
     pub node: String,
-    /// The port; none: the node's own.
+    /// The port; none: samples of the node itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port: Option<String>,
-    /// Which connection, as a row of [`ConnectionSamples`]; none: of no single one.
+    /// The connection, as a row of [`ConnectionSamples`]; none: not of a single connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connection: Option<u32>,
     /// The sampler.
     pub instrument: InstrumentKind,
-    /// When, by the node's clock.
+    /// When each sample was taken, by the node's clock.
     pub at_ns: Vec<u64>,
-    /// Counters since the run began and states of the moment, by name; none: it could not be read.
+    /// Counters since the start of the run, and current states, by name; none: not readable.
     pub values: BTreeMap<String, Vec<Option<u64>>>,
 }
 
-/// A limit of a testbed of real machines, and how much of it a run took.
+/// A limit of a real testbed, and how much of it a run used.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TestbedLimit {
     /// The limited resource.
     pub name: String,
-    /// How much the run took; none: it could not be measured.
+    /// The amount that the run used; none: not measurable.
     pub value: Option<f64>,
-    /// The most with which the run still counts.
+    /// The largest acceptable value.
     pub allowed: f64,
     /// Unit of both; empty for a count.
     pub unit: String,
-    /// Whether the run measured the testbed instead of the system under study.
+    /// Whether the value exceeds the limit, so that the run measured the testbed instead of the
+    /// system under study.
     pub exceeded: bool,
     /// True if this makes the run invalid.
     #[serde(default)]
@@ -340,7 +341,7 @@ pub struct Reconciliation {
     pub holds: bool,
 }
 
-/// Readings by name: a value an edge of [`RunRecord::edges`]; none: it was not read there.
+/// Readings by name: one value per edge of [`RunRecord::edges`]; none: not read at this edge.
 pub type Readings = BTreeMap<String, Vec<Option<u64>>>;
 
 /// The start or the end of phases: an instant at which the counters of all nodes are read.
@@ -350,8 +351,8 @@ pub struct Edge {
     pub name: String,
     /// When, by the clock of the run's first client.
     pub at_ns: u64,
-    /// At the end of a phase: since when nothing of the phase was in flight any more; none: since
-    /// `at_ns`.
+    /// At the end of a phase: the time from which nothing of the phase was in flight any more;
+    /// none: `at_ns`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quiet_ns: Option<u64>,
 }
@@ -369,11 +370,11 @@ pub struct RunRecord {
     pub seed: String,
     /// Its outcome.
     pub status: Status,
-    /// How it was simulated; none: it was not simulated.
+    /// How it was simulated; none: not a simulated run.
     pub mode: Option<Mode>,
     /// Why it failed.
     pub error: Option<String>,
-    /// The laws.
+    /// The checked conservation laws.
     pub checks: Vec<Check>,
     /// Its nodes.
     #[serde(default)]
@@ -390,13 +391,13 @@ pub struct RunRecord {
     /// Counters of nodes since the run began.
     #[serde(default)]
     pub counters: BTreeMap<String, Readings>,
-    /// Counters of their ports and interfaces: node, port, counter.
+    /// Counters of the nodes' ports and interfaces, by node, port and counter.
     #[serde(default)]
     pub ports: BTreeMap<String, BTreeMap<String, Readings>>,
     /// Series of samplers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub series: Vec<Series>,
-    /// Whether the testbed was the limit; the simulator has none.
+    /// Limits of the testbed, and how much of them the run used; the simulator has none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<TestbedLimit>,
     /// Counters of independent instruments, compared with each other.
@@ -408,10 +409,10 @@ pub struct RunRecord {
     /// Factor of all link rates of the study, such as `1/20`; none: 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scaled_by: Option<String>,
-    /// Metric and its value, where the run was made elsewhere and published.
+    /// Values of a published run, by metric.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub published: BTreeMap<String, f64>,
-    /// Metric and one unit of the last digit of its published value.
+    /// By metric: one unit of the last digit of its published value.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub published_rounding: BTreeMap<String, f64>,
 }

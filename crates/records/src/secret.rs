@@ -2,7 +2,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A community or a password: it is in messages between processes, and in no text for people.
+/// A community or a password. It appears in messages between processes, never in text for people.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Secret(String);

@@ -1,5 +1,5 @@
-//! Messages to and from the process that polls one switch by SNMP: one line of JSON each. Commands are
-//! a [`crate::Command`] each.
+//! Messages to and from the process that polls one switch by SNMP: one line of JSON each. Each
+//! command is a [`crate::Command`].
 //!
 //! Times are nanoseconds of `CLOCK_MONOTONIC`, which all processes of a machine share.
 
@@ -20,7 +20,7 @@ pub enum SnmpPlanSchema {
 /// The schema of [`SnmpRecord`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SnmpRecordSchema {
-    /// Counters as the switch shows them.
+    /// Counters as the switch reports them.
     #[serde(rename = "netstudy/snmp-record/1")]
     V1,
 }
@@ -37,9 +37,9 @@ pub struct SnmpPlan {
     pub switch: String,
     /// Its agent: address and UDP port.
     pub agent: String,
-    /// How the poller shows who it is.
+    /// The poller's credentials.
     pub credentials: SnmpCredentials,
-    /// The ports whose counters are read, each by a request of its own.
+    /// The ports whose counters are read, one request each.
     pub ports: Vec<SnmpPort>,
     /// Time from one poll to the next.
     #[serde(deserialize_with = "spans::ns")]
@@ -47,7 +47,7 @@ pub struct SnmpPlan {
     /// Time after which a request counts as not answered; shorter than the interval.
     #[serde(deserialize_with = "spans::ns")]
     pub timeout_ns: u64,
-    /// After that time the process ends by itself, with an error.
+    /// After this time the process ends by itself, with an error.
     pub time_limit_ms: u64,
 }
 
@@ -57,15 +57,15 @@ pub struct SnmpPlan {
 pub struct SnmpPort {
     /// Its name in records.
     pub port: String,
-    /// Its ifName, or its ifDescr, at the switch.
+    /// Its ifName or ifDescr at the switch.
     pub name: String,
 }
 
-/// How a poller shows who it is.
+/// Credentials of a poller.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "version", deny_unknown_fields)]
 pub enum SnmpCredentials {
-    /// `SNMPv2c` (RFC 1901): whoever knows the community may read.
+    /// `SNMPv2c` (RFC 1901): anyone who knows the community may read.
     #[serde(rename = "2c")]
     Community {
         /// The community.
@@ -79,9 +79,9 @@ pub enum SnmpCredentials {
         user: String,
         /// How messages are signed.
         authentication: Authentication,
-        /// Their password.
+        /// The password of the signatures.
         authentication_password: Secret,
-        /// How messages are encrypted; none: they are only signed.
+        /// How messages are encrypted; none: messages are only signed.
         privacy: Option<Privacy>,
     },
 }
@@ -128,7 +128,7 @@ pub enum Cipher {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum SnmpRecord {
-    /// The switch has answered, and has the ports: the first record.
+    /// The switch has answered and has the ports of the plan: the first record.
     Ready {
         /// Version of this contract.
         schema: SnmpRecordSchema,
@@ -143,8 +143,8 @@ pub enum SnmpRecord {
         /// The switch's sysName.
         name: String,
     },
-    /// A poll of all ports on request, in addition to the polls at intervals. The next one is made with the
-    /// command to go on.
+    /// A poll of all ports on request, in addition to the polls at intervals.
+    /// [`crate::Command::Go`] requests the next such poll.
     Snapshot {
         /// The name given by the command.
         name: String,
@@ -159,19 +159,19 @@ pub enum SnmpRecord {
         port: String,
         /// When each request was sent.
         sent_ns: Vec<u64>,
-        /// When its answer came; none: it did not.
+        /// When its answer came; none: no answer.
         received_ns: Vec<Option<u64>>,
-        /// Why a poll has no values; none: it has.
+        /// Why a poll has no values; none: it has values.
         why: Vec<Option<String>>,
         /// The values of each poll by the object's name in its MIB, as the switch gave them.
         values: BTreeMap<String, Vec<Option<u64>>>,
     },
-    /// Why the poller ended before its time: the last record then.
+    /// Why the poller ended early: the last record then.
     Error {
         /// For people.
         message: String,
     },
-    /// The stream came to its end: the last record.
+    /// End of the stream: the last record.
     End {},
 }
 

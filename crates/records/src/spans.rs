@@ -1,8 +1,8 @@
-//! Durations in plans: within the range of virtual time, also in sums.
+//! Durations in plans, limited so that their sums stay within the range of virtual time.
 
 use serde::de::{Deserialize, Deserializer, Error, Unexpected};
 
-/// The longest time that a plan may name: a day, as in studies. Virtual time has room for 213 days, and an
+/// The longest duration in a plan: a day, as in studies. Virtual time has room for 213 days, and an
 /// exponential delay may be 44 times its mean.
 pub const SPAN_MAX_NS: u64 = 24 * 3_600 * 1_000_000_000;
 
@@ -16,7 +16,7 @@ pub(crate) fn ns<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::E
     Ok(ns)
 }
 
-/// The same where there may be none.
+/// As [`ns`], for an optional value.
 pub(crate) fn some_ns<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     #[derive(serde::Deserialize)]
     struct Span(#[serde(deserialize_with = "ns")] u64);

@@ -4,13 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::spans;
 
-/// How long a piece of work takes.
+/// Distribution of the time that a piece of work takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Service {
-    /// As long as its cost says.
+    /// Always its cost.
     Fixed,
-    /// As long on average; each piece draws its own time.
+    /// Exponential, with its cost as the mean.
     Exponential,
 }
 
@@ -20,35 +20,35 @@ pub enum Service {
 pub struct Cpu {
     /// Number of CPUs.
     pub cpus: u32,
-    /// Their speed; twice as fast: half of each cost.
+    /// Their speed: at 200 %, each cost is halved.
     pub speed_pct: u32,
-    /// How long a piece of work takes.
+    /// Distribution of the time that a piece of work takes.
     pub service: Service,
-    /// CPU time of a packet that is sent.
+    /// CPU time per sent packet.
     #[serde(deserialize_with = "spans::ns")]
     pub send_packet_ns: u64,
-    /// CPU time of a packet that is received.
+    /// CPU time per received packet.
     #[serde(deserialize_with = "spans::ns")]
     pub receive_packet_ns: u64,
-    /// CPU time of a byte copied from the application to its socket.
+    /// CPU time per byte copied from the application to its socket.
     pub send_ps_per_byte: u64,
-    /// CPU time of a byte copied from the socket to its application.
+    /// CPU time per byte copied from the socket to its application.
     pub receive_ps_per_byte: u64,
-    /// CPU time of a byte of a file that is sent without a copy.
+    /// CPU time per byte of a file sent without a copy.
     pub sendfile_ps_per_byte: u64,
-    /// CPU time of a byte copied from the page cache to the application.
+    /// CPU time per byte copied from the page cache to the application.
     pub file_read_ps_per_byte: u64,
-    /// CPU time of a byte copied from the application to the page cache.
+    /// CPU time per byte copied from the application to the page cache.
     pub file_write_ps_per_byte: u64,
-    /// CPU time of a system call that moves bytes.
+    /// CPU time per system call that moves data.
     #[serde(deserialize_with = "spans::ns")]
     pub call_ns: u64,
-    /// Bytes that a call moves at most.
+    /// Maximum bytes per system call.
     pub call_bytes: u64,
 }
 
 impl Cpu {
-    /// One CPU at which nothing costs time.
+    /// One CPU on which work takes no time.
     pub const FREE: Self = Self {
         cpus: 1,
         speed_pct: 100,
@@ -65,17 +65,17 @@ impl Cpu {
     };
 }
 
-/// Buses of a host, each the sum of its channels.
+/// Buses of a host. The rate of a bus is the sum of its channels.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bus {
     /// Number of memory channels.
     pub memory_channels: u32,
-    /// Rate of a memory channel; none: memory is never the limit.
+    /// Rate of a memory channel; none: no limit.
     pub memory_channel_bps: Option<u64>,
     /// Number of I/O channels.
     pub io_channels: u32,
-    /// Rate of an I/O channel; none: I/O is never the limit.
+    /// Rate of an I/O channel; none: no limit.
     pub io_channel_bps: Option<u64>,
 }
 
@@ -85,10 +85,10 @@ pub struct Bus {
 pub struct Disk {
     /// Rate of sequential reading and writing.
     pub disk_rate_bps: u64,
-    /// Time to position where a request does not follow the one before.
+    /// Positioning time of a request that does not continue the previous one.
     #[serde(deserialize_with = "spans::ns")]
     pub access_ns: u64,
-    /// Written bytes that wait for the disk before writers wait.
+    /// Written bytes that may wait for the disk; writers wait beyond that.
     pub write_cache_bytes: u64,
     /// Largest file that stays in the page cache.
     pub page_cache_bytes: u64,

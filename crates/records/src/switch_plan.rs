@@ -1,5 +1,5 @@
 //! Messages to and from the user-space switch process, which may act as several switches: one line of
-//! JSON each. Commands are a [`crate::Command`] each.
+//! JSON each. Each command is a [`crate::Command`].
 //!
 //! Times are nanoseconds of `CLOCK_MONOTONIC`, which all processes of a machine share.
 
@@ -33,23 +33,24 @@ pub struct SwitchPlan {
     pub schema: SwitchPlanSchema,
     /// Identifier of the run.
     pub run: String,
-    /// After that time the process ends by itself, with an error.
+    /// After this time the process ends by itself, with an error.
     pub time_limit_ms: u64,
-    /// The CPU to which the switch is pinned and which it has for itself: it polls there between frames.
-    /// None: any CPU, without polling.
+    /// The CPU to which the switch is pinned. It should have the CPU to itself, because it polls
+    /// between frames. None: any CPU, without polling.
     pub cpu: Option<u32>,
-    /// 16 hexadecimal digits, from which the random choices of an egress come.
+    /// Seed of the random choices of egress ports: 16 hexadecimal digits.
     pub seed: String,
-    /// The switches; none where all links lead from host to host.
+    /// The switches; empty if all links connect two hosts.
     pub switches: Vec<SwitchElement>,
-    /// The links: between host and switch, between two switches, or between two hosts, whose frames are
-    /// held back as long as the link takes. Switches and links form no circle.
+    /// The links: between host and switch, between two switches, or between two hosts. Frames are
+    /// delayed by the link's serialization and propagation. Switches and links must not form a
+    /// cycle.
     pub links: Vec<SwitchLink>,
     /// Switches whose counters are read at intervals.
     #[serde(default)]
     pub sampled: Vec<SwitchSampling>,
-    /// Whether frames also arrive at the rate of their link, as over a wire; otherwise as fast as hosts
-    /// hand them over.
+    /// Whether frames arrive at the rate of their link, as over a wire; otherwise as fast as hosts
+    /// send them.
     #[serde(default)]
     pub paced_ingress: bool,
 }
@@ -60,21 +61,21 @@ pub struct SwitchPlan {
 pub struct SwitchElement {
     /// Its name.
     pub name: String,
-    /// Where frames wait.
+    /// The buffer architecture.
     pub buffer: Buffer,
     /// When a frame is forwarded.
     pub forwarding: Forwarding,
-    /// From there to the egress port.
+    /// Latency from the forwarding decision to the egress port.
     #[serde(deserialize_with = "spans::ns")]
     pub latency_ns: u64,
-    /// Frames that meet a longer queue are marked, if they are subject to it; none: no marks.
+    /// ECN-capable frames that arrive at a queue longer than this are marked; none: no marks.
     pub ecn_threshold_bytes: Option<u64>,
-    /// Its own address, at which it answers SNMP; none: it has none.
+    /// Its management address, where it answers SNMP; none: no SNMP.
     #[serde(default)]
     pub management: Option<Management>,
 }
 
-/// How a switch is reached by who reads its counters: `SNMPv2c` over IPv4, at port 161.
+/// Management access to a switch: `SNMPv2c` over IPv4, port 161.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Management {
@@ -82,7 +83,7 @@ pub struct Management {
     pub mac: String,
     /// Its IPv4 address.
     pub ip: String,
-    /// Requests with another one are not answered.
+    /// The community; requests with another one are not answered.
     pub community: Secret,
 }
 
@@ -94,7 +95,7 @@ pub struct SwitchLink {
     pub a: SwitchLinkEnd,
     /// The other end.
     pub b: SwitchLinkEnd,
-    /// How long a frame is on its way from the one end to the other, in either direction.
+    /// Propagation delay, in each direction.
     #[serde(deserialize_with = "spans::ns")]
     pub delay_ns: u64,
     /// Largest IP packet.
@@ -107,25 +108,25 @@ pub struct SwitchLink {
 pub struct SwitchLinkEnd {
     /// A switch of the plan by name, or a host.
     pub node: String,
-    /// Its port there. The ports of a switch have their numbers in the order of the links.
+    /// Its port there. The ports of a switch are numbered in the order of the links.
     pub port: String,
     /// Bit rate at which this end sends.
     pub rate_bps: u64,
-    /// How a host is reached; none at a switch.
+    /// How the switch process reaches the host; none at a switch.
     pub host: Option<SwitchHost>,
 }
 
-/// How a host is reached.
+/// How the switch process reaches a host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SwitchHost {
-    /// The network interface, in the network namespace of the process, behind which it is.
+    /// The network interface of the process's network namespace that leads to the host.
     pub interface: String,
-    /// Its Ethernet addresses there, its zones' included: frames for them leave by this link.
+    /// Ethernet addresses of the host and its zones on this link: frames for them leave by it.
     pub macs: Vec<String>,
 }
 
-/// A switch whose ports are read at intervals, from when it is ready.
+/// A switch whose ports are sampled at intervals from the time it is ready.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SwitchSampling {
@@ -153,7 +154,7 @@ pub enum SwitchRecord {
         /// Its process.
         pid: u32,
     },
-    /// The counters, as asked for.
+    /// The counters, on command.
     Snapshot {
         /// The name given by the command.
         name: String,
@@ -163,16 +164,16 @@ pub enum SwitchRecord {
         counters: BTreeMap<String, BTreeMap<String, SwitchPortCounters>>,
         /// Duration of the reading, in which no frame was forwarded.
         cost_ns: u64,
-        /// Files of /proc that were read with them, whole.
+        /// Full text of the /proc files that were read with the counters.
         raw: BTreeMap<String, String>,
     },
-    /// Each frame that a switch dropped for want of room.
+    /// Frames that a switch dropped because its buffer was full.
     Drops {
         /// The switch.
         switch: String,
         /// When it arrived.
         at_ns: Vec<u64>,
-        /// The number of the port by which it was to leave.
+        /// The number of its egress port.
         egress: Vec<u32>,
     },
     /// Samples of a port at intervals.
@@ -186,14 +187,14 @@ pub enum SwitchRecord {
         /// The port's counters at each time, by name.
         values: BTreeMap<String, Vec<u64>>,
     },
-    /// How well the switch kept to its times.
+    /// Timing accuracy of the switch.
     Clock(SwitchClock),
-    /// Why it ended before its time: the last record then.
+    /// Why it ended early: the last record then.
     Error {
         /// For people.
         message: String,
     },
-    /// The stream came to its end: the last record.
+    /// End of the stream: the last record.
     End {},
 }
 
@@ -201,31 +202,32 @@ pub enum SwitchRecord {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SwitchPortCounters {
-    /// Frames that came by this port.
+    /// Frames received on this port.
     pub frames_received: u64,
-    /// Their bytes, check sequences included.
+    /// Bytes of these frames, check sequences included.
     pub bytes_received: u64,
-    /// Frames that were let through towards this port.
+    /// Frames admitted for this port.
     pub frames_forwarded: u64,
-    /// Their bytes, check sequences included.
+    /// Bytes of these frames, check sequences included.
     pub bytes_forwarded: u64,
-    /// Frames towards this port that found no room.
+    /// Frames for this port dropped because the buffer was full.
     pub frames_dropped: u64,
-    /// Their bytes.
+    /// Bytes of the dropped frames.
     pub bytes_dropped: u64,
-    /// Frames towards this port that were marked as having met congestion.
+    /// Frames for this port that got a congestion mark.
     pub frames_marked: u64,
-    /// Bytes that wait for this port now.
+    /// Bytes queued for this port now.
     pub queue_bytes: u64,
-    /// The most bytes that ever waited for this port.
+    /// Maximum of `queue_bytes` so far.
     pub queue_bytes_max: u64,
-    /// Frames that came by this port for an address that is behind no other one; they go nowhere.
+    /// Frames received on this port for an address that is not behind another port; they are
+    /// discarded.
     pub frames_unaddressed: u64,
-    /// Frames that came by this port for the switch itself: polls.
+    /// Frames received on this port for the switch itself: SNMP requests.
     pub frames_consumed: u64,
-    /// Frames that the switch itself sent by this port, which are among those forwarded.
+    /// Frames that the switch itself sent on this port; `frames_forwarded` includes them.
     pub frames_originated: u64,
-    /// Frames that came by this port, by size: see [`FRAMES_RECEIVED_BY_SIZE`].
+    /// Frames received on this port, by size: see [`FRAMES_RECEIVED_BY_SIZE`].
     pub frames_received_by_size: [u64; FRAMES_RECEIVED_BY_SIZE.len()],
 }
 
@@ -241,26 +243,26 @@ pub const FRAMES_RECEIVED_BY_SIZE: [&str; 7] = [
     "frames_received_over_1518",
 ];
 
-/// The switch's timing. Where it was poor, the run measured something else.
+/// The switch's timing. If it was poor, the run did not measure the planned network.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SwitchClock {
     /// Frames that were sent.
     pub departures: u64,
-    /// Departures that were later than their port allows: by a full frame, or by 50 us if that is
-    /// longer.
+    /// Departures that were too late: by more than the time of a full frame at the port, or by more
+    /// than 50 us if that is longer.
     pub departures_late: u64,
-    /// How late they were: the median.
+    /// Lateness of departures: the median.
     pub late_ns_p50: u64,
     /// The 99th percentile.
     pub late_ns_p99: u64,
-    /// The latest one.
+    /// The maximum.
     pub late_ns_max: u64,
-    /// Frames that were lost before or behind the switch, or that it had no place for.
+    /// Frames lost before or after the switch, or because it had no memory for them.
     pub frames_lost: u64,
-    /// Whether the run is valid as far as the switch is concerned.
+    /// Whether the switch's timing and losses allow the run to be valid.
     pub kept_up: bool,
-    /// Why it is not.
+    /// Why the run is not valid.
     pub why: Option<String>,
     /// CPU time of the switch, from start to end.
     pub cpu_ns: u64,

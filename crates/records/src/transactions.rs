@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Roles, Service, spans};
 
-/// Users submit operations to an application server, which asks its database. Phases last for a time.
+/// Users submit operations to an application server, which queries its database. Phases have a
+/// fixed duration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Transactions {
@@ -12,27 +13,28 @@ pub struct Transactions {
     pub roles: TierRoles,
     /// The application.
     pub application: Application,
-    /// The operations, and how often each is drawn.
+    /// The operations, and the share of each.
     pub mix: Vec<Operation>,
-    /// Who submits when.
+    /// The load: closed with users, or open with a rate.
     pub load: Load,
-    /// Time between two blocks of statistics of a generator.
+    /// Time between two rows of statistics of a generator.
     #[serde(deserialize_with = "spans::ns")]
     pub statistics_every_ns: u64,
-    /// Costs of a page element in the simulator; testbeds of real hosts are not asked for them.
+    /// Costs of a page element in the simulator; real testbeds do not use them.
     #[serde(default)]
     pub costs: Option<Costs>,
 }
 
 impl Transactions {
-    /// Users of a generator: the first ones have one more where they cannot be shared evenly.
+    /// Number of users of a generator. If users do not divide evenly, the first generators have one
+    /// more.
     #[must_use]
     pub fn users_of(&self, client: usize) -> u32 {
         let (all, clients) = (self.load.users(), self.roles.client.len() as u32);
         all / clients + u32::from((client as u32) < all % clients)
     }
 
-    /// Generators that have a user: the first ones.
+    /// Number of generators that have users: the first generators of the list.
     #[must_use]
     pub fn busy_clients(&self) -> usize {
         self.roles.client.len().min(self.load.users() as usize)
@@ -43,11 +45,11 @@ impl Transactions {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TierRoles {
-    /// Hosts that generate load: they share the users.
+    /// Load generators, which share the users.
     pub client: Vec<String>,
-    /// The host of the application server: one.
+    /// The host of the application server: exactly one.
     pub server: Vec<String>,
-    /// The host of its database: one, or none where the application has no database of its own.
+    /// The host of its database: one host, or none if the application has no separate database.
     #[serde(default)]
     pub database: Vec<String>,
 }
@@ -72,7 +74,7 @@ pub enum Application {
         threads: Option<u32>,
         /// Connections to the database.
         pool_connections: u32,
-        /// Further page elements of a page, after the page itself.
+        /// Page elements of a page in addition to the page itself.
         page_images: u32,
         /// The database.
         database: Database,
@@ -82,7 +84,7 @@ pub enum Application {
         users: u32,
         /// Quoted stocks.
         quotes: u32,
-        /// The server that has the data; none: one of the run's own.
+        /// An existing server that has the data; none: the run starts its own.
         #[serde(default)]
         existing: Option<ExistingDatabase>,
     },
@@ -92,12 +94,12 @@ pub enum Application {
         start: Vec<String>,
         /// Port that it listens on, at the address of its host.
         port: u16,
-        /// Path whose answer says that it is ready.
+        /// Path that answers when the program is ready.
         ready_path: String,
     },
 }
 
-/// A PostgreSQL server that is there already.
+/// A PostgreSQL server that already runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExistingDatabase {
@@ -114,13 +116,13 @@ pub struct ExistingDatabase {
     pub password: Option<PasswordSource>,
 }
 
-/// Where the password of a role is: plans and records have its place, never the password.
+/// Where the password of a role is. Plans and records contain this place, never the password.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PasswordSource {
     /// An environment variable.
     pub env: Option<String>,
-    /// A file of libpq's passwords.
+    /// A password file of libpq.
     pub pgpass: Option<String>,
 }
 
@@ -150,16 +152,16 @@ pub enum Medium {
 pub struct Operation {
     /// Its name.
     pub name: String,
-    /// Its share of all operations, in millionths: all together a million.
+    /// Its share of all operations, in millionths; the shares sum to a million.
     pub share_ppm: u32,
-    /// Page elements of one operation, on average in millionths.
+    /// Mean number of page elements of one operation, in millionths.
     pub elements_ppm: u64,
     /// Its requests; empty: the application knows them.
     #[serde(default)]
     pub requests: Vec<HttpRequest>,
 }
 
-/// A request of HTTP.
+/// An HTTP request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HttpRequest {
@@ -175,7 +177,7 @@ pub struct HttpRequest {
     pub content_type: Option<String>,
 }
 
-/// Methods of HTTP.
+/// HTTP methods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum HttpMethod {
@@ -185,7 +187,7 @@ pub enum HttpMethod {
     Post,
 }
 
-/// Who submits when.
+/// The load on the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Load {
@@ -203,15 +205,16 @@ pub enum Load {
     Open {
         /// Mean time between two submissions of all generators together, in picoseconds.
         interval_ps: u64,
-        /// How they are spread.
+        /// The arrival process.
         arrivals: Arrivals,
-        /// Most submissions under way at a time, all generators together: a further one is not met.
+        /// Maximum number of submissions in progress, all generators together; further submissions
+        /// count as not met.
         users: u32,
     },
 }
 
 impl Load {
-    /// Most submissions under way at a time, all generators together.
+    /// Maximum number of submissions in progress, all generators together.
     #[must_use]
     pub const fn users(&self) -> u32 {
         match *self {
@@ -220,13 +223,13 @@ impl Load {
     }
 }
 
-/// Processes of arrivals.
+/// Arrival processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arrivals {
-    /// Independent of each other.
+    /// Arrivals independent of each other.
     Poisson,
-    /// All as far apart.
+    /// Arrivals at equal distances.
     Uniform,
 }
 
@@ -234,55 +237,57 @@ pub enum Arrivals {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Costs {
-    /// Profile from which the figures came.
+    /// Profile that the values come from.
     pub profile: String,
-    /// Bytes of a request of a page element.
+    /// Bytes of a request for a page element.
     pub request_bytes: u64,
     /// Bytes of its answer.
     pub response_bytes: u64,
-    /// CPU time of the application server where it has one CPU.
+    /// CPU time of the application server if it has one CPU.
     #[serde(deserialize_with = "spans::ns")]
     pub app_cpu_ns: u64,
-    /// Addition for each further CPU, in millionths.
+    /// Increase of `app_cpu_ns` for each further CPU, in millionths.
     pub app_cpu_growth_ppm: u32,
-    /// Requests to the database, one after the other.
+    /// Number of requests to the database, one after the other.
     pub database_calls: u32,
     /// Bytes of a request to the database.
     pub database_request_bytes: u64,
     /// Bytes of its answer.
     pub database_response_bytes: u64,
-    /// CPU time of the database, of all requests together.
+    /// CPU time of the database for all its requests together.
     #[serde(deserialize_with = "spans::ns")]
     pub database_cpu_ns: u64,
-    /// Additional CPU time for its use of a disk.
+    /// Additional CPU time of the database if it uses a disk.
     #[serde(default, deserialize_with = "spans::ns")]
     pub database_disk_cpu_ns: u64,
-    /// CPU time of work that the database does once for all requests that hold slots. A single request pays
-    /// all of it; requests that hold slots together share it.
+    /// CPU time of work that the database does once for all requests in slots at the same time:
+    /// they share it.
     #[serde(default, deserialize_with = "spans::ns")]
     pub database_shared_cpu_ns: u64,
-    /// Time that the requests hold their slot in addition: logs, waits that use no CPU.
+    /// Additional time that the requests hold their slot without using a CPU, for example waiting
+    /// for logs.
     #[serde(deserialize_with = "spans::ns")]
     pub database_hold_ns: u64,
-    /// Time that requests wait in their slot for locks of others when all other slots are in use. When
-    /// fewer are in use, requests wait in proportion.
+    /// Time that requests wait in their slot for locks held by other requests, if all other slots
+    /// are in use. With fewer slots in use the wait is proportionally shorter.
     #[serde(default, deserialize_with = "spans::ns")]
     pub database_contention_ns: u64,
     /// Time that requests wait in their slot for a buffer of the database's interface when its queue holds
     /// 1000 frames. The wait is in inverse proportion to the length of that queue.
     #[serde(default, deserialize_with = "spans::ns")]
     pub database_buffer_wait_ns: u64,
-    /// Requests that the database works on at a time.
+    /// Maximum number of requests that the database processes at a time.
     pub database_slots: u32,
-    /// Time of its disk, of all requests together.
+    /// Disk time of the database for all its requests together.
     #[serde(deserialize_with = "spans::ns")]
     pub database_disk_ns: u64,
-    /// Time in which no tier does anything.
+    /// Delay during which no tier does any work.
     #[serde(deserialize_with = "spans::ns")]
     pub delay_ns: u64,
-    /// How long each piece of work takes.
+    /// Distribution of the time that a piece of work takes.
     pub service: Service,
-    /// Page elements that the application server works on at a time; none: any number.
+    /// Maximum number of page elements that the application server processes at a time; none: no
+    /// limit.
     pub threads: Option<u32>,
     /// Connections of the application server to the database.
     pub pool_connections: u32,
@@ -295,23 +300,24 @@ pub struct TransactionSamples {
     pub client: Vec<String>,
     /// The operation.
     pub operation: Vec<String>,
-    /// Submissions that were due, or were under way when the phase began: the sum of completed, network errors,
-    /// server errors, not met and unfinished.
+    /// Submissions that were due in the phase or in progress when it began: the sum of completed,
+    /// network errors, server errors, not met and unfinished.
     pub offered: Vec<u64>,
-    /// Submissions that were under way when the phase began.
+    /// Submissions in progress when the phase began.
     #[serde(default)]
     pub carried: Vec<u64>,
-    /// Submissions that were not begun, since too many were under way.
+    /// Submissions not started because too many were in progress.
     pub not_met: Vec<u64>,
     /// Submissions that ended in the phase without an error.
     pub completed: Vec<u64>,
-    /// Submissions that were under way when the phase ended.
+    /// Submissions in progress when the phase ended.
     pub unfinished: Vec<u64>,
-    /// Answers of HTTP with success.
+    /// HTTP responses with a success status.
     pub page_elements: Vec<u64>,
-    /// Submissions that failed on their connection: refused, cut, timed out.
+    /// Submissions that failed because of their connection: refused, reset or timed out.
     pub network_errors: Vec<u64>,
-    /// Submissions that the application refused or failed at: status 4xx or 5xx, or another page.
+    /// Submissions that the application rejected or failed to process: status 4xx or 5xx, or an
+    /// unexpected page.
     pub server_errors: Vec<u64>,
     /// Bytes read, headers included.
     pub bytes_read: Vec<u64>,
@@ -319,7 +325,7 @@ pub struct TransactionSamples {
     pub bytes_written: Vec<u64>,
 }
 
-/// Errors of one generator in the measuring phase, by their reason.
+/// Errors of one generator in the measuring phase, by reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TransactionErrors {
     /// The generator.
@@ -328,34 +334,34 @@ pub struct TransactionErrors {
     pub operation: Vec<String>,
     /// `503`, `connection reset`, `timed out` and the like.
     pub reason: Vec<String>,
-    /// How often.
+    /// Number of these errors.
     pub count: Vec<u64>,
 }
 
-/// Statistics of a generator at intervals of the measuring phase, since the phase began: the last row of a
-/// generator is the whole phase.
+/// Statistics of a generator at intervals, cumulative since the measuring phase began. The last row
+/// of a generator covers the whole phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StatisticsSamples {
     /// The generator.
     pub client: Vec<String>,
     /// Time since the phase began.
     pub at_ns: Vec<u64>,
-    /// Its users.
+    /// Users of the generator.
     pub users: Vec<u64>,
-    /// Answers of HTTP with success.
+    /// HTTP responses with a success status.
     pub page_elements: Vec<u64>,
     /// Operations that ended without an error.
     pub transactions: Vec<u64>,
-    /// Submissions that failed on their connection.
+    /// Submissions that failed because of their connection.
     pub network_errors: Vec<u64>,
-    /// Submissions that the application refused or failed at.
+    /// Submissions that the application rejected or failed to process.
     pub server_errors: Vec<u64>,
     /// Bytes read, headers included.
     pub bytes_read: Vec<u64>,
     /// Bytes written, headers included.
     pub bytes_written: Vec<u64>,
-    /// Response times of all page elements together.
+    /// Sum of the response times of all page elements.
     pub response_sum_ns: Vec<u64>,
-    /// Submissions that were due and not begun.
+    /// Submissions that were due but not started.
     pub not_met: Vec<u64>,
 }

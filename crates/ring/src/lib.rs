@@ -1,9 +1,9 @@
 //! A FIFO in a ring of slots.
 //!
-//! It does what `VecDeque` does for plain values, in about half the steps: the ring has a power of two
-//! of slots, so a mask finds a place, and its begin and end are numbers that grow until it is empty, so
-//! nothing wraps. Slots are never given back: once the ring has its size, queueing a packet does not
-//! allocate.
+//! A `VecDeque` for plain values that needs about half the instructions: the number of slots is a
+//! power of two, so a mask finds a slot, and head and tail only grow until the ring is empty, so
+//! neither wraps. Slots are never freed: once the ring has reached its size, queueing a packet does
+//! not allocate.
 #![no_std]
 
 extern crate alloc;
@@ -18,9 +18,10 @@ const SLOTS_MIN: usize = 4;
 #[derive(Clone, Debug)]
 pub struct Ring<T> {
     slots: Vec<T>,
-    /// Values taken since it was empty; the value with the number n is in slot n modulo the slots.
+    /// Values taken since the ring was last empty. Value number n is in slot n modulo the number of
+    /// slots.
     head: usize,
-    /// Values added since it was empty.
+    /// Values added since the ring was last empty.
     tail: usize,
 }
 
@@ -37,7 +38,7 @@ impl<T> Ring<T> {
         Self { slots: Vec::new(), head: 0, tail: 0 }
     }
 
-    /// How many values there are.
+    /// Number of values.
     #[must_use]
     #[inline]
     pub const fn len(&self) -> usize {
@@ -58,8 +59,8 @@ impl<T> Ring<T> {
         self.tail = 0;
     }
 
-    /// The slot of the value with the number `number`. Of a ring without slots there is none: the
-    /// index that comes out then is caught by the check of bounds.
+    /// The slot of the value with the number `number`. A ring without slots has no valid slot: the
+    /// bounds check catches the index computed then.
     #[inline]
     const fn slot(&self, number: usize) -> usize {
         number & self.slots.len().wrapping_sub(1)
@@ -108,7 +109,7 @@ impl<T: Copy + Default> Ring<T> {
         debug_assert!(count <= self.len(), "there are fewer values");
         self.head += count;
         if self.is_empty() {
-            // The next values come into the slots that were used last and are in the cache.
+            // So that the next values use slots that are still in the cache.
             self.clear();
         }
     }
@@ -137,7 +138,7 @@ impl<T: Copy + Default> Ring<T> {
         (end.min(start + index)..end).map(|number| &self.slots[self.slot(number)])
     }
 
-    /// How many values at the front fulfil `is_below`, which none behind them may do.
+    /// Number of values at the front that fulfil `is_below`. No value behind them may fulfil it.
     pub fn partition_point(&self, mut is_below: impl FnMut(&T) -> bool) -> usize {
         let Range { start: mut low, end: mut high } = self.numbers();
         while low < high {

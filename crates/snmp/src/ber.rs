@@ -80,7 +80,7 @@ fn encoded(value: &Value) -> Vec<u8> {
     }
 }
 
-/// Two's complement in as few octets as hold it (X.690, 8.3.2).
+/// Two's complement in the smallest number of octets (X.690, 8.3.2).
 fn integer(tag: u8, number: i64) -> Vec<u8> {
     let bytes = number.to_be_bytes();
     let is_needless = |first: u8, second: u8| {
@@ -90,7 +90,7 @@ fn integer(tag: u8, number: i64) -> Vec<u8> {
     tagged(tag, &bytes[needless..])
 }
 
-/// As [`integer`], with a leading zero where the first bit would be a sign.
+/// As [`integer`], with a leading zero octet if the first bit would be a sign.
 fn unsigned(tag: u8, number: u64) -> Vec<u8> {
     match i64::try_from(number) {
         Ok(number) => integer(tag, number),

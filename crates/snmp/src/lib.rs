@@ -1,10 +1,9 @@
-//! SNMP at both ends of the wire: the agent of the emulated switch, which turns a request into a
-//! response and does no I/O, and the poller, a process that reads the counters of any switch at an
-//! interval.
+//! Both ends of SNMP: the agent of the emulated switch, which turns a request into a response
+//! without I/O, and the poller, a process that reads the counters of any switch at an interval.
 //!
 //! Messages are read, signed and encrypted by the crate `snmp2`
-//! (`docs/decisions/0042-switch-counters-by-snmp.md`). It is a client: responses of the agent are
-//! written by [`ber`].
+//! (`docs/decisions/0042-switch-counters-by-snmp.md`). `snmp2` is a client, so [`ber`] writes the
+//! agent's responses.
 
 mod agent;
 mod ber;
@@ -17,12 +16,12 @@ use std::fmt;
 pub use agent::{Agent, Direction, PortView, View};
 pub use poller::poll;
 
-/// Why the poller ended before its time.
+/// Why the poller ended early.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// The plan is not valid: which field, and why.
     Plan(String),
-    /// The switch cannot be read, or the time is over.
+    /// The switch cannot be read, or the time limit is over.
     Testbed(String),
 }
 

@@ -1,6 +1,6 @@
 //! Object identifiers: SNMPv2-MIB (RFC 3418), IF-MIB (RFC 2863), RMON-MIB (RFC 2819).
 
-/// `system`, of which each object has one instance, 0.
+/// `system`; each of its objects has one instance, 0.
 pub(crate) const SYSTEM: [u32; 7] = [1, 3, 6, 1, 2, 1, 1];
 pub(crate) const SYS_DESCR: u32 = 1;
 pub(crate) const SYS_OBJECT_ID: u32 = 2;
@@ -23,10 +23,11 @@ pub(crate) const IF_DESCR: u32 = 2;
 pub(crate) const IF_NAME: u32 = 1;
 pub(crate) const ETHER_STATS_DATA_SOURCE: u32 = 2;
 
-/// A counter of a port: its name in the MIB, where its column is, and its number there.
+/// A counter of a port: its name in the MIB, the table entry of its column, and the number of the
+/// column.
 pub(crate) type Counter = (&'static str, &'static [u32], u32);
 
-/// Counters of a port that a poller reads where the switch has them.
+/// Counters of a port that a poller reads if the switch has them.
 pub(crate) const COUNTERS: [Counter; 29] = [
     ("ifCounterDiscontinuityTime", &IF_X_ENTRY, 19),
     ("ifHCInOctets", &IF_X_ENTRY, 6),
@@ -59,8 +60,8 @@ pub(crate) const COUNTERS: [Counter; 29] = [
     ("etherStatsPkts1024to1518Octets", &ETHER_STATS_ENTRY, 19),
 ];
 
-/// Counters of 32 bits, each with that of 64 bits which is read in its place if the switch has it: at
-/// 10 Gbit/s, octets of 32 bits wrap every 3.4 s.
+/// Counters of 32 bits, each with the counter of 64 bits that is read instead if the switch has it:
+/// at 10 Gbit/s, a 32-bit octet counter wraps every 3.4 s.
 pub(crate) const WIDER: [(&str, &str); 8] = [
     ("ifInOctets", "ifHCInOctets"),
     ("ifInUcastPkts", "ifHCInUcastPkts"),
@@ -72,7 +73,7 @@ pub(crate) const WIDER: [(&str, &str); 8] = [
     ("ifOutBroadcastPkts", "ifHCOutBroadcastPkts"),
 ];
 
-/// An object identifier of these parts.
+/// Joins parts of an object identifier.
 pub(crate) fn joined(parts: &[&[u32]]) -> Vec<u32> {
     parts.concat()
 }

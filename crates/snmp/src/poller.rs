@@ -1,7 +1,8 @@
-//! The process that polls one switch: a plan and commands come in, one line each, records go out.
+//! The process that polls one switch. It reads a plan and commands, one line each, and writes
+//! records.
 //!
-//! The values are kept as the switch gave them; wraps, resets and the interval at which the agent
-//! refreshes its counters are found where all of them are known, behind the run.
+//! Values are kept as the switch reported them. Wraps, resets and the refresh interval of the
+//! agent's counters are determined after the run, when all values are known.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
@@ -20,23 +21,24 @@ use crate::oids::{
 };
 use crate::session::{Answer, Session, Unanswered, oid};
 
-/// Requests before the switch counts as unreachable, and at the edges of phases.
+/// Attempts per request at the start and at the edges of phases, before the switch counts as
+/// unreachable.
 const ATTEMPTS: usize = 3;
-/// Time for an answer before the first poll, where nothing is timed yet.
+/// Time limit for answers before the first poll, when nothing is timed yet.
 const FIRST_TIMEOUT: Duration = Duration::from_secs(1);
 const UP_TIME: &str = "sysUpTime";
 
-/// Runs the plan on `input` and obeys its commands, until a command, the end of `input` or the
-/// plan's time limit ends it.
+/// Runs the plan on `input` and its commands, until a command, the end of `input` or the plan's
+/// time limit.
 ///
 /// # Errors
-/// When the plan is not valid, or when the switch does not answer at all. The last record says so
-/// as well.
+/// When the plan is not valid, or when the switch does not answer at all. The last record contains
+/// the error too.
 pub fn poll(input: impl BufRead + Send + 'static, output: impl Write) -> Result<(), Failure> {
     let mut output = Output(output);
     let outcome = carry_out(input, &mut output);
     if let Err(failure) = &outcome {
-        // A reader that is gone may be the reason itself.
+        // The write may fail because the reader is gone, which may be the very failure.
         let _ = output.write(&SnmpRecord::Error { message: failure.to_string() });
     }
     outcome
@@ -60,15 +62,17 @@ fn carry_out(
 fn check(plan: &SnmpPlan) -> Result<(), Failure> {
     let wrong = |why: &str| Err(Failure::Plan(why.to_owned()));
     if plan.ports.is_empty() {
-        return wrong("ports: there is none");
+        return wrong("ports: the list is empty");
     }
     if plan.timeout_ns == 0 || plan.timeout_ns >= plan.every_ns {
-        return wrong("timeout_ns: a request must be answered before the next one");
+        return wrong(
+            "timeout_ns: it must be shorter than every_ns, the interval between requests",
+        );
     }
     Ok(())
 }
 
-/// The commands that come in, as they come; it ends with the input.
+/// Receives commands as they arrive; the channel closes at the end of the input.
 fn commands(input: impl BufRead + Send + 'static) -> Receiver<Result<Command, String>> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
@@ -82,7 +86,7 @@ fn commands(input: impl BufRead + Send + 'static) -> Receiver<Result<Command, St
     receiver
 }
 
-/// A port, and what was read of it.
+/// A port and its polls.
 struct Polled {
     port: String,
     /// sysUpTime, then the counters that the switch has.
@@ -102,7 +106,7 @@ struct Poller {
 }
 
 impl Poller {
-    /// Finds the ports at the switch.
+    /// Finds the ports of the plan at the switch.
     fn begin(plan: &SnmpPlan, output: &mut Output<impl Write>) -> Result<Self, Failure> {
         let mut first = Session::new(&plan.agent, &plan.credentials, FIRST_TIMEOUT);
         let system = [SYS_DESCR, SYS_NAME].map(|number| oid(&joined(&[&SYSTEM, &[number, 0]])));
@@ -161,7 +165,7 @@ impl Poller {
         }
     }
 
-    /// Polls every port once. Whether all of them were read.
+    /// Polls every port once. Returns whether all of them were read.
     fn read_all(&mut self) -> bool {
         let mut all = true;
         for port in &mut self.ports {
@@ -229,10 +233,10 @@ impl Unanswered {
     }
 }
 
-/// The tables that say which row is a port's.
+/// The tables that map ports to rows.
 struct Tables<'a> {
     session: &'a mut Session,
-    /// ifIndex by ifName or, where there is no such name, by ifDescr.
+    /// ifIndex by ifName, or by ifDescr if the switch has no ifName.
     interfaces: BTreeMap<String, u32>,
     /// etherStatsIndex by ifIndex.
     ether_stats: BTreeMap<u32, u32>,
@@ -266,7 +270,7 @@ impl<'a> Tables<'a> {
         Ok(Self { session, interfaces, ether_stats })
     }
 
-    /// The port, with the counters that the switch has of it.
+    /// The port, with the counters that the switch has for it.
     fn port(&mut self, plan: &SnmpPlan, port: &SnmpPort) -> Result<Polled, Failure> {
         let Some(&index) = self.interfaces.get(&port.name) else {
             let known: Vec<&str> = self.interfaces.keys().map(String::as_str).collect();
@@ -312,7 +316,7 @@ impl<'a> Tables<'a> {
     }
 }
 
-/// Asks several times while nothing comes.
+/// Repeats a request while there is no answer.
 fn persistently<T>(mut ask: impl FnMut() -> Result<T, Unanswered>) -> Result<T, Unanswered> {
     let mut answered = ask();
     for _ in 1..ATTEMPTS {
@@ -324,8 +328,8 @@ fn persistently<T>(mut ask: impl FnMut() -> Result<T, Unanswered>) -> Result<T, 
     answered
 }
 
-/// Why there is nothing to read. A wrong community cannot be told from an agent that is not there: it
-/// answers neither (RFC 3584, 5.2.1).
+/// Describes why the switch cannot be read. A wrong community and a missing agent look the same:
+/// neither gives an answer (RFC 3584, 5.2.1).
 fn unreachable(plan: &SnmpPlan, why: &Unanswered) -> Failure {
     let SnmpPlan { switch, agent, credentials, .. } = plan;
     let known = matches!(credentials, netstudy_records::SnmpCredentials::Community { .. });
@@ -347,7 +351,7 @@ fn text(answer: &Answer) -> String {
     }
 }
 
-/// The next instant of the interval that is still to come.
+/// The next due time that is not yet over.
 fn next_due(due_ns: u64, every_ns: u64, now_ns: u64) -> u64 {
     let missed = now_ns.saturating_sub(due_ns) / every_ns;
     due_ns + (missed + 1) * every_ns

@@ -1,4 +1,4 @@
-//! Requests to one agent, each of which is answered in time or not at all.
+//! Requests to one agent; an answer that comes too late is discarded.
 
 use std::time::Duration;
 
@@ -6,17 +6,17 @@ use netstudy_records::{Authentication, Cipher, Privacy, Secret, SnmpCredentials}
 use snmp2::v3::{Auth, AuthProtocol, Cipher as PrivacyCipher, Security};
 use snmp2::{Error, Oid, SyncSession, Value};
 
-/// Requests with other signs of time that an agent may ask for in one go (RFC 3414, 4).
+/// Maximum attempts to learn an agent's identity and time for one request (RFC 3414, 4).
 const SYNCHRONISATIONS: usize = 3;
-/// Objects of one walk at most.
+/// Maximum objects of one walk.
 const WALKED_MAX: usize = 4_096;
 
 /// Why a request has no values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Unanswered {
-    /// Nothing came in time.
+    /// No answer came in time.
     Silent,
-    /// Something came that is no answer to the request.
+    /// The received message is not a valid answer to the request.
     Wrong(String),
 }
 
@@ -30,13 +30,13 @@ pub(crate) enum Answer {
     Absent,
 }
 
-/// A conversation with one agent.
+/// An SNMP session with one agent.
 pub(crate) struct Session {
     agent: String,
     credentials: SnmpCredentials,
     timeout: Duration,
-    /// None: the next request begins a new one. One that was not answered ends the session with its UDP
-    /// port, so that an answer that comes too late is not taken for that of the next request.
+    /// None: the next request opens a new session. An unanswered request closes the session and its
+    /// UDP port, so that a late answer is not taken for the answer to the next request.
     open: Option<SyncSession>,
     /// Differs between sessions.
     request: i32,
@@ -63,12 +63,12 @@ impl Session {
         let same = answers.len() == names.len()
             && answers.iter().zip(names).all(|((answered, _), asked)| answered == asked);
         if !same {
-            return Err(self.wrong("the answer is about other objects than the request"));
+            return Err(self.wrong("the answer has other objects than the request"));
         }
         Ok(answers.into_iter().map(|(_, value)| value).collect())
     }
 
-    /// All instances of a column with their values: the numbers behind its name.
+    /// All instances of a column: the numbers after its name, and the value.
     pub(crate) fn walk(&mut self, column: &[u32]) -> Result<Vec<(Vec<u64>, Answer)>, Unanswered> {
         let mut name = oid(column);
         let mut found: Vec<(Vec<u64>, Answer)> = Vec::new();
@@ -98,7 +98,7 @@ impl Session {
         Ok(found)
     }
 
-    /// Asks once more where the agent first tells its identity or its time.
+    /// Sends a request, and repeats it if the agent first reports its identity or its time.
     fn ask<T>(
         &mut self,
         mut request: impl FnMut(&mut SyncSession) -> Result<(T, u32), Error>,
@@ -115,7 +115,7 @@ impl Session {
                 Err(error) => return Err(self.wrong(&error.to_string())),
             }
         }
-        Err(self.wrong("the agent does not settle on a time"))
+        Err(self.wrong("the agent keeps reporting another time"))
     }
 
     fn wrong(&mut self, why: &str) -> Unanswered {
@@ -152,7 +152,7 @@ impl Session {
     }
 }
 
-/// The user of `SNMPv3`, who signs messages.
+/// The security settings of an `SNMPv3` user who signs messages.
 fn signed(user: &str, authentication: Authentication, password: &Secret) -> Security {
     Security::new(user.as_bytes(), password.exposed().as_bytes()).with_auth_protocol(
         match authentication {
@@ -199,9 +199,9 @@ fn answer(value: &Value<'_>) -> Answer {
 fn status_text(status: u32) -> String {
     match status {
         1 => "the answer does not fit into a message of the agent (tooBig)".to_owned(),
-        5 => "the agent has an error of its own (genErr)".to_owned(),
-        6 => "the agent gives no access (noAccess)".to_owned(),
-        16 => "the agent does not know who asks (authorizationError)".to_owned(),
+        5 => "the agent has an internal error (genErr)".to_owned(),
+        6 => "the agent denies access (noAccess)".to_owned(),
+        16 => "the agent does not authorize the requester (authorizationError)".to_owned(),
         other => format!("the agent answers with the error {other}"),
     }
 }

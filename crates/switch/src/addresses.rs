@@ -1,9 +1,9 @@
-//! Ethernet addresses, and whose each one is.
+//! Ethernet addresses, and the host of each.
 
 /// An Ethernet address.
 pub(crate) type Mac = [u8; 6];
 
-/// Reads six pairs of hexadecimal digits, separated by colons.
+/// Parses six pairs of hexadecimal digits, separated by colons.
 pub(crate) fn parse(text: &str) -> Option<Mac> {
     let mut mac = Mac::default();
     let mut parts = text.split(':');
@@ -15,20 +15,20 @@ pub(crate) fn parse(text: &str) -> Option<Mac> {
     parts.next().is_none().then_some(mac)
 }
 
-/// The address that a frame is for; none if it has no header.
+/// The destination address of a frame; none if the frame has no complete address.
 pub(crate) fn destination(frame: &[u8]) -> Option<Mac> {
     frame.first_chunk().copied()
 }
 
-/// The hosts of the plan's addresses, and no others.
+/// Maps the addresses in the plan to hosts.
 #[derive(Clone, Debug)]
 pub(crate) struct Addresses {
-    /// Ascending.
+    /// In ascending order.
     hosts: Vec<(Mac, u32)>,
 }
 
 impl Addresses {
-    /// Each address with the number of its host; a host may have several.
+    /// From pairs of an address and the number of its host. A host may have several addresses.
     pub(crate) fn new(mut hosts: Vec<(Mac, u32)>) -> Self {
         hosts.sort_unstable();
         Self { hosts }

@@ -1,4 +1,4 @@
-//! The real clock as the time of the switch, which begins with it.
+//! The real clock, which serves as the time of the switch, counted from its start.
 
 use std::time::Duration as StdDuration;
 
@@ -15,17 +15,17 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// A clock that begins now.
+    /// A clock that starts at zero now.
     pub(crate) fn start() -> Self {
         Self { origin_ns: monotonic_ns() }
     }
 
-    /// The time.
+    /// The current time.
     pub(crate) fn now(self) -> Time {
         self.at(monotonic_ns())
     }
 
-    /// That time on the clock that all processes share.
+    /// Converts a time to `CLOCK_MONOTONIC`, which all processes share.
     pub(crate) const fn monotonic_ns(self, at: Time) -> u64 {
         self.origin_ns + at.as_ns()
     }
@@ -35,7 +35,7 @@ impl Clock {
         self.at(u64::try_from(ns(stamp) - offset.0).unwrap_or(0))
     }
 
-    /// An alarm at `at`, as a timer wants it.
+    /// Converts `at` to the time of an alarm for a timer.
     pub(crate) fn alarm(self, at: Time) -> TimeSpec {
         StdDuration::from_nanos(self.monotonic_ns(at)).into()
     }
@@ -45,12 +45,13 @@ impl Clock {
     }
 }
 
-/// `CLOCK_REALTIME` less `CLOCK_MONOTONIC` in nanoseconds. It changes when the former is set.
+/// `CLOCK_REALTIME` minus `CLOCK_MONOTONIC` in nanoseconds. It changes when `CLOCK_REALTIME` is
+/// set.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RealtimeOffset(i128);
 
 impl RealtimeOffset {
-    /// The present offset.
+    /// The current offset.
     pub(crate) fn now() -> Self {
         Self(ns(read(ClockId::CLOCK_REALTIME)) - ns(read(ClockId::CLOCK_MONOTONIC)))
     }

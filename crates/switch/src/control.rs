@@ -1,4 +1,4 @@
-//! Commands of the controller and records to it: one line of JSON each.
+//! Commands from the controller and records to it: one line of JSON each.
 
 use std::io::Write;
 use std::os::fd::BorrowedFd;
@@ -8,14 +8,14 @@ use nix::unistd;
 
 use crate::Failure;
 
-/// Bytes of input that are read at once.
+/// Maximum bytes of input per read.
 const READ_BYTES: usize = 65_536;
 
-/// The two streams.
+/// The input and the output stream.
 pub(crate) struct Control<'a, W> {
     input: BorrowedFd<'a>,
     output: W,
-    /// Input that is read but not taken yet, perhaps without the end of a line.
+    /// Input that has been read but not processed; it may end in the middle of a line.
     pending: Vec<u8>,
     ended: bool,
 }
@@ -25,12 +25,12 @@ impl<'a, W: Write> Control<'a, W> {
         Self { input, output, pending: Vec::new(), ended: false }
     }
 
-    /// The stream of commands: [`Self::read`] when it is readable.
+    /// The stream of commands. Call [`Self::read`] when it is readable.
     pub(crate) const fn input(&self) -> BorrowedFd<'a> {
         self.input
     }
 
-    /// Waits for the first line, which may end with the input.
+    /// Waits for the first line, which ends with a line feed or at the end of the input.
     pub(crate) fn first_line(&mut self) -> Result<String, Failure> {
         while !self.pending.contains(&b'\n') && !self.ended {
             self.read()?;
@@ -56,7 +56,7 @@ impl<'a, W: Write> Control<'a, W> {
         self.ended
     }
 
-    /// The next command that was read.
+    /// The next command of the input that has been read; none: no complete line.
     pub(crate) fn command(&mut self) -> Result<Option<Command>, Failure> {
         let Some(line) = self.line() else { return Ok(None) };
         let command = serde_json::from_slice(&line)
@@ -80,7 +80,7 @@ impl<'a, W: Write> Control<'a, W> {
 
     /// Reports why the switch ends, if the controller still reads.
     pub(crate) fn fail(&mut self, failure: &Failure) {
-        // A reader that is gone may be the reason itself.
+        // The write may fail because the reader is gone, which may be the very failure.
         let _ = self.write(&SwitchRecord::Error { message: failure.to_string() });
     }
 }

@@ -5,7 +5,7 @@ use netstudy_fabric::ethernet;
 use netstudy_fabric::stepped::Mark;
 use netstudy_units::headers;
 
-/// Offset of the IP header in a frame at a packet socket, and ends of the headers of IPv4 and IPv6.
+/// Offset of the IP header in a frame of a packet socket; below, the ends of IPv4 and IPv6 headers.
 pub(crate) const HEADER_BYTES: usize = headers::ETHERNET_HEADER_BYTES as usize;
 const IPV4_BYTES: usize = HEADER_BYTES + headers::IPV4_HEADER_BYTES as usize;
 const IPV6_BYTES: usize = HEADER_BYTES + headers::IPV6_HEADER_BYTES as usize;
@@ -19,7 +19,7 @@ const IPV6_ECN: u8 = 0b0011_0000;
 /// Where the header checksum of IPv4 is, from the start of the frame.
 const IPV4_CHECKSUM: usize = HEADER_BYTES + 10;
 
-/// The destination of a frame for the switch that it arrives at.
+/// The destination of a frame for the switch itself.
 pub(crate) const ITSELF: u32 = u32::MAX;
 
 /// A frame in the switch.
@@ -27,13 +27,13 @@ pub(crate) const ITSELF: u32 = u32::MAX;
 pub(crate) struct Frame {
     /// Its buffer in the pool.
     pub(crate) slot: u32,
-    /// Its bytes there.
+    /// Its length in the buffer.
     pub(crate) bytes: u32,
     /// The destination host's number, or [`ITSELF`].
     pub(crate) to: u32,
-    /// Whether its sender understands marks.
+    /// Whether its sender supports ECN.
     pub(crate) subject_to_marks: bool,
-    /// Whether it is to be marked on output.
+    /// Whether to mark it on output.
     pub(crate) marked: bool,
 }
 
@@ -44,7 +44,7 @@ impl Mark for Frame {
     }
 }
 
-/// Whether a frame is for all, or for a group that is not all; neither if it is for one address (IEEE
+/// Whether a frame is a broadcast, and whether it is a multicast; neither for a unicast frame (IEEE
 /// 802, 8.2.2).
 pub(crate) fn is_to_group(frame: &[u8]) -> (bool, bool) {
     let Some(to) = frame.first_chunk::<6>() else { return (false, false) };
@@ -52,12 +52,12 @@ pub(crate) fn is_to_group(frame: &[u8]) -> (bool, bool) {
     (for_all, to[0] & 1 == 1 && !for_all)
 }
 
-/// The size on the wire, check sequence included, of a frame of `bytes` at a packet socket.
+/// The size on the wire, check sequence included, of a frame with `bytes` in a packet socket.
 pub(crate) const fn wire_bytes(bytes: u32) -> u32 {
     ethernet::padded(bytes + headers::ETHERNET_CHECK_BYTES)
 }
 
-/// Whether the sender of a frame understands marks: its ECN field is not 0 (RFC 3168, 5).
+/// Whether the sender of a frame supports ECN: its ECN field is not 0 (RFC 3168, 5).
 pub(crate) fn is_subject_to_marks(frame: &[u8]) -> bool {
     ecn_bits(frame).is_some_and(|bits| frame[HEADER_BYTES + 1] & bits != 0)
 }
@@ -85,7 +85,8 @@ fn ecn_bits(frame: &[u8]) -> Option<u8> {
     }
 }
 
-/// The second byte of an IPv4 header has changed: RFC 1624 (3), HC' = ~(~HC + ~m + m').
+/// Updates the checksum after a change of the second byte of an IPv4 header: RFC 1624 (3), HC' =
+/// ~(~HC + ~m + m').
 fn update_checksum(frame: &mut [u8], before: u8, after: u8) {
     let old = u16::from_be_bytes([frame[IPV4_CHECKSUM], frame[IPV4_CHECKSUM + 1]]);
     let sum = u32::from(!old) + u32::from(!u16::from(before)) + u32::from(after);
@@ -123,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_mark_sets_both_bits_and_keeps_the_checksum_right() {
-        // Every carry of the sum comes up over all identifications.
+        // All identifications together cause every carry of the sum.
         for identification in 0..=u16::MAX {
             for second in [0x01, 0x02, 0xfe] {
                 let mut frame = ipv4(second, identification);

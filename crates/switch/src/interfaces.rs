@@ -2,19 +2,19 @@
 
 use crate::Failure;
 
-/// The kernel's file, of the reader's network namespace.
+/// The kernel's file with counters of all interfaces in the reader's network namespace.
 pub(crate) const FILE: &str = "/proc/net/dev";
 
-/// Numbers of a line before the one in question (`dev_seq_printf_stats` of Linux).
+/// Index of each counter in a line (`dev_seq_printf_stats` of Linux).
 const RECEIVED_PACKETS: usize = 1;
 const SENT_DROPPED: usize = 11;
 
 /// Counters of one interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct InterfaceCounters {
-    /// Frames that came from the host, whether or not a socket got them.
+    /// Frames received from the host, whether or not a socket received them.
     pub(crate) received: u64,
-    /// Frames that went to the host and that it had no room for.
+    /// Frames sent to the host but dropped because it had no room.
     pub(crate) sent_dropped: u64,
 }
 

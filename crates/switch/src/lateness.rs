@@ -1,16 +1,16 @@
-//! Lateness of departing frames, and the verdict on a run.
+//! Lateness of departing frames, and whether it makes a run invalid.
 
 use hdrhistogram::Histogram;
 use netstudy_units::{Duration, Time};
 
-/// Longer than any run.
+/// Upper bound of the histogram, longer than any run.
 const LONGEST_NS: u64 = 3_600_000_000_000;
-/// The histogram is exact to a percent.
+/// Significant digits of the histogram: a resolution of a percent.
 const DIGITS: u8 = 2;
-/// One departure of this many may be later than its port allows.
+/// At most one departure in this many may be later than its port allows.
 const ONE_OF: u64 = 100;
 
-/// How late every departure was.
+/// Lateness of all departures.
 pub(crate) struct Lateness {
     late_ns: Histogram<u64>,
     /// Departures that were later than their port allows.
@@ -23,19 +23,20 @@ impl Lateness {
         Self { late_ns, too_late: 0 }
     }
 
-    /// A frame that was due at `due` was written at `written`, at a port that allows `allowed`.
+    /// Records that a frame due at `due` was written at `written`, at a port whose allowed lateness
+    /// is `allowed`.
     pub(crate) fn note(&mut self, due: Time, written: Time, allowed: Duration) {
         let late = written.since(due);
         self.late_ns.saturating_record(late.as_ns());
         self.too_late += u64::from(late > allowed);
     }
 
-    /// Departures.
+    /// Number of departures.
     pub(crate) fn departures(&self) -> u64 {
         self.late_ns.len()
     }
 
-    /// Departures that were later than their port allows.
+    /// Number of departures that were later than their port allows.
     pub(crate) fn too_late(&self) -> u64 {
         self.too_late
     }
@@ -45,12 +46,12 @@ impl Lateness {
         self.late_ns.value_at_percentile(percent)
     }
 
-    /// The latest departure.
+    /// The lateness of the latest departure.
     pub(crate) fn max_ns(&self) -> u64 {
         self.late_ns.max()
     }
 
-    /// The error of a run in which more than one of a hundred departures was too late.
+    /// The error of a run in which more than 1 % of departures were too late.
     pub(crate) fn complaint(&self) -> Option<String> {
         let departures = self.departures();
         (self.too_late * ONE_OF > departures).then(|| {

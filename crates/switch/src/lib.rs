@@ -1,12 +1,13 @@
-//! The user-space switch: the buffer architectures of the simulator, driven by the real clock, between
-//! interfaces of a network namespace.
+//! The user-space switch: the buffer architectures of the simulator, driven by the real clock,
+//! between the interfaces of a network namespace.
 //!
-//! Each port is a packet socket. A frame that the kernel received is offered to
-//! [`netstudy_fabric::stepped::Stepped`] at the time of its receipt, in the order of those times over
-//! all ports; a departing frame is written to the interface of its egress when its last bit has left
-//! and the delay of the link has passed. So the switch lives in virtual time that follows
-//! `CLOCK_MONOTONIC`: lateness delays a frame, and changes neither queues nor drops nor the rate.
-//! Lateness is recorded for every frame, and a run with too much of it is invalid.
+//! Each port is a packet socket. A received frame is offered to
+//! [`netstudy_fabric::stepped::Stepped`] with the time at which the kernel received it, in the
+//! order of these times over all ports. A departing frame is written to the interface of its egress
+//! port when its last bit has left and the delay of the link has passed. So the switch runs in
+//! virtual time that follows `CLOCK_MONOTONIC`: if the process is late, a frame is delayed, but
+//! queues, drops and rates do not change. Lateness is recorded for every frame, and too much of it
+//! makes a run invalid.
 //!
 //! The switch has one thread and does not allocate per frame. See `docs/concepts/user-space-switch.md`.
 
@@ -34,12 +35,12 @@ use std::os::fd::BorrowedFd;
 
 use control::Control;
 
-/// Why the switch ended before its time.
+/// Why the switch ended early.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// The plan is not valid: which field, and why.
     Plan(String),
-    /// The machine lacks something that the plan needs, or the time is over.
+    /// The machine lacks something that the plan needs, or the time limit is over.
     Testbed(String),
 }
 
@@ -53,7 +54,7 @@ impl Failure {
         }
     }
 
-    /// The system's error in trying `what`.
+    /// A system error that occurred during `what`.
     fn system(what: &str, error: nix::Error) -> Self {
         Self::Testbed(format!("{what}: {}", error.desc()))
     }
@@ -68,11 +69,11 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Runs the plan on `input` and obeys its commands, until a command, the end of `input`, SIGTERM
-/// or the plan's time limit ends it.
+/// Runs the plan on `input` and its commands, until a command, the end of `input`, SIGTERM or the
+/// plan's time limit.
 ///
 /// # Errors
-/// When the plan is not valid. The last record says so as well.
+/// When the plan is not valid. The last record contains the error too.
 pub fn run(input: BorrowedFd<'_>, output: impl Write) -> Result<(), Failure> {
     let mut control = Control::new(input, output);
     let outcome = plan::read(&mut control).and_then(|plan| switch::carry_out(&plan, &mut control));

@@ -1,4 +1,4 @@
-//! Frames that were lost although the buffer had room for them: each makes a run invalid.
+//! Frames lost outside the emulated buffer: each of them makes a run invalid.
 
 use std::fmt::Write;
 
@@ -6,33 +6,33 @@ use crate::Failure;
 use crate::interfaces::{self, InterfaceCounters};
 use crate::plan::HostEnd;
 
-/// Lost frames, and the kernel's counters when the switch began.
+/// Lost frames, and the kernel's counters at the start of the switch.
 pub(crate) struct Losses {
     /// By port.
     base: Vec<InterfaceCounters>,
-    /// Frames that were read at each port since then.
+    /// Frames read at each port since the start.
     pub(crate) received: Vec<u64>,
-    /// Frames that each port's interface did not take.
+    /// Frames that each port's interface did not accept.
     pub(crate) refused: Vec<u64>,
-    /// Frames that are longer than the network allows.
+    /// Frames longer than the MTU allows.
     pub(crate) too_long: u64,
-    /// Frames for which there was no buffer.
+    /// Frames for which the switch had no memory.
     pub(crate) without_buffer: u64,
 }
 
 /// The frames lost at all ports, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Lost {
-    /// The kernel counted them, and the switch never saw them.
+    /// Frames that the kernel counted but the switch never read.
     unread: u64,
-    /// Sent frames for which the host had no room.
+    /// Sent frames that the host had no room for.
     unsent: u64,
     too_long: u64,
     without_buffer: u64,
 }
 
 impl Losses {
-    /// Counts from these counters of the interfaces on.
+    /// Starts to count, with the given counters of the interfaces as the base.
     pub(crate) fn begin(base: Vec<InterfaceCounters>) -> Self {
         let ports = base.len();
         Self {
@@ -44,7 +44,7 @@ impl Losses {
         }
     }
 
-    /// Frames lost until the interfaces counted `now`.
+    /// Frames lost until the interfaces had the counters `now`.
     pub(crate) fn lost(&self, now: &[InterfaceCounters]) -> Lost {
         let mut lost = Lost {
             too_long: self.too_long,
@@ -54,7 +54,7 @@ impl Losses {
         for (port, (now, base)) in now.iter().zip(&self.base).enumerate() {
             let came = now.received.saturating_sub(base.received);
             lost.unread += came.saturating_sub(self.received[port]);
-            // The kernel may or may not count a frame that it refused.
+            // The kernel may or may not count a frame that it did not accept.
             let dropped = now.sent_dropped.saturating_sub(base.sent_dropped);
             lost.unsent += dropped.max(self.refused[port]);
         }
@@ -68,21 +68,21 @@ impl Lost {
         self.unread + self.unsent + self.too_long + self.without_buffer
     }
 
-    /// Frames that may still be on their way through the kernel.
+    /// Number of frames that may still be in the kernel.
     pub(crate) const fn unread(&self) -> u64 {
         self.unread
     }
 
-    /// The error of a run with lost frames; none without.
+    /// The error of a run with lost frames; none: no frame was lost.
     pub(crate) fn complaint(&self, mtu_bytes: u32) -> Option<String> {
         let longer = format!(
             "were longer than an MTU of {mtu_bytes} B allows: segmentation offload is on at a host"
         );
         let reasons = [
             (self.unread, "were lost between the host and the switch"),
-            (self.unsent, "were sent and found no room at the host"),
+            (self.unsent, "were sent, but the host had no room for them"),
             (self.too_long, longer.as_str()),
-            (self.without_buffer, "came while more frames were in the switch than it has room for"),
+            (self.without_buffer, "arrived when the switch's memory for frames was full"),
         ];
         let mut text = String::new();
         for (frames, reason) in reasons.into_iter().filter(|&(frames, _)| frames > 0) {

@@ -1,5 +1,5 @@
-//! The switch as a host of its own: it answers ARP for its address and SNMP at UDP port 161, in frames
-//! that come and go by its ports as all others do.
+//! The switch as a host: it answers ARP for its address, and SNMP at UDP port 161, in frames that
+//! use its ports like all other frames.
 
 use std::net::Ipv4Addr;
 
@@ -22,13 +22,13 @@ const TYPE: std::ops::Range<usize> = 12..14;
 const IP: usize = frame::HEADER_BYTES;
 const IP_BYTES: usize = headers::IPV4_HEADER_BYTES as usize;
 const UDP_BYTES: usize = 8;
-/// An ARP packet for IPv4 over Ethernet (RFC 826), and what it begins with.
+/// Length of an ARP packet for IPv4 over Ethernet (RFC 826); below, its first bytes.
 const ARP_BYTES: usize = 28;
 const ARP_IPV4_OVER_ETHERNET: [u8; 6] = [0, 1, 0x08, 0x00, 6, 4];
 const ARP_REQUEST: [u8; 2] = [0, 1];
 const ARP_REPLY: [u8; 2] = [0, 2];
 
-/// The address of a switch, and its agent.
+/// The addresses of a switch, and its SNMP agent.
 #[derive(Clone, Debug)]
 pub(crate) struct Management {
     pub(crate) mac: Mac,
@@ -41,14 +41,15 @@ impl Management {
         Self { mac, ip, agent }
     }
 
-    /// Whether a frame is for the switch itself: to its address, or a question for that address.
+    /// Whether a frame is for the switch itself: addressed to it, or an ARP request for its
+    /// address.
     pub(crate) fn is_meant(&self, frame: &[u8]) -> bool {
         let Some(&to) = frame.first_chunk::<6>() else { return false };
         to == self.mac || (to == BROADCAST && self.arp_question(frame).is_some())
     }
 
-    /// The frame that answers a frame for the switch itself; none: it is not answered. `view` is asked
-    /// for only if counters are to be shown.
+    /// The answer to a frame for the switch itself; none: no answer. `view` is only called if the
+    /// answer contains counters.
     pub(crate) fn answer<'a>(
         &self,
         frame: &[u8],
@@ -66,7 +67,7 @@ impl Management {
         Some(self.udp_frame(to, host, u16::from_be_bytes([udp[0], udp[1]]), &response))
     }
 
-    /// The ARP packet of a frame that asks for the switch's address.
+    /// The ARP packet of a frame, if it is a request for the switch's address.
     fn arp_question<'a>(&self, frame: &'a [u8]) -> Option<&'a [u8]> {
         let packet = frame.get(IP..IP + ARP_BYTES).filter(|_| frame[TYPE] == ARP)?;
         let asks = packet[..6] == ARP_IPV4_OVER_ETHERNET && packet[6..8] == ARP_REQUEST;
@@ -88,7 +89,7 @@ impl Management {
         .concat()
     }
 
-    /// The IPv4 packet and the UDP datagram of a sound frame to the agent. Fragments are none.
+    /// The IPv4 packet and the UDP datagram of a valid, unfragmented frame to the agent.
     fn datagram<'a>(&self, frame: &'a [u8]) -> Option<(&'a [u8], &'a [u8])> {
         let packet = frame.get(IP..).filter(|_| frame[TYPE] == IPV4)?;
         let header_bytes = usize::from(packet.first()? & 0x0f) * 4;
@@ -100,7 +101,7 @@ impl Management {
             return None;
         }
         let packet = packet.get(..usize::from(u16::from_be_bytes([packet[2], packet[3]])))?;
-        // No fragment: neither an offset nor the bit for more of them (RFC 791, 3.1).
+        // Not a fragment: no offset and no "more fragments" bit (RFC 791, 3.1).
         let is_whole = u16::from_be_bytes([packet[6], packet[7]]) << 2 == 0;
         let to_agent = packet[9] == UDP && packet[16..20] == self.ip.octets();
         let udp = packet.get(header_bytes..).filter(|udp| udp.len() >= UDP_BYTES)?;
@@ -116,7 +117,7 @@ impl Management {
         let mut ip = [0; IP_BYTES];
         ip[0] = 0x45;
         ip[2..4].copy_from_slice(&ip_bytes.to_be_bytes());
-        ip[6] = 0x40; // not to be cut into fragments
+        ip[6] = 0x40; // don't fragment
         ip[8] = HOPS;
         ip[9] = UDP;
         ip[12..16].copy_from_slice(&self.ip.octets());
@@ -128,7 +129,7 @@ impl Management {
         udp[2..4].copy_from_slice(&port.to_be_bytes());
         udp[4..6].copy_from_slice(&udp_bytes.to_be_bytes());
         let sum = match checksum(&[&pseudo_header(&ip, udp_bytes), &udp, data]) {
-            0 => 0xffff, // 0 says that there is none (RFC 768)
+            0 => 0xffff, // 0 means no checksum (RFC 768)
             sum => sum,
         };
         udp[6..8].copy_from_slice(&sum.to_be_bytes());
@@ -136,12 +137,12 @@ impl Management {
     }
 }
 
-/// RFC 768: a checksum of 0 says that there is none.
+/// Whether the checksum is right or absent: 0 means no checksum (RFC 768).
 fn has_right_checksum(packet: &[u8], udp: &[u8]) -> bool {
     udp[6..8] == [0, 0] || checksum(&[&pseudo_header(packet, udp.len() as u16), udp]) == 0
 }
 
-/// Addresses, protocol and length, which the checksum of UDP covers too (RFC 768).
+/// The pseudo header that the UDP checksum covers: addresses, protocol and length (RFC 768).
 fn pseudo_header(packet: &[u8], udp_bytes: u16) -> [u8; 12] {
     let mut header = [0; 12];
     header[..8].copy_from_slice(&packet[12..20]);
@@ -150,8 +151,8 @@ fn pseudo_header(packet: &[u8], udp_bytes: u16) -> [u8; 12] {
     header
 }
 
-/// The ones' complement of the ones' complement sum (RFC 1071) of parts, each but the last of an even
-/// number of bytes; 0 over a part that holds its own right checksum.
+/// The ones' complement of the ones' complement sum (RFC 1071) of parts; all but the last must have
+/// an even number of bytes. It is 0 if the parts include their own correct checksum.
 fn checksum(parts: &[&[u8]]) -> u16 {
     let words = parts.iter().flat_map(|part| part.chunks(2));
     let sum: u32 = words
@@ -178,7 +179,7 @@ mod tests {
         Management::new(MAC, IP_OF_SWITCH, Agent::new("hush", "switch", "a switch"))
     }
 
-    /// The host's frame to the agent: that of a switch at the host's place, to port 161.
+    /// The host's frame to the agent, made by a switch with the host's addresses, to port 161.
     fn request(data: &[u8]) -> Vec<u8> {
         let host = Management::new(HOST, HOST_IP, Agent::new("", "", ""));
         let mut frame = host.udp_frame(MAC, IP_OF_SWITCH, SNMP_PORT, data);
@@ -240,7 +241,7 @@ mod tests {
         let sound = request(GET);
         assert!(answer(&sound).is_some());
         for place in 12..sound.len() {
-            // A damaged UDP port of the host is found by the checksum too.
+            // The checksum also detects a damaged UDP port of the host.
             let mut damaged = sound.clone();
             damaged[place] ^= 0x10;
             assert_eq!(answer(&damaged), None, "byte {place}");

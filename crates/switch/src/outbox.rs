@@ -1,4 +1,5 @@
-//! Frames on their way: between the last bit's departure and its arrival at the far end of the link.
+//! Frames in propagation: between the departure of the last bit and its arrival at the far end of
+//! the link.
 
 use std::collections::VecDeque;
 
@@ -10,7 +11,7 @@ use crate::frame::Frame;
 /// The delay lines of all ports. Frames of a port arrive in the order in which they left.
 pub(crate) struct Outbox {
     lines: Vec<VecDeque<(Time, Frame)>>,
-    /// When the first frame of each line arrives.
+    /// Arrival time of the first frame of each line.
     due: Schedule,
 }
 
@@ -39,12 +40,12 @@ impl Outbox {
         (at <= now).then_some(port)
     }
 
-    /// Frames of a port that are due at `now`, the first one first.
+    /// Frames of a port that are due at `now`, in order.
     pub(crate) fn due(&self, port: usize, now: Time) -> impl Iterator<Item = &(Time, Frame)> {
         self.lines[port].iter().take_while(move |&&(at, _)| at <= now)
     }
 
-    /// Takes the first frame of a port.
+    /// Removes the first frame of a port.
     pub(crate) fn take(&mut self, port: usize) -> Option<(Time, Frame)> {
         let first = self.lines[port].pop_front();
         let next = self.lines[port].front().map_or(Time::NEVER, |&(at, _)| at);

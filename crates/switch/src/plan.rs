@@ -1,4 +1,4 @@
-//! The plan of the switches, read and checked.
+//! Reads and checks the plan of the switches.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -17,25 +17,26 @@ use crate::control::Control;
 use crate::frame;
 use crate::management::Management;
 
-/// IP packets that Ethernet may have to carry (RFC 791) and that an IP header can speak of.
+/// Allowed MTUs: from the packet size that every host must accept (RFC 791) to the maximum of an IP
+/// header.
 const MTU_BYTES: std::ops::RangeInclusive<u32> = 576..=65_535;
 
-/// A checked plan. Switches are numbered as in the plan, and hosts' interfaces as in the topology: "a
-/// host" is one of these from here on.
+/// A checked plan. Switches are numbered as in the plan, and hosts' interfaces as in the topology.
+/// In the following, "host" means such an interface.
 #[derive(Debug)]
 pub(crate) struct Checked {
     pub(crate) plan: SwitchPlan,
     pub(crate) topology: Topology,
     pub(crate) hosts: Vec<HostEnd>,
     pub(crate) addresses: Addresses,
-    /// By switch: its own address, if it has one.
+    /// By switch: its management address, if it has one.
     pub(crate) management: Vec<Option<Management>>,
-    /// By [`CableEnd::number`]: the time from the first bit of an arriving frame to the switch's
-    /// decision on it, for cut-through ports, which need only the start of the frame.
+    /// By [`CableEnd::number`]: for cut-through ports, the time from the first bit of an arriving
+    /// frame to the switch's admission decision, which needs only the start of the frame.
     judges_after: Vec<Option<Duration>>,
 }
 
-/// An end at a host.
+/// The end of a link at a host.
 #[derive(Clone, Debug)]
 pub(crate) struct HostEnd {
     pub(crate) at: CableEnd,
@@ -48,17 +49,17 @@ pub(crate) struct HostEnd {
 }
 
 impl Checked {
-    /// The end's description in the plan.
+    /// The description of an end in the plan.
     pub(crate) fn described(&self, at: CableEnd) -> &SwitchLinkEnd {
         described(&self.plan, at)
     }
 
-    /// The largest packet of a link.
+    /// MTU of a link.
     pub(crate) fn mtu_bytes(&self, at: CableEnd) -> u32 {
         self.plan.links[at.cable].mtu_bytes
     }
 
-    /// The largest packet of all links.
+    /// The largest MTU of all links.
     pub(crate) fn mtu_bytes_max(&self) -> u32 {
         self.plan.links.iter().map(|link| link.mtu_bytes).max().unwrap_or_default()
     }
@@ -74,7 +75,7 @@ impl Checked {
         self.judges_after[at.number()]
     }
 
-    /// Whether a frame that leaves a host by its end `from` finds a way to the host `to`.
+    /// Whether a frame that leaves a host by its end `from` can reach the host `to`.
     pub(crate) fn leads(&self, from: CableEnd, to: usize) -> bool {
         match self.topology.attachment(from.far()) {
             Attachment::Interface(host) => host == to,
@@ -85,7 +86,7 @@ impl Checked {
         }
     }
 
-    /// Whether a frame that arrives at an end is for the switch there itself.
+    /// Whether a frame that arrives at an end is for the switch at this end itself.
     pub(crate) fn is_for_switch(&self, at: CableEnd, frame: &[u8]) -> bool {
         let Attachment::SwitchPort { switch, .. } = self.topology.attachment(at) else {
             return false;
@@ -106,7 +107,7 @@ fn described(plan: &SwitchPlan, at: CableEnd) -> &SwitchLinkEnd {
     if at.end == 0 { &link.a } else { &link.b }
 }
 
-/// Reads the first line of input.
+/// Reads and checks the plan on the first line of input.
 pub(crate) fn read(control: &mut Control<'_, impl Write>) -> Result<Checked, Failure> {
     let line = control.first_line()?;
     let plan = serde_json::from_str(&line).map_err(|error| Failure::Plan(error.to_string()))?;
@@ -115,7 +116,7 @@ pub(crate) fn read(control: &mut Control<'_, impl Write>) -> Result<Checked, Fai
 
 fn check(plan: SwitchPlan) -> Result<Checked, String> {
     if plan.links.is_empty() {
-        return Err("links: there is none".to_owned());
+        return Err("links: the list is empty".to_owned());
     }
     check_switches(&plan.switches)?;
     check_links(&plan)?;
@@ -154,7 +155,7 @@ fn check_links(plan: &SwitchPlan) -> Result<(), String> {
 
 fn check_end(plan: &SwitchPlan, end: &SwitchLinkEnd) -> Result<(), String> {
     if end.rate_bps == 0 {
-        return Err("rate_bps: it is 0, and nothing would ever leave".to_owned());
+        return Err("rate_bps: it is 0; it must be above 0".to_owned());
     }
     let is_switch = plan.switches.iter().any(|switch| switch.name == end.node);
     match (is_switch, &end.host) {
@@ -168,7 +169,7 @@ fn check_sampled(plan: &SwitchPlan) -> Result<(), String> {
     for (place, sampling) in plan.sampled.iter().enumerate() {
         let at = |field: &str| format!("sampled[{place}].{field}");
         if sampling.every_ns == 0 {
-            return Err(format!("{}: it is 0", at("every_ns")));
+            return Err(format!("{}: it is 0; it must be above 0", at("every_ns")));
         }
         if !plan.switches.iter().any(|switch| switch.name == sampling.switch) {
             return Err(format!("{}: there is no switch {:?}", at("switch"), sampling.switch));
@@ -183,7 +184,7 @@ fn check_sampled(plan: &SwitchPlan) -> Result<(), String> {
     Ok(())
 }
 
-/// The graph of the plan. Its switches come first, so that they keep their numbers.
+/// Builds the graph of the plan. Switches are added first, so that they keep their numbers.
 fn topology(plan: &SwitchPlan) -> Result<Topology, TopologyError> {
     let mut graph = Graph::default();
     let mut numbers = BTreeMap::new();
@@ -207,7 +208,7 @@ fn topology(plan: &SwitchPlan) -> Result<Topology, TopologyError> {
     graph.build()
 }
 
-/// The hosts' ends, and each address with the number of the end that it is at.
+/// The hosts' ends, and each address with the number of its end.
 type HostEnds = (Vec<HostEnd>, Vec<(Mac, u32)>);
 
 fn hosts(plan: &SwitchPlan, topology: &Topology) -> Result<HostEnds, String> {
@@ -225,7 +226,10 @@ fn hosts(plan: &SwitchPlan, topology: &Topology) -> Result<HostEnds, String> {
         for (name, value) in std::iter::once(("interface", &host.interface)).chain(of_host) {
             // Two sockets on one interface would both receive its frames, and an address leads to one host.
             if !seen.insert((name, value)) {
-                return Err(format!("{}: {value:?} is that of an earlier end", field(name)));
+                return Err(format!(
+                    "{}: {value:?} is already used by an earlier end",
+                    field(name)
+                ));
             }
         }
         for mac in &host.macs {
@@ -243,7 +247,7 @@ fn hosts(plan: &SwitchPlan, topology: &Topology) -> Result<HostEnds, String> {
     Ok((hosts, macs))
 }
 
-/// The addresses of switches, none of which a host has.
+/// The management addresses of switches. They must differ from the addresses of all hosts.
 fn managements(plan: &SwitchPlan, hosts: &[(Mac, u32)]) -> Result<Vec<Option<Management>>, String> {
     let mut taken: BTreeSet<Mac> = hosts.iter().map(|&(mac, _)| mac).collect();
     let mut one = |(place, switch): (usize, &SwitchElement)| {
@@ -252,7 +256,7 @@ fn managements(plan: &SwitchPlan, hosts: &[(Mac, u32)]) -> Result<Vec<Option<Man
         let mac = addresses::parse(&own.mac)
             .ok_or_else(|| format!("{}: {:?} is no Ethernet address", field("mac"), own.mac))?;
         if !taken.insert(mac) {
-            return Err(format!("{}: {:?} is that of another node", field("mac"), own.mac));
+            return Err(format!("{}: {:?} is already used by another node", field("mac"), own.mac));
         }
         let ip = own.ip.parse();
         let ip = ip.map_err(|_| format!("{}: {:?} is no IPv4 address", field("ip"), own.ip))?;
@@ -264,8 +268,8 @@ fn managements(plan: &SwitchPlan, hosts: &[(Mac, u32)]) -> Result<Vec<Option<Man
     plan.switches.iter().enumerate().map(&mut one).collect()
 }
 
-/// A switch that cuts through judges a frame by its header, where it comes as fast as any egress sends:
-/// a faster one would run out of bits.
+/// A cut-through switch decides on a frame by its header if the ingress port is at least as fast as
+/// every egress port. A faster egress port would run out of bits.
 fn judges_after(plan: &SwitchPlan, topology: &Topology) -> Vec<Option<Duration>> {
     let mut found = vec![None; 2 * plan.links.len()];
     for (description, switch) in plan.switches.iter().zip(topology.switches()) {
@@ -294,7 +298,7 @@ mod tests {
         serde_json::from_str(text).expect("the example is a plan")
     }
 
-    /// The error message of the example after `change`.
+    /// The error message for the example plan after `change`.
     fn complaint(change: impl FnOnce(&mut SwitchPlan)) -> String {
         let mut plan = example();
         change(&mut plan);
@@ -320,7 +324,8 @@ mod tests {
             let checked = check(plan).expect("it can be carried out");
             [checked.reserved_bytes(1, 0), checked.reserved_bytes(1, 1)]
         };
-        // The server sends at 1 Gbit/s, which is the fastest egress; the other switch at 500 Mbit/s.
+        // The server's port receives at 1 Gbit/s, the rate of the fastest egress; the port to the
+        // other switch at 500 Mbit/s.
         assert_eq!(reserved(Forwarding::CutThrough), [9018, 0]);
         assert_eq!(reserved(Forwarding::StoreAndForward), [0, 0]);
     }
@@ -335,7 +340,7 @@ mod tests {
         let node = complaint(|plan| plan.links[2].b.node = "middle".to_owned());
         assert_eq!(node, "links[2].b.node: there is no switch \"middle\"");
         let doubled = complaint(|plan| plan.links[1].a.host = plan.links[0].a.host.clone());
-        assert_eq!(doubled, "links[1].a.host.interface: \"p0\" is that of an earlier end");
+        assert_eq!(doubled, "links[1].a.host.interface: \"p0\" is already used by an earlier end");
         let port = complaint(|plan| plan.links[2].a.port = "p1".to_owned());
         assert_eq!(port, "links: the port \"p1\" of \"left\" has two links");
         let alpha = complaint(|plan| {

@@ -1,15 +1,15 @@
-//! Buffers for frames, used again and again.
+//! Reusable buffers for frames.
 
-/// Frames that the pool has buffers for from the start.
+/// Number of buffers that the pool allocates at the start.
 const READY_FRAMES: u32 = 1024;
 
-/// Frames that are in the switch, each in a buffer of its own.
+/// The frames in the switch, each in its own buffer.
 ///
-/// Buffers are made when more frames are in the switch than ever before, and kept: where a run does not
-/// get longer queues, it makes none.
+/// A buffer is allocated when more frames are in the switch than ever before, and kept. While
+/// queues do not exceed their previous maximum, nothing is allocated.
 pub(crate) struct Pool {
     buffers: Vec<Box<[u8]>>,
-    /// Free slots; the slot used last is used first, since it is in the cache.
+    /// Free slots. The most recently freed slot is used first, because it is still in the cache.
     free: Vec<u32>,
     buffer_bytes: usize,
     frames_max: u32,
@@ -60,12 +60,12 @@ impl Pool {
         &self.buffers[slot as usize]
     }
 
-    /// The buffer of a frame, to be written to.
+    /// The buffer of a frame, for writing.
     pub(crate) fn get_mut(&mut self, slot: u32) -> &mut [u8] {
         &mut self.buffers[slot as usize]
     }
 
-    /// The frame has left.
+    /// Frees the buffer of a frame that has left.
     pub(crate) fn give_back(&mut self, slot: u32) {
         self.free.push(slot);
     }

@@ -10,14 +10,14 @@ use nix::sys::socket::{
 use crate::Failure;
 use crate::plan::HostEnd;
 
-/// Kernel buffer for frames that wait to be read. Without root the kernel gives less: twice
-/// `net.core.rmem_max`.
+/// Requested kernel buffer for frames that wait to be read. Without root, the kernel grants at most
+/// twice `net.core.rmem_max`.
 const RECEIVE_ROOM_BYTES: usize = 64 << 20;
-/// Likewise for frames that were written and that the host has not taken yet.
+/// The same for frames that were written but that the host has not received yet.
 const SEND_ROOM_BYTES: usize = 16 << 20;
 
-/// Opens a socket that receives all frames of the port's interface, stamped with the time of their
-/// receipt, and no others.
+/// Opens a socket that receives exactly the frames of the port's interface, with receive
+/// timestamps.
 pub(crate) fn open(port: &HostEnd) -> Result<OwnedFd, Failure> {
     let what = |action: &str| format!("the port {}: {action}", port.name);
     let system = |action: &str, error| Failure::system(&what(action), error);
@@ -25,22 +25,22 @@ pub(crate) fn open(port: &HostEnd) -> Result<OwnedFd, Failure> {
     let opened =
         socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_CLOEXEC, SockProtocol::EthAll);
     let fd = opened.map_err(|error| system("opening a packet socket", error))?;
-    // The address names no protocol, so the socket's own stays: all.
+    // The address has no protocol, so the socket keeps its own: all protocols.
     bind(fd.as_raw_fd(), &address).map_err(|error| system("binding to its interface", error))?;
     setsockopt(&fd, sockopt::ReceiveTimestampns, &true)
-        .map_err(|error| system("asking for times of receipt", error))?;
+        .map_err(|error| system("requesting receive timestamps", error))?;
     if setsockopt(&fd, sockopt::RcvBufForce, &RECEIVE_ROOM_BYTES).is_err() {
         setsockopt(&fd, sockopt::RcvBuf, &RECEIVE_ROOM_BYTES)
-            .map_err(|error| system("asking for room to receive", error))?;
+            .map_err(|error| system("setting the receive buffer", error))?;
     }
     if setsockopt(&fd, sockopt::SndBufForce, &SEND_ROOM_BYTES).is_err() {
         setsockopt(&fd, sockopt::SndBuf, &SEND_ROOM_BYTES)
-            .map_err(|error| system("asking for room to send", error))?;
+            .map_err(|error| system("setting the send buffer", error))?;
     }
     Ok(fd)
 }
 
-/// The address of the port's interface at the link layer.
+/// The link-layer address of the port's interface.
 fn link_address(port: &HostEnd) -> Result<LinkAddr, Failure> {
     let HostEnd { name, interface, .. } = port;
     let mut addresses =

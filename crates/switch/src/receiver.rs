@@ -1,4 +1,4 @@
-//! Frames out of the kernel: many a system call.
+//! Receives frames from the kernel, many per system call.
 
 use std::io::IoSliceMut;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -7,15 +7,15 @@ use nix::libc;
 use nix::sys::socket::{ControlMessageOwned, LinkAddr, MsgFlags, MultiHeaders, RecvMsg, recvmmsg};
 use nix::sys::time::TimeSpec;
 
-/// Frames of a system call at most.
+/// Maximum frames per system call.
 const BATCH: usize = 32;
 
-/// A frame that the kernel handed over.
+/// A frame received from the kernel.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Received {
-    /// Its place in [`Receiver::buffer`].
+    /// Its index for [`Receiver::buffer`].
     pub(crate) place: usize,
-    /// Its bytes.
+    /// Its length.
     pub(crate) bytes: usize,
     /// When the kernel received it, by `CLOCK_REALTIME`.
     pub(crate) stamp: Option<TimeSpec>,
@@ -23,7 +23,7 @@ pub(crate) struct Received {
     pub(crate) cut_off: bool,
 }
 
-/// Buffers that frames are received into, for all ports.
+/// Receive buffers, shared by all ports.
 pub(crate) struct Receiver {
     buffers: [Box<[u8]>; BATCH],
     headers: MultiHeaders<LinkAddr>,
@@ -40,8 +40,8 @@ impl Receiver {
         }
     }
 
-    /// Receives the frames that wait at `socket`, as far as there are buffers. Returns whether there
-    /// may be more.
+    /// Receives the frames that wait at `socket`, as many as there are buffers. Returns whether
+    /// there may be more.
     ///
     /// Frames sent on the interface by this namespace's own kernel are skipped.
     pub(crate) fn receive(&mut self, socket: &OwnedFd) -> nix::Result<bool> {
@@ -74,12 +74,12 @@ impl Receiver {
         Ok(count == BATCH)
     }
 
-    /// The frames received last.
+    /// The frames of the last call of [`Self::receive`].
     pub(crate) fn received(&self) -> &[Received] {
         &self.received
     }
 
-    /// The buffer of a frame that was received last.
+    /// The buffer of a frame of the last call of [`Self::receive`].
     pub(crate) fn buffer(&mut self, place: usize) -> &mut Box<[u8]> {
         &mut self.buffers[place]
     }

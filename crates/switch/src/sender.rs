@@ -1,23 +1,23 @@
-//! Frames into the kernel: many a system call.
+//! Sends frames to the kernel, many per system call.
 
 use std::io::IoSlice;
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use nix::sys::socket::{LinkAddr, MsgFlags, MultiHeaders, sendmmsg};
 
-/// Frames of a system call at most.
+/// Maximum frames per system call.
 pub(crate) const BATCH: usize = 32;
 
 /// The outcome of writing frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Written {
-    /// This many went out, from the first on.
+    /// This many frames were sent, from the first one on.
     Sent(usize),
-    /// The kernel had no room for the first one.
+    /// The kernel had no room for the first frame.
     Refused,
 }
 
-/// Headers of system calls, for all ports.
+/// Message headers for system calls, shared by all ports.
 pub(crate) struct Sender {
     headers: MultiHeaders<LinkAddr>,
 }

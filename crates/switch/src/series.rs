@@ -1,4 +1,4 @@
-//! Counters of ports, read at intervals.
+//! Counters of ports, sampled at intervals.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ const COLUMNS: [Column; 16] = [
     (FRAMES_RECEIVED_BY_SIZE[6], |counted| counted.frames_received_by_size[6]),
 ];
 
-/// One switch's ports that are read at an interval.
+/// Ports of one switch that are sampled at an interval.
 pub(crate) struct Series {
     pub(crate) switch: usize,
     /// Ports by number.
@@ -66,8 +66,8 @@ impl Series {
         self.due
     }
 
-    /// Takes a sample at `now`, which is `monotonic_ns` of the clock that processes share. Missed
-    /// samples are left out.
+    /// Takes a sample at `now`, whose `CLOCK_MONOTONIC` is `monotonic_ns`. Missed samples are
+    /// skipped.
     pub(crate) fn take(
         &mut self,
         now: Time,

@@ -1,4 +1,4 @@
-//! The switches at work.
+//! Runs the switches of a plan.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -36,21 +36,21 @@ use crate::series::Series;
 use crate::waiting::{Ready, Waiting};
 use crate::{Failure, interfaces, port};
 
-/// Memory that frames in the switch may take.
+/// Maximum memory for frames in the switch.
 const POOL_BYTES: usize = 1 << 30;
-/// Receiving system calls of one port before the other ports get their turn.
+/// Maximum receiving system calls for one port before other ports are served.
 const RECEIVE_ROUNDS: usize = 4;
-/// Initial capacity for drops.
+/// Initial capacity of the list of drops.
 const DROPS_READY: usize = 1 << 16;
-/// Attempts to begin to count while no frame comes.
+/// Maximum attempts to start counting at a moment without arriving frames.
 const QUIET_ROUNDS: u32 = 1000;
-/// How long counted frames may take until they can be read.
+/// Time that a frame may take from the kernel's count until it can be read.
 const SETTLING: std::time::Duration = std::time::Duration::from_millis(1);
 const SETTLING_ROUNDS: usize = 20;
-/// Nanoseconds of a hundredth of a second, the unit of sysUpTime (RFC 3418, 2).
+/// Nanoseconds in a hundredth of a second, the unit of sysUpTime (RFC 3418, 2).
 const NS_PER_CS: u64 = 10_000_000;
-/// A frame may always be this late. Interfaces delay interrupts for received frames as long (drivers
-/// begin with 20 to 100 us), so hosts cannot tell the difference.
+/// Allowed lateness of a frame at any port. Real interfaces delay receive interrupts by a similar
+/// time (driver defaults are 20 to 100 us), so hosts cannot tell the difference.
 const INTERRUPT_MODERATION: Duration = Duration::from_us(50);
 
 /// Runs a plan until a command, the end of input, SIGTERM or the time limit ends it.
@@ -61,7 +61,7 @@ pub(crate) fn carry_out(
     let plan = &checked.plan;
     let clock = Clock::start();
     stay_on(plan.cpu)?;
-    prctl::set_timerslack(1).map_err(|error| Failure::system("asking for exact timers", error))?;
+    prctl::set_timerslack(1).map_err(|error| Failure::system("setting the timer slack", error))?;
     Switches::new(checked, clock)?.work(control)
 }
 
@@ -74,14 +74,15 @@ fn stay_on(cpu: Option<u32>) -> Result<(), Failure> {
         .map_err(|error| Failure::system(&format!("pinning to CPU {cpu}"), error))
 }
 
-/// A frame on its way to a switch, before it is offered: the order is that of offers.
+/// A frame on its way to a switch. Frames are offered in the order of this type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Arrived {
-    /// When the switch can judge it.
+    /// When the switch can decide on it.
     at: Time,
-    /// Of frames that arrive at the same time, the one noticed first comes first.
+    /// Sequence number: frames that arrive at the same time are offered in the order in which they
+    /// were read.
     number: u64,
-    /// The end of the link by which it comes.
+    /// The end of the link at which it arrives.
     end: CableEnd,
     frame: Frame,
 }
@@ -95,20 +96,20 @@ struct Came {
     broadcast: u64,
     multicast: u64,
     unaddressed: u64,
-    /// For the switch itself.
+    /// Frames for the switch itself.
     consumed: u64,
 }
 
-/// Counters of frames that leave by a port, from the first bit on the wire.
+/// Counters of frames that leave by a port, counted when their first bit is on the wire.
 #[derive(Clone, Copy, Default)]
 struct Left {
     frames: u64,
     bytes: u64,
-    /// Frames of the switch itself, including frames that wait or were dropped.
+    /// Frames originated by the switch itself, including waiting and dropped ones.
     originated: u64,
 }
 
-/// The switch of the plan with that number.
+/// Creates the switch with the number `switch` in the plan.
 fn fabric(checked: &Checked, switch: usize) -> Stepped<Frame, AnyArchitecture<Frame>> {
     let description = &checked.plan.switches[switch];
     let links: Vec<Link> = checked.links(switch);
@@ -124,36 +125,36 @@ fn fabric(checked: &Checked, switch: usize) -> Stepped<Frame, AnyArchitecture<Fr
 struct Switches<'a> {
     checked: &'a Checked,
     clock: Clock,
-    /// By host (as everywhere below): its packet socket.
+    /// By host: its packet socket.
     sockets: Vec<OwnedFd>,
     receiver: Receiver,
     sender: Sender,
     pool: Pool,
-    /// Frames that are on their way to a switch.
+    /// Frames on their way to a switch.
     arrived: BinaryHeap<Reverse<Arrived>>,
-    /// Number of such frames so far.
+    /// Number of all frames so far that were on their way to a switch.
     numbered: u64,
-    /// By host: when all that it has handed over has come over the wire.
+    /// By host: when the last frame that it has sent will have crossed its link.
     ingress_free_at: Vec<Time>,
     fabrics: Vec<Stepped<Frame, AnyArchitecture<Frame>>>,
     /// By switch.
     arbitration: Vec<Stream>,
-    /// When each switch next has something to do.
+    /// Time of the next step of each switch.
     steps: Schedule,
-    /// The time of the switches.
+    /// The current virtual time of the switches.
     now: Time,
     /// By host: frames that have left the last switch.
     outbox: Outbox,
-    /// No frame that begins to leave is due earlier than that after its beginning.
+    /// Minimum time from the start of a frame's departure until it is due at a host.
     soonest: Duration,
-    /// By host: how late a frame may leave for it.
+    /// By host: the allowed lateness of frames to it.
     allowed: Vec<Duration>,
     lateness: Lateness,
     losses: Losses,
-    /// By end, as below.
+    /// By end of a link, as `left`.
     came: Vec<Came>,
     left: Vec<Left>,
-    /// By switch: when, and the egress.
+    /// By switch: time and egress port of each drop.
     drops: Vec<Vec<(Time, u32)>>,
     series: Vec<Series>,
 }
@@ -204,8 +205,8 @@ impl<'a> Switches<'a> {
         Ok(made)
     }
 
-    /// Discards frames received before the switch was ready. Returns the counters of the interfaces
-    /// when none is left.
+    /// Discards frames received before the switch was ready. Returns the interfaces' counters at a
+    /// moment when no frame is left.
     fn begin_counting(&mut self) -> Result<Vec<interfaces::InterfaceCounters>, Failure> {
         let mut rounds = 0..QUIET_ROUNDS;
         loop {
@@ -255,7 +256,9 @@ impl<'a> Switches<'a> {
                     Command::Snapshot { name } => control.write(&self.snapshot(name)?)?,
                     Command::Stop => return self.finish(control),
                     Command::Go => {
-                        return Err(Failure::Testbed("a switch knows no \"go\"".to_owned()));
+                        return Err(Failure::Testbed(
+                            "a switch does not accept the command \"go\"".to_owned(),
+                        ));
                     }
                 }
             }
@@ -269,8 +272,8 @@ impl<'a> Switches<'a> {
         }
     }
 
-    /// When the next step is due. Arrivals and starts of departures can wait until the first frame
-    /// could be due that leaves for a host.
+    /// When the next step is due. Arrivals and starts of departures may be processed later, as long
+    /// as no frame to a host can be due before.
     fn next_due(&self) -> Time {
         let arrival = self.arrived.peek().map_or(Time::NEVER, |Reverse(arrived)| arrived.at);
         let begins = self.steps.earliest().1.min(arrival);
@@ -291,7 +294,7 @@ impl<'a> Switches<'a> {
 
     // ---- in
 
-    /// Receives the frames sent by a host.
+    /// Reads the frames sent by a host.
     fn receive(&mut self, host: usize) -> Result<(), Failure> {
         for _ in 0..RECEIVE_ROUNDS {
             let more = self.receive_batch(host)?;
@@ -352,7 +355,7 @@ impl<'a> Switches<'a> {
         self.send_over(from, begins, ends, frame);
     }
 
-    /// A frame came to an end of a link.
+    /// Counts a frame that arrived at an end of a link.
     fn note_came(&mut self, end: CableEnd, bytes: u32) {
         let came = &mut self.came[end.number()];
         came.frames += 1;
@@ -360,8 +363,8 @@ impl<'a> Switches<'a> {
         came.sizes.count(frame::wire_bytes(bytes));
     }
 
-    /// When the first and the last bit leave of a frame that a host handed over at `sent`: at once, or
-    /// after earlier frames, at the rate of the link.
+    /// When the first and the last bit of a frame that a host sent at `sent` leave the host: at
+    /// once without paced ingress, otherwise at the rate of the link, after earlier frames.
     fn crosses(&mut self, host: usize, sent: Time, bytes: u32) -> (Time, Time) {
         if !self.checked.plan.paced_ingress {
             return (sent, sent);
@@ -373,7 +376,8 @@ impl<'a> Switches<'a> {
         (begins, ends)
     }
 
-    /// A frame leaves by an end: its first bit at `begins`, its last one at `ends`.
+    /// Sends a frame over a link from the end `from`: its first bit leaves at `begins`, its last
+    /// bit at `ends`.
     fn send_over(&mut self, from: CableEnd, begins: Time, ends: Time, frame: Frame) {
         let (to, delay) = (from.far(), self.checked.topology.link(from).delay());
         match self.checked.topology.attachment(to) {
@@ -434,18 +438,19 @@ impl<'a> Switches<'a> {
         let Attachment::SwitchPort { switch, port: ingress } = topology.attachment(end) else {
             return;
         };
-        // A host hands frames over before its line has carried them: they count on arrival.
+        // A host sends frames before they would have crossed its link, so they are counted on
+        // arrival.
         self.note_came(end, frame.bytes);
         if frame.to == frame::ITSELF {
             self.answer(switch, end, frame);
             return;
         }
         let egress = topology.switches()[switch].egress(frame.to as usize);
-        let egress = egress.expect("there is a way to whom a frame was taken in for");
+        let egress = egress.expect("only frames with a path to their host are accepted");
         self.admit(switch, ingress, egress, frame);
     }
 
-    /// A frame is judged by the buffer of its egress.
+    /// Offers a frame to the switch, which admits or drops it.
     fn admit(&mut self, switch: usize, ingress: u32, egress: u32, frame: Frame) {
         let frame_bytes = frame::wire_bytes(frame.bytes);
         let latency = Duration::from_ns(self.checked.plan.switches[switch].latency_ns);
@@ -458,8 +463,8 @@ impl<'a> Switches<'a> {
         self.steps.set(switch, self.fabrics[switch].next_step());
     }
 
-    /// A frame for the switch itself came by `end`. Its answer waits for the port that leads to the
-    /// asking host as if it came from there.
+    /// Handles a frame for the switch itself that arrived at `end`. The answer queues for the port
+    /// to the requesting host as if it had arrived on that port.
     fn answer(&mut self, switch: usize, end: CableEnd, frame: Frame) {
         let checked = self.checked;
         let asked = &self.pool.get(frame.slot)[..frame.bytes as usize];
@@ -483,7 +488,7 @@ impl<'a> Switches<'a> {
         self.admit(switch, egress, egress, frame);
     }
 
-    /// A switch as its agent shows it at this moment.
+    /// The current state of a switch, for its SNMP agent.
     fn view(&self, switch: usize, mac: Mac) -> View<'a> {
         let checked = self.checked;
         let port = |(port, &at): (u32, &CableEnd)| {
@@ -558,7 +563,7 @@ impl<'a> Switches<'a> {
         Ok(())
     }
 
-    /// The first frame for a host was written.
+    /// Records that the first frame for a host was written.
     fn note_sent(&mut self, host: usize, at: Time) {
         let Some((due, frame)) = self.outbox.take(host) else { return };
         self.lateness.note(due, at, self.allowed[host]);
@@ -580,7 +585,7 @@ impl<'a> Switches<'a> {
         })
     }
 
-    /// By switch and port.
+    /// The counters by switch and port.
     fn counters(&self) -> BTreeMap<String, BTreeMap<String, SwitchPortCounters>> {
         let of_switch = |(switch, description): (usize, &netstudy_records::SwitchElement)| {
             let ports = &self.checked.topology.switches()[switch].ports;
@@ -613,7 +618,7 @@ impl<'a> Switches<'a> {
         }
     }
 
-    /// The records at the end.
+    /// Writes the final records.
     fn finish(mut self, control: &mut Control<'_, impl Write>) -> Result<(), Failure> {
         let lost = self.settle()?;
         for (switch, drops) in self.checked.plan.switches.iter().zip(&self.drops) {
@@ -630,7 +635,8 @@ impl<'a> Switches<'a> {
         control.write(&SwitchRecord::End {})
     }
 
-    /// Frames lost for good: counted frames that are still on their way get some time to be read.
+    /// Counts the lost frames. Frames that the kernel has counted but not delivered get some time
+    /// to be read first.
     fn settle(&mut self) -> Result<Lost, Failure> {
         let counted = losses::count(&interfaces::read()?, &self.checked.hosts)?;
         for _ in 0..SETTLING_ROUNDS {

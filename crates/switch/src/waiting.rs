@@ -1,9 +1,9 @@
-//! Waiting for frames, commands, signals, or a point in time, whichever comes first.
+//! Waits for frames, commands, signals or a point in time, whichever comes first.
 //!
-//! A timer wakes a thread tens of microseconds late, several times the duration of a frame, and a frame
-//! wakes a thread on another CPU not much sooner. So the last part of a wait is busy polling. With a
-//! CPU of its own, a switch also polls for a while after each step; on a machine with one CPU, where
-//! polling would hold up the hosts, it sleeps whenever it can.
+//! A timer wakes a thread tens of microseconds late, several times the duration of a frame, and
+//! waking a thread on another CPU for a frame takes about as long. So the last part of a wait is
+//! busy polling. With a dedicated CPU, a switch also polls for a while after each step. On a
+//! machine with one CPU, polling would delay the hosts, so the switch sleeps whenever it can.
 
 use std::num::NonZeroUsize;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -17,23 +17,23 @@ use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFl
 
 use crate::clock::Clock;
 
-/// On a shared CPU, waits shorter than this are polled instead of slept: 99 of 100 timers wake within
-/// it on most machines.
+/// On a shared CPU, the switch polls instead of sleeping for waits shorter than this: on most
+/// machines, 99 % of timers wake within this time.
 const AWAKE_SHARED: Duration = Duration::from_us(50);
-/// How long before and after each step a switch with a CPU of its own polls. A virtual machine in a
-/// virtual machine may take a tenth of that to wake a thread.
+/// How long a switch with a dedicated CPU polls before and after each step. In nested virtual
+/// machines, waking a thread may take a tenth of this.
 const AWAKE_ALONE: Duration = Duration::from_ms(1);
 
 const INPUT: u64 = u64::MAX;
 const SIGNAL: u64 = u64::MAX - 1;
 const TIMER: u64 = u64::MAX - 2;
 
-/// Something to do.
+/// An event source that is ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ready {
     /// A port has received frames.
     Port(usize),
-    /// The controller said something, or is gone.
+    /// The controller sent input or is gone.
     Input,
     /// SIGTERM.
     Signal,
@@ -49,25 +49,25 @@ fn awake(alone: bool) -> (Duration, Duration) {
     }
 }
 
-/// All that is waited for.
+/// All sources that the switch waits for.
 pub(crate) struct Waiting {
     epoll: Epoll,
     timer: TimerFd,
-    /// Holds the signal back from the process.
+    /// Keeps the signal from ending the process.
     _signals: SignalFd,
     events: Vec<EpollEvent>,
     ready: usize,
-    /// How long before a due time polling begins.
+    /// How long before a due time polling starts.
     before: Duration,
-    /// How long after a step polling goes on.
+    /// How long polling continues after a step.
     behind: Duration,
     active_at: Time,
     alarm: Time,
 }
 
 impl Waiting {
-    /// Waits for `ports` and `input` from now on, on a CPU of its own if `alone`. SIGTERM no longer
-    /// ends the process by itself.
+    /// Prepares to wait for `ports` and `input`; `alone`: on a dedicated CPU. From now on, SIGTERM
+    /// does not end the process by itself.
     pub(crate) fn new(ports: &[OwnedFd], input: BorrowedFd<'_>, alone: bool) -> nix::Result<Self> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_CLOEXEC)?;
@@ -80,7 +80,7 @@ impl Waiting {
         }
         epoll.add(input, EpollEvent::new(EpollFlags::EPOLLIN, INPUT))?;
         epoll.add(&signals, EpollEvent::new(EpollFlags::EPOLLIN, SIGNAL))?;
-        // Edge-triggered, so that an alarm need not be read away.
+        // Edge-triggered, so that an expired alarm need not be read from the timer.
         epoll.add(&timer, EpollEvent::new(EpollFlags::EPOLLIN | EpollFlags::EPOLLET, TIMER))?;
         let (before, behind) = awake(alone);
         Ok(Self {
@@ -96,7 +96,7 @@ impl Waiting {
         })
     }
 
-    /// Waits until there is something to do, or `until` is near; see [`Self::ready`].
+    /// Waits until a source is ready or `until` is near; see [`Self::ready`].
     pub(crate) fn wait(&mut self, clock: Clock, until: Time) -> nix::Result<()> {
         let now = clock.now();
         if until <= now {
@@ -120,12 +120,12 @@ impl Waiting {
         Ok(())
     }
 
-    /// The source that is ready, as of the last call of [`Self::wait`].
+    /// Number of sources that are ready since the last call of [`Self::wait`].
     pub(crate) fn ready(&self) -> usize {
         self.ready
     }
 
-    /// The thing to do with that number.
+    /// The ready source with the index `number`; none for the timer.
     pub(crate) fn get(&self, number: usize) -> Option<Ready> {
         match self.events[number].data() {
             INPUT => Some(Ready::Input),

@@ -4,7 +4,7 @@
 pub const ETHERNET_HEADER_BYTES: u32 = 14;
 /// Frame check sequence (IEEE 802.3, 3.2.9). Packet sockets do not see it.
 pub const ETHERNET_CHECK_BYTES: u32 = 4;
-/// The least frame, header and check sequence included (IEEE 802.3, 4.4.2).
+/// Minimum frame size, header and check sequence included (IEEE 802.3, 4.4.2).
 pub const ETHERNET_FRAME_BYTES_MIN: u32 = 64;
 /// Overhead on the wire outside of a frame: preamble 7, start delimiter 1 (IEEE 802.3, 3.1.1), and
 /// interpacket gap 12 (4.4.2).
@@ -12,9 +12,9 @@ pub const ETHERNET_GAP_BYTES: u32 = 20;
 
 /// IPv4 header without options (RFC 791, 3.1).
 pub const IPV4_HEADER_BYTES: u32 = 20;
-/// The least MTU of IPv4 (RFC 791, 3.2).
+/// Minimum MTU of IPv4 (RFC 791, 3.2).
 pub const IPV4_PACKET_BYTES_MIN: u32 = 68;
-/// The largest packet whose length IPv4's header can tell (RFC 791, 3.1).
+/// Maximum packet size, limited by the length field of the IPv4 header (RFC 791, 3.1).
 pub const IPV4_PACKET_BYTES_MAX: u32 = 65_535;
 /// IPv6 header without extensions (RFC 8200, 3).
 pub const IPV6_HEADER_BYTES: u32 = 40;

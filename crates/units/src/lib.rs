@@ -1,8 +1,8 @@
-//! Quantities with their unit in the type, and sizes of headers. All are integers: the same sums give
-//! the same bits on every machine.
+//! Quantities with their unit in the type, and sizes of headers. All are integers, so that results
+//! are identical on every machine.
 //!
-//! Time counts picoseconds, because one byte at 100 Gbit/s takes 80 ps and one at 400 Gbit/s 20 ps; 64
-//! bits of them last 213 days of virtual time.
+//! Time counts picoseconds, because one byte takes 80 ps at 100 Gbit/s and 20 ps at 400 Gbit/s. A
+//! 64-bit count lasts 213 days of virtual time.
 #![no_std]
 
 pub mod headers;

@@ -37,8 +37,8 @@ impl Rate {
     }
 }
 
-/// A rate prepared for many serialization times: one multiplication when a byte takes a whole number
-/// of picoseconds, as at 1, 10, 25, 40, 100, 200 and 400 Gbit/s.
+/// A rate prepared for computing many serialization times. It takes one multiplication if a byte
+/// lasts a whole number of picoseconds, as at 1, 10, 25, 40, 100, 200 and 400 Gbit/s.
 #[derive(Clone, Copy, Debug)]
 pub struct Serializer {
     rate: Rate,
@@ -64,7 +64,7 @@ impl Serializer {
         }
     }
 
-    /// The rate that was prepared.
+    /// The prepared rate.
     #[must_use]
     pub const fn rate(&self) -> Rate {
         self.rate

@@ -50,7 +50,7 @@ impl Time {
         Duration(self.0.saturating_sub(earlier.0))
     }
 
-    /// This time moved earlier by `span`, but not before the start.
+    /// This time minus `span`, but not before the start.
     #[must_use]
     pub const fn saturating_sub(self, span: Duration) -> Self {
         Self(self.0.saturating_sub(span.0))
@@ -115,7 +115,7 @@ impl Duration {
         Self(self.0 / n)
     }
 
-    /// How many whole times `other` fits into this span.
+    /// How often `other` fits into this span, rounded down.
     ///
     /// # Panics
     /// When `other` is zero.

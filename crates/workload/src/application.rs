@@ -1,4 +1,4 @@
-//! [`Traffic`] behind a pointer, for drivers to which a call is cheap.
+//! [`Traffic`] behind a pointer, for drivers that can afford a dynamic call per event.
 
 use alloc::boxed::Box;
 
@@ -6,7 +6,7 @@ use netstudy_units::{Duration, Time};
 
 use crate::{Action, Owed, Traffic};
 
-/// Any [`Traffic`]. Its methods mean the same.
+/// Any [`Traffic`], with the same methods.
 pub trait Application {
     /// [`Traffic::HEARS_ACKNOWLEDGMENTS`].
     fn hears_acknowledgments(&self) -> bool;

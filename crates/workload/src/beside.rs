@@ -1,20 +1,20 @@
-//! Two applications of one host side by side: a workload and its companion.
+//! Two applications that run on one host at the same time: a workload and its companion.
 
 use netstudy_units::{Duration, Time};
 
 use crate::{Action, Owed, Sample, Traffic};
 
-/// An application without phases of its own that is at rest between the phases of another one.
+/// An application without its own phases that rests between the phases of another application.
 pub trait Companion: Traffic {
-    /// Begins no new request.
+    /// Starts no new requests.
     fn rest(&mut self) {}
 
-    /// Whether no request is under way. Asked after [`Self::rest`].
+    /// Whether no request is in flight. Called after [`Self::rest`].
     fn is_at_rest(&self) -> bool {
         true
     }
 
-    /// Begins, or goes on.
+    /// Starts or continues.
     fn resume(&mut self, _now: Time) {}
 
     /// Whether its connections are open.
@@ -25,9 +25,9 @@ pub trait Companion: Traffic {
 
 /// A workload with a companion, as one application: the connections of the workload come first.
 ///
-/// The phases are the workload's. The companion may run by itself for some time first, once its connections
-/// are open; actions due then come before [`Self::workload_begins`]. Before the workload waits for the
-/// controller, and at its end, the companion comes to rest.
+/// The phases are the workload's. Once its connections are open, the companion may first run
+/// without the workload for some time: until [`Self::workload_begins`]. Before the workload waits
+/// for the controller, and at its end, the companion comes to rest.
 #[derive(Clone, Debug)]
 pub struct Beside<A, B> {
     workload: A,
@@ -42,21 +42,22 @@ pub struct Beside<A, B> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// Only the companion runs until then; [`Time::NEVER`]: its connections are being opened.
+    /// Only the companion runs until this time; [`Time::NEVER`]: its connections are being opened.
     Alone(Time),
-    /// The companion comes to rest since then; the workload begins afterwards.
+    /// The companion has been coming to rest since this time; the workload starts afterwards.
     Resting(Time),
-    /// It waits for the controller, as the workload will between its phases.
+    /// It waits for the controller, as the workload does between its phases.
     Held,
-    /// Both are under way.
+    /// Both run.
     Both,
-    /// The companion comes to rest since then, before this action of the workload.
+    /// The companion has been coming to rest since this time, before this action of the workload.
     RestingBefore(Action, Time),
 }
 
 impl<A: Traffic, B: Companion> Beside<A, B> {
-    /// A `workload` with its number of connections, and its companion, which runs by itself for `idle`
-    /// first. `hold`: whether it waits for [`Traffic::go`] after that.
+    /// Combines a `workload`, which has `connections` connections, and a companion, which first
+    /// runs without the workload for `idle`. `hold`: whether to wait for [`Traffic::go`] after
+    /// that.
     #[must_use]
     pub fn new(
         workload: A,
@@ -72,7 +73,7 @@ impl<A: Traffic, B: Companion> Beside<A, B> {
         Self { workload, connections, companion, idle, hold, stage, begins }
     }
 
-    /// When the workload begins; [`Time::NEVER`] until it has.
+    /// When the workload started; [`Time::NEVER`] before.
     #[must_use]
     pub const fn workload_begins(&self) -> Time {
         self.begins
@@ -84,12 +85,12 @@ impl<A: Traffic, B: Companion> Beside<A, B> {
         self.companion.resume(now);
     }
 
-    /// When the workload next has something to do: not before it begins.
+    /// Time of the workload's next action, not before it starts.
     fn workload_due(&self) -> Time {
         self.workload.next_action().max(self.begins)
     }
 
-    /// The companion's next action while it comes to rest, not before its time.
+    /// The next action, if due, of a companion that is coming to rest.
     fn poll_resting(&mut self, now: Time) -> Option<Action> {
         let action = self.poll_companion(now);
         if action.is_some()
@@ -100,7 +101,7 @@ impl<A: Traffic, B: Companion> Beside<A, B> {
         action
     }
 
-    /// The companion's next action.
+    /// The companion's next action, if due.
     fn poll_companion(&mut self, now: Time) -> Option<Action> {
         if self.companion.next_action() > now {
             return None;
@@ -109,7 +110,7 @@ impl<A: Traffic, B: Companion> Beside<A, B> {
         self.companion.poll(now).map(|action| action.shifted(shift))
     }
 
-    /// The workload's next action; the companion has to be at rest before some of them.
+    /// The workload's next action, if due. Some actions wait until the companion is at rest.
     fn poll_workload(&mut self, now: Time) -> Option<Action> {
         if self.workload_due() > now {
             return None;
@@ -125,7 +126,7 @@ impl<A: Traffic, B: Companion> Beside<A, B> {
 }
 
 impl Action {
-    /// The same of the connection with a number higher by `shift`.
+    /// The same action with its connection number increased by `shift`.
     fn shifted(self, shift: u32) -> Self {
         // No default: an action with a connection must not pass unshifted.
         match self {
@@ -216,7 +217,7 @@ impl<A: Traffic, B: Companion> Traffic for Beside<A, B> {
             }
             Stage::Alone(_) | Stage::Held => self.poll_companion(now),
             Stage::Resting(_) | Stage::RestingBefore(..) => self.poll_resting(now),
-            // Overdue actions come in the order of their times.
+            // Overdue actions are returned in the order of their times.
             Stage::Both if self.companion.next_action() < self.workload_due() => {
                 self.poll_companion(now).or_else(|| self.poll_workload(now))
             }

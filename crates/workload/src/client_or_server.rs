@@ -1,19 +1,19 @@
-//! Either side of a workload, for drivers that hold all hosts in one place.
+//! One type for both sides of a workload, for drivers that hold all hosts in one collection.
 
 use netstudy_units::{Duration, Time};
 
 use crate::{Action, Owed, Traffic};
 
-/// The application of a host: that of a client or of a server.
+/// The application of a host: a client or a server.
 #[derive(Clone, Debug)]
 pub enum ClientOrServer<C, S> {
-    /// It opens connections.
+    /// The side that opens connections.
     Client(C),
-    /// It listens.
+    /// The side that listens.
     Server(S),
 }
 
-/// Does the same with the application of either variant.
+/// Evaluates the same expression for either variant.
 macro_rules! either {
     ($side:expr, $app:ident => $done:expr) => {
         match $side {

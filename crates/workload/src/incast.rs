@@ -1,4 +1,5 @@
-//! Synchronized reads: one client asks every server at once for a block, waits for all, repeats.
+//! Synchronized reads: one client requests a block from every server at once, waits for all
+//! responses, and repeats.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -14,16 +15,16 @@ use crate::traffic::{Action, Owed, Sample, Traffic};
 pub struct IncastConfig {
     /// Number of servers.
     pub servers: u32,
-    /// Unstriped: bytes of each server. Striped: bytes of all servers together.
+    /// Unstriped: bytes from each server. Striped: bytes from all servers together.
     pub block_bytes: u64,
-    /// Whether the block is spread over the servers.
+    /// Whether the block is distributed over the servers.
     pub striped: bool,
     /// Number of iterations, warm-up included.
     pub iterations: u32,
     /// Number of warm-up iterations.
     pub warmup_iterations: u32,
     /// Whether the client waits for [`Traffic::go`] after the warm-up, so that counters can be read
-    /// with nothing under way.
+    /// while nothing is in flight.
     pub hold: bool,
     /// Size of a request.
     pub request_bytes: u64,
@@ -57,11 +58,12 @@ struct Completed {
     iteration: u32,
     /// When its first request was due.
     started: Time,
-    /// When the last byte was there.
+    /// When the last byte had arrived.
     ended: Time,
 }
 
-/// The client: asks every server at once, waits for all, repeats.
+/// The client's iterations: it sends a request to every server at once, waits for all responses,
+/// and repeats.
 #[derive(Clone, Debug)]
 struct Incast {
     /// Response size of each server.
@@ -75,7 +77,8 @@ struct Incast {
     asked: u32,
     /// Bytes that each server's connection will have delivered when this iteration is done.
     expected: Vec<u64>,
-    /// Time from the start of each iteration to the last byte of each server's part, summed up.
+    /// By server: time from the start of an iteration to the last byte of the server's part, summed
+    /// over iterations.
     receiving: Vec<Duration>,
     waiting_for: u32,
 }
@@ -87,7 +90,7 @@ impl Incast {
         Self::of_responses(responses, config.iterations, config.request_spacing)
     }
 
-    /// A client that has not started, of servers that each send the given number of bytes.
+    /// A client that has not started, whose servers each send the given number of bytes.
     fn of_responses(responses: Vec<u64>, iterations: u32, request_spacing: Duration) -> Self {
         let servers = responses.len();
         Self {
@@ -108,12 +111,12 @@ impl Incast {
         self.responses.len() as u32
     }
 
-    /// How long the parts of `server` took so far, each from the start of its iteration.
+    /// Sum of the times that the parts of `server` took, each from the start of its iteration.
     fn receiving(&self, server: u32) -> Duration {
         self.receiving[server as usize]
     }
 
-    /// Begins the first iteration at `now`: requests come out of [`Self::poll_request`].
+    /// Starts the first iteration at `now`; [`Self::poll_request`] then returns its requests.
     fn start(&mut self, now: Time) {
         self.started = now;
         self.asked = 0;
@@ -129,7 +132,7 @@ impl Incast {
         self.started + self.request_spacing * u64::from(self.asked)
     }
 
-    /// The server of a request that is due at `now`.
+    /// The server to which a request is due at `now`.
     fn poll_request(&mut self, now: Time) -> Option<u32> {
         if self.next_request() > now {
             return None;
@@ -140,9 +143,9 @@ impl Incast {
         Some(server)
     }
 
-    /// A server's connection has delivered `total` bytes since it was opened, the last of them at
-    /// `now`, and `before` bytes earlier. Returns the iteration if this ended it; the next one has
-    /// begun then, unless it was the last.
+    /// Reports that a server's connection has delivered `total` bytes since it was opened, and had
+    /// delivered `before` bytes before `now`. Returns the iteration if it is complete; then the
+    /// next iteration has started, unless it was the last.
     #[inline]
     fn handle_received(
         &mut self,
@@ -183,11 +186,11 @@ impl Incast {
     }
 }
 
-/// Draws the next of a series of delays.
+/// Draws random delays, one per call.
 pub type Delays = Box<dyn FnMut() -> Duration + Send>;
 
-/// The application of one host of an incast. The client's connection i leads to the server i; a server
-/// has one connection, 0, which the client opens.
+/// The application of one host of an incast. The client's connection i leads to server i. A server
+/// has one connection, number 0, which the client opens.
 pub type IncastHost = ClientOrServer<IncastClient, IncastServer>;
 
 impl IncastHost {
@@ -197,14 +200,14 @@ impl IncastHost {
         Self::Client(IncastClient::with(Incast::new(config), config))
     }
 
-    /// The client of servers that each send the given number of bytes.
+    /// The client, if its servers each send the given number of bytes.
     #[must_use]
     pub fn client_of(responses: Vec<u64>, config: &IncastConfig) -> Self {
         let reads = Incast::of_responses(responses, config.iterations, config.request_spacing);
         Self::Client(IncastClient::with(reads, config))
     }
 
-    /// The server `server`, which begins to answer each request after the next of the `delays`.
+    /// The server with the number `server`. It starts each response after the next of the `delays`.
     #[must_use]
     pub fn server(config: &IncastConfig, server: u32, delays: Delays) -> Self {
         Self::Server(IncastServer {
@@ -217,7 +220,7 @@ impl IncastHost {
     }
 }
 
-/// The client: opens its connections, and begins to ask when all are open.
+/// The client: opens its connections and starts the iterations when all are open.
 pub struct IncastClient {
     reads: Incast,
     request_bytes: u64,
@@ -225,12 +228,12 @@ pub struct IncastClient {
     next_connect: u32,
     connecting: u32,
     hold: bool,
-    /// The warm-up is over, and the client holds.
+    /// The warm-up ended at this time, and the client waits for the controller.
     holds: Option<Time>,
-    /// The measuring phase begins now.
+    /// The measuring phase begins at this time.
     begins: Option<Time>,
     ended: Option<Completed>,
-    /// The last iteration has ended.
+    /// The last iteration ended at this time.
     is_over: Option<Time>,
 }
 
@@ -339,7 +342,8 @@ impl Traffic for IncastClient {
     }
 }
 
-/// A server: answers each request with its part of the block, some time after it has it whole.
+/// A server: answers each request with its part of the block, after a delay from the complete
+/// request.
 pub struct IncastServer {
     request_bytes: u64,
     answered: u64,

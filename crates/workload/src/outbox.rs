@@ -1,4 +1,4 @@
-//! Actions that an application has decided on and its driver has not fetched yet.
+//! Actions that an application has queued and its driver has not fetched yet.
 
 use alloc::collections::VecDeque;
 
@@ -6,11 +6,11 @@ use netstudy_units::Time;
 
 use crate::Action;
 
-/// Actions in their order.
+/// Queued actions in order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outbox {
     actions: VecDeque<Action>,
-    /// When the first pending action was decided on.
+    /// When the first pending action was queued.
     since: Time,
 }
 
@@ -30,7 +30,7 @@ impl Outbox {
         self.actions.is_empty()
     }
 
-    /// When they are due; [`Time::NEVER`] if there are none.
+    /// When the first action is due; [`Time::NEVER`] if there is none.
     pub(crate) fn due(&self) -> Time {
         if self.actions.is_empty() { Time::NEVER } else { self.since }
     }

@@ -1,4 +1,4 @@
-//! The phases that a client goes through: it opens its connections, warms up, measures.
+//! The phases of a client: it opens its connections, warms up and measures.
 
 use netstudy_units::{Duration, Time};
 
@@ -7,10 +7,10 @@ use netstudy_units::{Duration, Time};
 pub enum Until {
     /// Until this number of transfers or requests of each connection have ended; 0: the phase is empty.
     Count(u64),
-    /// For this time; transfers begun within it are completed after it.
+    /// For this time; transfers started within it are completed after it.
     Time(Duration),
-    /// Of a warm-up: until the time that the controller names meanwhile. The measuring phase begins
-    /// then, without a break: transfers under way go on.
+    /// For a warm-up: until a time that the controller sets while it runs. The measuring phase
+    /// follows without a break: transfers in progress continue.
     Told,
 }
 
@@ -25,25 +25,25 @@ impl Until {
 /// The phases of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Phases {
-    /// Before anything is measured.
+    /// The warm-up, which is not measured.
     pub warmup: Until,
     /// The measuring phase.
     pub measure: Until,
     /// Whether the client waits for [`Traffic::go`](crate::Traffic::go) between the two, so that
-    /// counters can be read with nothing under way. A warm-up until [`Until::Told`] waits in any case.
+    /// counters can be read while nothing is in flight. A warm-up until [`Until::Told`] waits in
+    /// any case.
     pub hold: bool,
 }
 
 impl Phases {
-    /// Whether a client can go through these phases.
+    /// Checks that a client supports these phases.
     ///
-    /// # Errors
-    /// Says why not.
+    /// # Errors Says which limit is violated.
     pub(crate) const fn check(&self) -> Result<(), &'static str> {
         match (self.warmup, self.measure) {
-            (_, Until::Told) => Err("the measuring phase ends after a count or a time"),
+            (_, Until::Told) => Err("the measuring phase must have a count or a time"),
             (Until::Told, Until::Count(_)) => {
-                Err("before a measuring phase that counts, what the warm-up has begun is ended")
+                Err("a measuring phase with a count needs a warm-up with a count or a time")
             }
             _ => Ok(()),
         }
@@ -59,9 +59,9 @@ pub(crate) struct Limit {
 }
 
 impl Limit {
-    /// No exchange may begin.
+    /// No exchange may start.
     pub(crate) const NONE: Self = Self { count: 0, deadline: Time::ZERO };
-    /// Everything may.
+    /// Every exchange may start.
     pub(crate) const ENDLESS: Self = Self { count: u64::MAX, deadline: Time::NEVER };
 
     fn new(until: Until, now: Time) -> Self {
@@ -72,7 +72,7 @@ impl Limit {
         }
     }
 
-    /// Whether a further exchange may begin at `at`, after `begun` of them.
+    /// Whether a further exchange may start at `at`, after `begun` earlier ones.
     pub(crate) fn allows(self, begun: u64, at: Time) -> bool {
         begun < self.count && at < self.deadline
     }
@@ -89,21 +89,21 @@ pub(crate) enum Next {
     End,
 }
 
-/// Something that is due at an instant of a client's phases.
+/// A timed step of a client's phases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
-    /// The measuring phase begins; exchanges under way go on.
+    /// The measuring phase begins; exchanges in progress continue.
     Measure(Limit),
     /// The time of the measuring phase is over.
     Over,
 }
 
-/// Where a client is in its phases.
+/// Position of a client in its phases.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sequence {
     phases: Phases,
     stage: Stage,
-    /// When [`Self::turn`] has something to do.
+    /// When [`Self::turn`] is due.
     due: Time,
 }
 
@@ -117,12 +117,12 @@ enum Stage {
 }
 
 impl Sequence {
-    /// The sequence of a client with this number of connections, which it opens first.
+    /// The sequence of a client that first opens this number of connections.
     pub(crate) const fn new(phases: Phases, connections: u32) -> Self {
         Self { phases, stage: Stage::Opening { left: connections }, due: Time::NEVER }
     }
 
-    /// A connection is open. The warm-up begins with the last one.
+    /// Reports an open connection. The warm-up begins when the last one is open.
     pub(crate) fn opened(&mut self, now: Time) -> Option<Limit> {
         let Stage::Opening { left } = &mut self.stage else { return None };
         *left -= 1;
@@ -137,12 +137,12 @@ impl Sequence {
         Some(limit)
     }
 
-    /// Whether a warm-up is under way whose end the controller will tell.
+    /// Whether the client is in a warm-up whose end the controller will set.
     pub(crate) fn is_to_be_told(&self) -> bool {
         self.stage == Stage::WarmUp && self.phases.warmup == Until::Told
     }
 
-    /// Whether the current phase may end once its exchanges have: its time is over.
+    /// Whether the time of the current phase is over, so that it may end with its last exchange.
     pub(crate) const fn may_end(&self) -> bool {
         match self.stage {
             Stage::WarmUp => {
@@ -153,7 +153,7 @@ impl Sequence {
         }
     }
 
-    /// The current phase is over, with nothing under way.
+    /// Ends the current phase, which has nothing in flight. Returns the next step.
     pub(crate) fn ended(&mut self, now: Time) -> Next {
         if self.stage == Stage::Measure {
             self.stage = Stage::Over;
@@ -173,8 +173,9 @@ impl Sequence {
         limit
     }
 
-    /// The controller starts the measuring phase at `at`: at once, if the client holds; if its warm-up
-    /// is to be told, [`Self::turn`] is due then. Returns whether the client waited for that.
+    /// The controller starts the measuring phase at `at`. A client that holds starts at once; for a
+    /// warm-up whose end the controller sets, [`Self::turn`] becomes due at `at`. Returns whether
+    /// the client waited for the controller.
     pub(crate) fn go(&mut self, at: Time) -> bool {
         if self.is_to_be_told() {
             self.due = at;
@@ -183,7 +184,8 @@ impl Sequence {
         self.stage == Stage::Held
     }
 
-    /// The client that held begins to measure; none if it does not hold.
+    /// Starts the measuring phase of a client that holds; none if it is not waiting for the
+    /// controller.
     pub(crate) fn resume(&mut self, now: Time) -> Option<Limit> {
         (self.stage == Stage::Held).then(|| self.measure(now))
     }
@@ -193,8 +195,8 @@ impl Sequence {
         self.due
     }
 
-    /// Takes the step that is due at `now`, if any. The time of a warm-up that is not told its end
-    /// passes without a step: its exchanges are completed.
+    /// Takes the step that is due at `now`, if any. A warm-up with a fixed time ends without a
+    /// step, because its exchanges are completed first.
     pub(crate) fn turn(&mut self, now: Time) -> Option<Turn> {
         if self.due > now {
             return None;

@@ -1,9 +1,9 @@
-//! Requests and responses: small messages to and fro, and their latency.
+//! Requests and responses: small messages, and their latency.
 //!
 //! In a closed loop a request follows a response; in an open loop requests are due at an interval,
-//! whether or not the last one has been answered. A response time counts from when its request was due,
-//! so lateness counts as waiting (no coordinated omission). [`Probe`] is an open loop that runs with
-//! another workload: it measures the latency under its load.
+//! whether or not the previous request has been answered. Response times are counted from the time
+//! at which the request was due, so lateness counts as waiting (no coordinated omission). [`Probe`]
+//! is an open loop that runs with another workload and measures the latency under that workload.
 
 use alloc::collections::VecDeque;
 use alloc::vec;
@@ -19,14 +19,15 @@ use crate::{Action, Owed, Sample, Traffic};
 /// When a connection's requests are due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Schedule {
-    /// When an earlier one has been answered (closed loop).
+    /// When an earlier request has been answered (closed loop).
     Closed {
-        /// Requests under way at a time.
+        /// Number of outstanding requests.
         outstanding: u32,
-        /// Time from a response to the next request in its place.
+        /// Time from a response to the request that replaces it.
         think: Duration,
     },
-    /// At an interval (open loop). Connections take turns: their requests are evenly apart.
+    /// At an interval (open loop). The requests of different connections are evenly spaced within
+    /// the interval.
     Every(Duration),
 }
 
@@ -48,7 +49,7 @@ pub struct RequestConfig {
     pub connections: u32,
     /// When requests are due.
     pub schedule: Schedule,
-    /// How many requests, or for how long.
+    /// The phases, as a number of requests or as a time.
     pub phases: Phases,
 }
 
@@ -56,7 +57,7 @@ impl RequestConfig {
     /// Checks the limits of the configuration.
     ///
     /// # Errors
-    /// Says why not.
+    /// Says which limit is violated.
     pub fn check(&self) -> Result<(), &'static str> {
         let Self { shape, connections, schedule, phases } = self;
         if *connections == 0 {
@@ -66,10 +67,10 @@ impl RequestConfig {
         phases.check()?;
         match schedule {
             Schedule::Closed { outstanding: 0, .. } => {
-                return Err("in a closed loop at least one request is under way");
+                return Err("a closed loop has at least one outstanding request");
             }
             Schedule::Every(Duration::ZERO) => {
-                return Err("in an open loop there is time between two requests");
+                return Err("an open loop has an interval above zero");
             }
             _ => {}
         }
@@ -81,10 +82,10 @@ impl RequestConfig {
 }
 
 impl RequestShape {
-    /// Whether the shape is possible.
+    /// Checks the sizes.
     ///
     /// # Errors
-    /// Says why not.
+    /// Says which limit is violated.
     pub const fn check(&self) -> Result<(), &'static str> {
         if self.request_bytes == 0 || self.response_bytes == 0 {
             return Err("requests and responses have at least one byte");
@@ -107,11 +108,11 @@ struct Requests {
 /// A connection with its requests.
 #[derive(Clone, Debug, Default)]
 struct Line {
-    /// When the next requests are due, the first one first.
+    /// Due times of the next requests, the earliest first.
     due: VecDeque<Time>,
     /// Due times of the unanswered requests.
     asked: VecDeque<Time>,
-    /// Requests begun under the current limit.
+    /// Requests planned under the current limit.
     begun: u64,
     received: u64,
 }
@@ -126,7 +127,7 @@ impl Requests {
         Self { shape, schedule, limit: Limit::NONE, lines, outbox, wake: Time::NEVER }
     }
 
-    /// Requests are due from now on, as far as `limit` allows.
+    /// Starts the schedule now, as far as `limit` allows.
     fn start(&mut self, now: Time, limit: Limit) {
         self.limit = limit;
         let connections = self.lines.len() as u64;
@@ -146,7 +147,7 @@ impl Requests {
         self.look_ahead();
     }
 
-    /// Requests go on being due as far as `limit` allows.
+    /// Continues the schedule as far as `limit` allows.
     fn go_on(&mut self, limit: Limit) {
         self.limit = limit;
         for line in &mut self.lines {
@@ -156,7 +157,7 @@ impl Requests {
         self.look_ahead();
     }
 
-    /// No further request is due.
+    /// Stops the schedule: no further request becomes due.
     fn rest(&mut self) {
         self.limit = Limit::NONE;
         for line in &mut self.lines {
@@ -165,7 +166,7 @@ impl Requests {
         self.wake = Time::NEVER;
     }
 
-    /// Whether nothing is under way, nor will be.
+    /// Whether no request is outstanding or planned.
     fn is_over(&self) -> bool {
         self.lines.iter().all(|line| line.due.is_empty() && line.asked.is_empty())
     }
@@ -188,7 +189,7 @@ impl Requests {
         self.outbox.pop()
     }
 
-    /// The request of a connection that is due.
+    /// Sends the request that is due on a connection.
     fn ask(&mut self, connection: usize) -> Action {
         let line = &mut self.lines[connection];
         let due = line.due.pop_front().expect("it is due");
@@ -200,7 +201,7 @@ impl Requests {
         Action::Write { connection: connection as u32, bytes: self.shape.request_bytes }
     }
 
-    /// Bytes have arrived. Returns whether they completed responses.
+    /// Handles received bytes. Returns whether they completed a response.
     fn received(&mut self, now: Time, connection: u32, total: u64) -> bool {
         let line = &mut self.lines[connection as usize];
         let answers = total / self.shape.response_bytes - line.received / self.shape.response_bytes;
@@ -227,7 +228,7 @@ impl Requests {
 }
 
 impl Line {
-    /// A request will be due at `at`, if the limit allows that.
+    /// Plans a request at `at`, if the limit allows it.
     fn plan(&mut self, at: Time, limit: Limit) {
         if limit.allows(self.begun, at) {
             self.begun += 1;
@@ -263,7 +264,7 @@ impl RequestClient {
         self.begin_phase(now, limit);
     }
 
-    /// Takes the steps of phases that are due.
+    /// Takes the step of the phases that is due, if any.
     fn turn(&mut self, now: Time) {
         match self.sequence.turn(now) {
             Some(Turn::Measure(limit)) => {
@@ -294,7 +295,7 @@ impl Traffic for RequestClient {
     }
 
     fn poll(&mut self, now: Time) -> Option<Action> {
-        // Overdue actions come in the order of their times.
+        // Overdue actions are returned in the order of their times.
         if self.sequence.due() <= now && self.sequence.due() <= self.requests.next_action() {
             self.turn(now);
         }
@@ -321,7 +322,8 @@ impl Traffic for RequestClient {
     }
 
     fn received(&mut self, now: Time, connection: u32, _before: u64, total: u64) -> bool {
-        // A driver may report bytes that came after that time before it polls for it.
+        // A driver may report bytes that arrived after the end of the phase before it polls for
+        // that end.
         if self.sequence.due() <= now && !self.sequence.is_to_be_told() {
             self.turn(now);
         }
@@ -337,7 +339,7 @@ impl Traffic for RequestClient {
     }
 }
 
-/// The server: answers each whole request at once.
+/// The server: answers each complete request at once.
 #[derive(Clone, Debug)]
 pub struct RequestServer {
     shape: RequestShape,
@@ -345,7 +347,7 @@ pub struct RequestServer {
 }
 
 impl RequestServer {
-    /// A server without requests so far.
+    /// A server that has received no requests.
     #[must_use]
     pub fn new(shape: RequestShape) -> Self {
         Self { shape, outbox: Outbox::default() }
@@ -377,7 +379,7 @@ impl Traffic for RequestServer {
 
 impl Companion for RequestServer {}
 
-/// The client of a latency probe: an open loop that can be put to rest.
+/// The client of a latency probe: an open loop that can be paused.
 #[derive(Clone, Debug)]
 pub struct Probe {
     requests: Requests,

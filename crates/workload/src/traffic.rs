@@ -2,56 +2,58 @@
 
 use netstudy_units::{Duration, Time};
 
-/// An application's next action. It numbers its connections itself, from 0; the set-up knows the peer
-/// of each.
+/// An application's next action. The application numbers its connections from 0; the set-up knows
+/// the peer of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Opens a connection to its peer; an application with [`Traffic::REOPENS`] listens for it where the
-    /// peer opens it.
+    /// Opens a connection to its peer. If the peer opens it and the application has
+    /// [`Traffic::REOPENS`], it listens for the connection instead.
     Open {
-        /// Which.
+        /// The connection.
         connection: u32,
     },
     /// Hands bytes to a connection.
     Write {
-        /// Which.
+        /// The connection.
         connection: u32,
-        /// How many.
+        /// Number of bytes.
         bytes: u64,
     },
-    /// Takes some of the bytes of a connection that it has left: see [`Traffic::READS_LATER`].
+    /// Reads some of the bytes that it has left unread on a connection: see
+    /// [`Traffic::READS_LATER`].
     Read {
-        /// Which.
+        /// The connection.
         connection: u32,
     },
     /// Closes its direction of a connection: written data still arrives.
     Close {
-        /// Which.
+        /// The connection.
         connection: u32,
     },
     /// The measuring phase begins for this host.
     Begin,
-    /// Something that is measured has ended.
+    /// A measured unit of work has ended.
     Sample(Sample),
-    /// The time of the measuring phase is over for this host. Exchanges under way still end,
-    /// unmeasured; [`Self::End`] follows.
+    /// The time of the measuring phase is over for this host. Exchanges in progress are completed
+    /// without being measured; [`Self::End`] follows.
     Over,
-    /// The measuring phase has ended for this host, with nothing under way.
+    /// The measuring phase has ended for this host, and nothing is in flight.
     End,
-    /// The warm-up goes on until the time of [`Traffic::go`], when the measuring phase is to begin.
+    /// The warm-up continues until the time set by [`Traffic::go`], when the measuring phase
+    /// begins.
     Ready,
     /// A phase has ended for this host, which waits for [`Traffic::go`].
     Hold,
 }
 
-/// Something that has ended, and when.
+/// A completed unit of work with its times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sample {
-    /// All servers have answered once.
+    /// An iteration: all servers have answered once.
     Iteration {
         /// When the first request was due.
         started: Time,
-        /// When the last byte was there.
+        /// When the last byte had arrived.
         ended: Time,
     },
     /// A transfer.
@@ -64,18 +66,18 @@ pub enum Sample {
         bytes_sent: u64,
         /// When it was due.
         started: Time,
-        /// When the first byte of its data came, or left; none: that is not observed.
+        /// When the first byte of its data was received or sent; none: not observed.
         first_byte: Option<Time>,
-        /// When its last byte was there, or was confirmed by the receiving application.
+        /// When its last byte had arrived, or the receiving application had confirmed it.
         ended: Time,
     },
-    /// A session of FTP has logged in.
+    /// The log-in of an FTP session.
     LogIn {
         /// The connection of its files.
         connection: u32,
         /// Time until its control connection was open.
         connect: Duration,
-        /// Time from there until it was ready for transfers.
+        /// Time from then until it was ready for transfers.
         login: Duration,
     },
     /// A request and its response.
@@ -84,7 +86,7 @@ pub enum Sample {
         connection: u32,
         /// When it was due: lateness counts as waiting (no coordinated omission).
         intended: Time,
-        /// When the last byte of the response was there.
+        /// When the last byte of the response had arrived.
         ended: Time,
     },
 }
@@ -101,46 +103,48 @@ pub struct Owed {
 }
 
 impl Owed {
-    /// Of a peer that sends requests of `bytes` each, and of which `received` bytes have come: the
-    /// rest of a request that it has begun.
+    /// The missing rest of a partly received request. The peer sends requests of `bytes` each, and
+    /// `received` bytes have arrived in total.
     pub(crate) fn of_request(received: u64, bytes: u64) -> Option<Self> {
         let begun = received % bytes;
         (begun > 0).then(|| Self::of_response(received, bytes))
     }
 
-    /// The rest of the current message of a peer that owes messages of `bytes` each, after `received`
-    /// bytes.
+    /// The missing rest of the current message of a peer that owes messages of `bytes` each;
+    /// `received` bytes have arrived in total.
     pub(crate) const fn of_response(received: u64, bytes: u64) -> Self {
         Self { message: received / bytes + 1, bytes, missing: bytes - received % bytes }
     }
 }
 
-/// One host's application, as a pure state machine. Hosts talk through bytes on connections and through
-/// nothing else.
+/// One host's application, as a pure state machine. Hosts communicate only through bytes on
+/// connections.
 ///
-/// The driver reports events (`opened`, `received`, `acknowledged`, `closed`); the application's
-/// actions all come out of [`Self::poll`], which the driver calls when [`Self::next_action`] is due,
-/// until it returns none. Events come in the order of time. A return of `true` says that
-/// [`Self::next_action`] may be earlier than before; after `false` the driver need not ask.
+/// The driver reports events (`opened`, `received`, `acknowledged`, `closed`); [`Self::poll`]
+/// returns all actions of the application. The driver calls it when [`Self::next_action`] is due,
+/// until it returns none. Events are reported in the order of time. If an event returns `true`,
+/// [`Self::next_action`] may be earlier than before; if it returns `false`, the driver need not
+/// check.
 pub trait Traffic {
-    /// Whether the application hears of acknowledged bytes; without it they cost nothing. A driver that
-    /// does not see each acknowledgment reports them before it calls [`Self::poll`] for a timed action.
+    /// Whether the driver reports acknowledged bytes to the application; costs nothing if false. A
+    /// driver that does not see each acknowledgment reports them before it calls [`Self::poll`] for
+    /// a timed action.
     const HEARS_ACKNOWLEDGMENTS: bool = false;
 
-    /// Whether a connection may be opened again after it was closed; without that it costs nothing. It is
-    /// a new connection between the same ends: its bytes are counted from 0.
+    /// Whether a closed connection may be opened again; costs nothing if false. The reopened
+    /// connection is a new one between the same ends, and its bytes are counted from 0.
     const REOPENS: bool = false;
 
-    /// Whether the application may leave bytes with TCP that have come, which then takes fewer further ones;
-    /// without that it takes all at once, and this costs nothing.
+    /// Whether the application may leave received bytes unread, which shrinks TCP's receive window.
+    /// If false, it reads all bytes at once, and this costs nothing.
     const READS_LATER: bool = false;
 
-    /// True for applications that send few packets. The simulator then compiles one general packet path for them
-    /// instead of a faster path for each kind of network, and the engine is smaller.
+    /// True for applications that send few packets. For them, the simulator compiles one general
+    /// packet path instead of a faster path per kind of network, which makes the engine smaller.
     const PREFERS_SMALL_CODE: bool = false;
 
-    /// Bytes that have come on a connection and that the application has left with TCP. It may be less after
-    /// [`Action::Read`].
+    /// Received bytes of a connection that the application has left unread. The number may decrease
+    /// after [`Action::Read`].
     fn unread(&self, _connection: u32) -> u64 {
         0
     }
@@ -148,41 +152,43 @@ pub trait Traffic {
     /// Time of the next action; [`Time::NEVER`] if there is none.
     fn next_action(&self) -> Time;
 
-    /// The next action due at `now`; none: no further one.
+    /// The next action due at `now`; none: no further action.
     fn poll(&mut self, now: Time) -> Option<Action>;
 
-    /// The controller lets the application go on: after [`Action::Hold`] at once, with `at` as the
-    /// current time; after [`Action::Ready`] it names the time, now or later, at which the measuring
-    /// phase begins.
+    /// The controller lets the application continue. After [`Action::Hold`] it continues at once,
+    /// and `at` is the current time; after [`Action::Ready`], `at` is the time, now or later, at
+    /// which the measuring phase begins.
     fn go(&mut self, _at: Time) -> bool {
         false
     }
 
-    /// A connection is open at this end.
+    /// Reports that a connection is open at this end.
     fn opened(&mut self, _now: Time, _connection: u32) -> bool {
         false
     }
 
-    /// The connection has delivered `total` bytes since it was opened, and `before` that until now.
+    /// Reports that the connection has delivered `total` bytes since it was opened, `before` of
+    /// them before this event.
     fn received(&mut self, now: Time, connection: u32, before: u64, total: u64) -> bool;
 
-    /// The peer's TCP has acknowledged `total` bytes since the connection was opened.
+    /// Reports that the peer's TCP has acknowledged `total` bytes since the connection was opened.
     fn acknowledged(&mut self, _now: Time, _connection: u32, _total: u64) -> bool {
         false
     }
 
-    /// Total time so far with requested data outstanding on the connection.
+    /// Total time so far during which the connection had requested data outstanding.
     fn receiving(&self, _connection: u32) -> Duration {
         Duration::ZERO
     }
 
-    /// The peer has closed its direction.
+    /// Reports that the peer has closed its direction of the connection.
     fn closed(&mut self, _now: Time, _connection: u32) -> bool {
         false
     }
 
-    /// The rest of the message that the peer owes on a connection that has delivered `received` bytes;
-    /// none: nothing is owed. For drivers that wait for it, and for their messages.
+    /// The missing rest of the message that the peer owes on a connection that has delivered
+    /// `received` bytes; none: nothing is owed. Drivers use it to decide whether to wait, and in
+    /// their messages.
     fn owed(&self, _connection: u32, _received: u64) -> Option<Owed> {
         None
     }

@@ -1,12 +1,12 @@
 //! Plain TCP transfers: a client gets bytes from servers, puts bytes to them, or both at once.
 //!
 //! A transfer is an exchange of two messages on a connection. Get: a request, answered with the
-//! payload. Put: the payload, confirmed by the server's application when it has all of it, as FTP does.
-//! Both: a request and the payload at once; the server begins to send its own payload when it has the
-//! request, and confirms the client's. A stream is a series of such exchanges of a chunk each, with
-//! several under way at a time, so that neither end ever runs out of bytes to send, and memory stays
-//! bounded; it ends as no further chunk is begun. So each end knows its position from its own byte
-//! counts.
+//! payload. Put: the payload, confirmed by the server's application when it has received all of it,
+//! as in FTP. Both: a request followed at once by the payload; the server starts to send its own
+//! payload when it has the request, and confirms the client's payload. A stream is a series of such
+//! exchanges, one for each chunk. Several exchanges are in progress at a time, so that neither end
+//! runs out of bytes to send, and memory stays bounded. A stream ends when no further chunk is
+//! started. Each end knows its position from its own byte counts.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -17,30 +17,30 @@ use crate::outbox::Outbox;
 use crate::phases::{Limit, Next, Phases, Sequence, Turn, Until};
 use crate::{Action, Owed, Sample, Traffic};
 
-/// Which way the payload goes.
+/// Direction of the payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// From the server to the client.
     Get,
     /// From the client to the server.
     Put,
-    /// Both at once over the same connection, each of the whole size.
+    /// Both directions at once over the same connection, each with the whole size.
     Both,
 }
 
-/// How much a transfer carries, each way that it goes.
+/// Size of a transfer, in each direction that has data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransferSize {
     /// A fixed number of bytes.
     Fixed(u64),
-    /// As much as the time of a phase allows.
+    /// As many bytes as possible within the time of a phase.
     Stream {
-        /// Payload of an exchange. Smaller: more requests and confirmations; larger: more bytes are
-        /// under way when the time is over.
+        /// Payload of an exchange. A smaller value causes more requests and confirmations; a larger
+        /// value leaves more bytes in flight when the time is over.
         chunk_bytes: u64,
-        /// Payload of the exchanges under way at a time, rounded down to chunks, at least one. Less
-        /// than the bandwidth-delay product and the queues of the path makes it the limit; more
-        /// prolongs the end of the phase.
+        /// Payload of the exchanges in progress at a time, rounded down to chunks, at least one
+        /// chunk. A value below the bandwidth-delay product plus the queues of the path limits the
+        /// throughput; a larger value prolongs the end of the phase.
         ahead_bytes: u64,
     },
 }
@@ -48,16 +48,16 @@ pub enum TransferSize {
 /// The parameters of a transfer that both ends know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransferShape {
-    /// Which way the payload goes.
+    /// Direction of the payload.
     pub direction: Direction,
-    /// How much.
+    /// Size of the payload.
     pub size: TransferSize,
     /// Size of a request, and of a confirmation.
     pub request_bytes: u64,
 }
 
 impl TransferShape {
-    /// Payload of an exchange, each way that it goes.
+    /// Payload of an exchange, in each direction that has data.
     const fn payload(&self) -> u64 {
         match self.size {
             TransferSize::Fixed(bytes) => bytes,
@@ -73,7 +73,7 @@ impl TransferShape {
         matches!(self.direction, Direction::Get | Direction::Both)
     }
 
-    /// Bytes that the client sends before the payload of an exchange.
+    /// Bytes that the client sends in an exchange before its payload.
     const fn head(&self) -> u64 {
         if self.receives() { self.request_bytes } else { 0 }
     }
@@ -89,7 +89,7 @@ impl TransferShape {
             + if self.sends() { self.request_bytes } else { 0 }
     }
 
-    /// Exchanges under way at a time.
+    /// Maximum number of exchanges in progress.
     fn window(&self) -> u64 {
         match self.size {
             TransferSize::Fixed(_) => 1,
@@ -119,7 +119,7 @@ impl TransferShape {
         bytes / self.answered() * self.payload() + begun
     }
 
-    /// Bytes that the server must have sent in answer to `bytes` of the client.
+    /// Bytes that the server must send in answer to the first `bytes` of the client.
     fn due_answer(&self, bytes: u64) -> u64 {
         let ended = bytes / self.asked();
         let begun = ended + u64::from(bytes % self.asked() >= self.head());
@@ -140,7 +140,7 @@ pub struct TransferConfig {
     pub connections: u32,
     /// Time from the end of a transfer to the start of the next one.
     pub pause: Duration,
-    /// How many transfers, or for how long.
+    /// The phases, as a number of transfers or as a time.
     pub phases: Phases,
 }
 
@@ -148,7 +148,7 @@ impl TransferConfig {
     /// Checks the limits of the configuration.
     ///
     /// # Errors
-    /// Says why not.
+    /// Says which limit is violated.
     pub fn check(&self) -> Result<(), &'static str> {
         let Self { shape, connections, phases, .. } = self;
         if *connections == 0 {
@@ -161,17 +161,17 @@ impl TransferConfig {
         }
         let counted = |until| matches!(until, Until::Count(1..));
         if shape.is_stream() && (counted(phases.warmup) || counted(phases.measure)) {
-            return Err("a stream lasts for a time, not until a count");
+            return Err("a stream lasts for a time, not for a count");
         }
         Ok(())
     }
 }
 
 impl TransferShape {
-    /// Whether the shape is possible.
+    /// Checks the sizes.
     ///
     /// # Errors
-    /// Says why not.
+    /// Says which limit is violated.
     pub const fn check(&self) -> Result<(), &'static str> {
         if self.payload() == 0 || self.request_bytes == 0 {
             return Err("a transfer, a chunk and a request have at least one byte");
@@ -184,9 +184,9 @@ impl TransferShape {
 #[derive(Clone, Copy, Debug)]
 struct Flow {
     state: State,
-    /// Transfers begun in this phase.
+    /// Transfers started in this phase.
     begun: u64,
-    /// Exchanges begun since the connection was opened.
+    /// Exchanges started since the connection was opened.
     exchanges: u64,
     received: u64,
     acknowledged: u64,
@@ -194,21 +194,21 @@ struct Flow {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// No transfer begins any more in this phase.
+    /// No further transfer starts in this phase.
     Idle,
-    /// The next transfer begins then.
+    /// The next transfer starts at this time.
     Waiting(Time),
-    /// A transfer is under way.
+    /// A transfer is in progress.
     Busy {
         started: Time,
-        /// Bytes carried by the connection when the stream began to count.
+        /// Bytes transferred on the connection before the stream started to count.
         before: Carried,
     },
-    /// The time of a stream is over; its chunks under way still arrive.
+    /// The time of a stream is over, but its last chunks are still in flight.
     Ending,
 }
 
-/// Bytes that a connection has carried since it was opened.
+/// Bytes transferred on a connection since it was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Carried {
     received: u64,
@@ -216,7 +216,7 @@ struct Carried {
 }
 
 impl Flow {
-    /// Bytes carried so far.
+    /// Bytes transferred so far.
     const fn carried(&self) -> Carried {
         Carried { received: self.received, acknowledged: self.acknowledged }
     }
@@ -225,7 +225,7 @@ impl Flow {
         Self { state: State::Idle, begun: 0, exchanges: 0, received: 0, acknowledged: 0 };
 }
 
-/// The client: begins all transfers.
+/// The client: starts all transfers.
 #[derive(Clone, Debug)]
 pub struct TransferClient {
     config: TransferConfig,
@@ -233,7 +233,7 @@ pub struct TransferClient {
     limit: Limit,
     flows: Vec<Flow>,
     outbox: Outbox,
-    /// When the next transfer begins, or the time of streams is over.
+    /// When the next transfer starts, or the time of streams is over.
     wake: Time,
 }
 
@@ -264,8 +264,8 @@ impl TransferClient {
         self.look_ahead(now);
     }
 
-    /// Sets the time of the next action; a phase is over when its time is and nothing of it is under
-    /// way.
+    /// Sets the time of the next action. Ends the phase if its time is over and nothing is in
+    /// flight.
     fn look_ahead(&mut self, now: Time) {
         let stream_end =
             if self.config.shape.is_stream() { self.limit.deadline } else { Time::NEVER };
@@ -293,7 +293,8 @@ impl TransferClient {
         self.begin_phase(now, limit);
     }
 
-    /// The measuring phase begins while the load of the warm-up goes on: streams count from now on.
+    /// Begins the measuring phase while the load of the warm-up continues: streams count from now
+    /// on.
     fn go_on_measuring(&mut self, now: Time, limit: Limit) {
         self.outbox.push(now, Action::Begin);
         self.limit = limit;
@@ -309,7 +310,7 @@ impl TransferClient {
         }
     }
 
-    /// Takes the actions that are due.
+    /// Performs the actions that are due.
     fn wake_up(&mut self, now: Time) {
         if self.sequence.is_to_be_told()
             && let Some(Turn::Measure(limit)) = self.sequence.turn(now)
@@ -333,7 +334,7 @@ impl TransferClient {
         self.look_ahead(now);
     }
 
-    /// Reports the end of the measuring phase's time, once it is over.
+    /// Reports the end of the measuring phase, if its time is over.
     fn end_time(&mut self, now: Time) {
         if let Some(Turn::Over) = self.sequence.turn(now) {
             self.outbox.push(now, Action::Over);
@@ -352,14 +353,14 @@ impl TransferClient {
         self.exchange(now, connection, self.config.shape.window());
     }
 
-    /// Begins exchanges.
+    /// Starts `count` exchanges.
     fn exchange(&mut self, now: Time, connection: usize, count: u64) {
         self.flows[connection].exchanges += count;
         let bytes = count * self.config.shape.asked();
         self.outbox.push(now, Action::Write { connection: connection as u32, bytes });
     }
 
-    /// Samples the bytes that a stream has carried until now.
+    /// Samples the bytes that a stream has transferred until now.
     fn sample_stream(&mut self, now: Time, connection: usize, started: Time, before: Carried) {
         let (shape, total) = (&self.config.shape, self.flows[connection].carried());
         let sample = Sample::Transfer {
@@ -376,7 +377,7 @@ impl TransferClient {
         self.outbox.push(now, Action::Sample(sample));
     }
 
-    /// Ends the streams with nothing under way any more.
+    /// Ends the streams that have nothing in flight any more.
     fn end_streams(&mut self, now: Time) {
         for connection in 0..self.flows.len() {
             let Flow { state, received, exchanges, .. } = self.flows[connection];
@@ -408,7 +409,7 @@ impl TransferClient {
 }
 
 impl Traffic for TransferClient {
-    /// To know the bytes carried by a stream when its time is over.
+    /// Needed to count the bytes of a stream when its time is over.
     const HEARS_ACKNOWLEDGMENTS: bool = true;
 
     fn next_action(&self) -> Time {
@@ -458,7 +459,8 @@ impl Traffic for TransferClient {
                 }
             }
             State::Busy { started, .. } => {
-                // A driver may report bytes that came after that time before it polls for it.
+                // A driver may report bytes that arrived after the end of the phase before it polls
+                // for that end.
                 self.end_time(now);
                 self.sample_transfer(now, connection, started);
                 self.end_transfer(now, connection);
@@ -485,7 +487,7 @@ impl Traffic for TransferClient {
     }
 }
 
-/// The other end of transfers, of any number of clients.
+/// The server of transfers, for any number of clients.
 #[derive(Clone, Debug)]
 pub struct TransferServer {
     shape: TransferShape,
@@ -493,7 +495,7 @@ pub struct TransferServer {
 }
 
 impl TransferServer {
-    /// A server without requests so far.
+    /// A server that has received no requests.
     #[must_use]
     pub fn new(shape: TransferShape) -> Self {
         Self { shape, outbox: Outbox::default() }

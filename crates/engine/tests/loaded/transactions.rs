@@ -584,7 +584,10 @@ fn a_plan_that_cannot_be_carried_out_is_refused() {
         (TransactionClient { mix: one_page("x"), ..good.clone() }, "'page' has no path"),
         (TransactionClient { host: "a\r\nb".to_owned(), ..good.clone() }, "host"),
         (TransactionClient { request_timeout_ns: 0, ..good.clone() }, "request_timeout_ns"),
-        (TransactionClient { measure: Until::Count { count: 5 }, ..good }, "measures for a time"),
+        (
+            TransactionClient { measure: Until::Count { count: 5 }, ..good },
+            "measuring phase of a generator has a time",
+        ),
         (of_brokerage.clone(), "as many registered users"),
         (TransactionClient { mix: one_page("/"), ..of_brokerage }, "no operation 'page'"),
     ] {

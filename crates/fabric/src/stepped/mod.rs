@@ -1,8 +1,8 @@
 //! Event-driven switches, for drivers with a clock, virtual or real, and for links that pause.
 //!
-//! A [`crate::SwitchBuffer`] says when a frame leaves as soon as that is decided. That is fast, and
-//! cannot take a later PAUSE frame into account. A [`Stepped`] switch follows the same rules of the
-//! same buffer architectures, and only says which frame starts to leave now.
+//! A [`crate::SwitchBuffer`] computes the departure time of a frame in advance. That is fast, but
+//! ignores later PAUSE frames. A [`Stepped`] switch has the same buffer architectures with the same
+//! rules, and returns each frame only when it starts to leave.
 
 mod pausing;
 mod wire;
@@ -19,7 +19,8 @@ use crate::{Chance, Link, PauseCounters, PortCounters, Schedule};
 
 /// The timing-independent part of a buffer architecture: admission, occupancy, scheduling.
 pub trait Architecture<F> {
-    /// Judges a frame whose egress, as things stand, will have sent all that it has at `drained_at`.
+    /// Decides whether to admit or drop a frame. `drained_at` is when the egress port would finish
+    /// sending its present queue if nothing more arrived.
     fn admit(
         &mut self,
         arrival: &Arrival,
@@ -27,60 +28,60 @@ pub trait Architecture<F> {
         drained_at: impl FnOnce() -> Time,
     ) -> Admission;
 
-    /// When an egress that will have sent all that it has at `drained_at` next takes a frame that is
-    /// held; [`Time::NEVER`] if none is held for it.
+    /// Time at which `egress` next takes a held frame; [`Time::NEVER`] if no frame is held for it.
+    /// `drained_at` is as in [`Self::admit`].
     fn next_pull(&self, _egress: u32, _drained_at: impl FnOnce() -> Time) -> Time {
         Time::NEVER
     }
 
-    /// The egress takes a held frame at `now`, if it has one. A rule that depends on how long a frame has
-    /// waited decides here.
+    /// The egress takes a held frame at `now`, if there is one for it. A rule that depends on how long a
+    /// frame has waited decides here.
     fn pull(&mut self, _now: Time, _egress: u32, _chance: &mut impl Chance) -> Option<Pulled<F>> {
         None
     }
 
-    /// The last bit of a frame has left.
+    /// Frees the space of a frame whose last bit has left.
     fn release(&mut self, _room: &Room) {}
 
     /// Buffer occupancy of frames that arrived on `ingress`.
     fn ingress_bytes(&self, ingress: u32) -> u64;
 
-    /// The most bytes that ever waited for, or were on, the wire of `egress`; without its own stage, if
-    /// frames are held.
+    /// Maximum of [`Self::queue_bytes`] so far.
     fn queue_bytes_max(&self, egress: u32) -> u64;
 
-    /// The bytes that wait for, or are on, the wire of `egress`; without its own stage, if frames are held.
+    /// Bytes queued for `egress`, the frame on the wire included. An architecture that holds frames
+    /// counts only the held ones.
     fn queue_bytes(&self, egress: u32) -> u64;
 }
 
 /// The fate of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
-    /// The buffer has no room for it.
+    /// The buffer has no room for the frame.
     Dropped,
-    /// It waits for the wire of its egress.
+    /// The frame waits for the wire of its egress.
     Queued {
-        /// The queue that it met was longer than the threshold.
+        /// Whether the queue at its arrival was longer than the marking threshold.
         marked: bool,
     },
-    /// It waits to be pulled.
+    /// The frame waits until its egress pulls it.
     Held,
 }
 
-/// A held frame that its egress took.
+/// A held frame that its egress has taken.
 #[derive(Clone, Copy, Debug)]
 pub struct Pulled<F> {
     /// The frame.
     pub frame: F,
     /// When it may start to leave.
     pub ready: Time,
-    /// The room that it takes.
+    /// The buffer space that it occupies.
     pub room: Room,
-    /// Whether it is to be marked.
+    /// Whether to mark it.
     pub marked: bool,
 }
 
-/// Where a frame is.
+/// The buffer space of a frame: its ports and its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
     /// The port by which it came.
@@ -97,7 +98,7 @@ pub trait Mark {
     fn mark(&mut self) -> bool;
 }
 
-/// Something that begins to leave.
+/// A frame that starts to leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departure<F> {
     /// The port by which it leaves.
@@ -110,13 +111,13 @@ pub struct Departure<F> {
 
 /// A switch of the buffer architecture `A`.
 ///
-/// Calls come in the order of time: steps due by [`Self::next_step`] are taken with [`Self::step`]
-/// before a later frame is offered or a pause is reported.
+/// Calls come in the order of time: before each frame offered and each pause reported, call
+/// [`Self::step`] until no earlier [`Self::next_step`] is due.
 #[derive(Clone, Debug)]
 pub struct Stepped<F, A> {
     architecture: A,
     ports: Vec<Port<F>>,
-    /// When each port next has something to do.
+    /// Time of the next step of each port.
     steps: Schedule,
 }
 
@@ -133,17 +134,17 @@ struct Port<F> {
 enum Step {
     /// The last bit of a frame leaves.
     Leave,
-    /// The request for a pause of the peer is repeated.
+    /// The PAUSE request to the peer is repeated.
     Repeat,
     /// The egress takes a frame that is held.
     Pull,
-    /// Something begins to leave.
+    /// A frame starts to leave.
     Start,
 }
 
 impl<F: Copy + Mark, A: Architecture<F>> Stepped<F, A> {
-    /// A switch with a port for each of `links`; the thresholds of `pause` are bytes that the frames of an
-    /// ingress take of the buffer.
+    /// A switch with a port for each of `links`; the thresholds of `pause` are buffer bytes
+    /// occupied by frames of one ingress port.
     #[must_use]
     pub fn new(links: &[Link], architecture: A, pause: PausePolicy) -> Self {
         let port = |link: &Link| Port {
@@ -156,7 +157,7 @@ impl<F: Copy + Mark, A: Architecture<F>> Stepped<F, A> {
         Self { architecture, ports, steps }
     }
 
-    /// Takes a frame that has arrived, or drops it. Returns whether it was taken.
+    /// Admits or drops a frame that has arrived. Returns whether it was admitted.
     pub fn offer(&mut self, arrival: &Arrival, frame: F) -> bool {
         let port = &mut self.ports[arrival.egress as usize];
         let admission = self.architecture.admit(arrival, &frame, || port.wire.wire().drained_at());
@@ -181,22 +182,22 @@ impl<F: Copy + Mark, A: Architecture<F>> Stepped<F, A> {
         true
     }
 
-    /// A PAUSE frame of `quanta` has arrived by `port`.
+    /// Handles a PAUSE frame of `quanta` that has arrived at `port`.
     pub fn handle_pause(&mut self, now: Time, port: u32, quanta: u16) {
         if self.ports[port as usize].wire.handle_pause(now, quanta) {
             self.plan(port);
         }
     }
 
-    /// Time of the next [`Self::step`], at once if that is in the past: a pause that ends early leaves
-    /// work behind. [`Time::NEVER`] if the switch is empty.
+    /// Time of the next [`Self::step`]; [`Time::NEVER`] if the switch is empty. It can be in the
+    /// past after a pause that ended early: then call at once.
     #[must_use]
     pub fn next_step(&self) -> Time {
         self.steps.earliest().1
     }
 
-    /// Takes one step that is due at `now`, the lowest port's first. Returns the frame that starts to leave, if
-    /// the step was that.
+    /// Takes one step that is due at `now`; the lowest port comes first. Returns the frame that
+    /// starts to leave, if any.
     pub fn step(&mut self, now: Time, chance: &mut impl Chance) -> Option<Departure<F>> {
         let (port, due) = self.steps.earliest();
         if due > now {
@@ -222,19 +223,19 @@ impl<F: Copy + Mark, A: Architecture<F>> Stepped<F, A> {
         &self.ports[port as usize].counters
     }
 
-    /// PAUSE frames of `port`.
+    /// PAUSE counters of `port`.
     #[must_use]
     pub fn pauses(&self, port: u32) -> &PauseCounters {
         self.ports[port as usize].wire.counters()
     }
 
-    /// The most bytes that ever waited for `egress`.
+    /// Maximum of [`Self::queue_bytes`] so far.
     #[must_use]
     pub fn queue_bytes_max(&self, egress: u32) -> u64 {
         self.architecture.queue_bytes_max(egress)
     }
 
-    /// The bytes that wait for `egress`.
+    /// Bytes queued for `egress`.
     #[must_use]
     pub fn queue_bytes(&self, egress: u32) -> u64 {
         self.architecture.queue_bytes(egress)
@@ -256,7 +257,7 @@ impl<F: Copy + Mark, A: Architecture<F>> Stepped<F, A> {
         steps.into_iter().min().expect("there are four of them")
     }
 
-    /// Something has changed at a port.
+    /// Schedules the next step of a port whose state has changed.
     fn plan(&mut self, egress: u32) {
         self.steps.set(egress as usize, self.due(egress).0);
     }
@@ -286,7 +287,7 @@ impl<F: Copy + Mark, A: Architecture<F>> Stepped<F, A> {
         Some(Departure { egress, sent, departs: start.departs })
     }
 
-    /// The occupancy of `ingress` has changed: its peer may have to pause, or to go on.
+    /// Sends a PAUSE frame to the peer of `ingress` if its new occupancy starts or ends a pause.
     fn note_level(&mut self, now: Time, ingress: u32) {
         let level = || self.architecture.ingress_bytes(ingress);
         if self.ports[ingress as usize].wire.handle_level(now, level) {
@@ -296,7 +297,7 @@ impl<F: Copy + Mark, A: Architecture<F>> Stepped<F, A> {
 }
 
 impl<F: Mark> Port<F> {
-    /// A frame waits for the wire from now on.
+    /// Adds a frame to the queue of the wire.
     fn queue(&mut self, pulled: Pulled<F>) {
         let mut frame = pulled.frame;
         if pulled.marked && frame.mark() {

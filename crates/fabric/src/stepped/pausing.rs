@@ -3,16 +3,16 @@ use netstudy_units::Time;
 use super::{Sent, Start, Wire};
 use crate::{PauseCounters, PauseRequests, PauseThresholds};
 
-/// How a port deals with PAUSE frames.
+/// PAUSE behaviour of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PausePolicy {
-    /// Whether it pauses when its peer asks for it.
+    /// Whether it pauses when its peer sends a PAUSE frame.
     pub honours: bool,
-    /// When it asks its peer to pause, in the unit of its buffer; none: never.
+    /// Buffer levels at which it asks its peer to pause; `None`: never.
     pub thresholds: Option<PauseThresholds>,
 }
 
-/// The wire of a port that heeds PAUSE frames and sends its own.
+/// The wire of a port that honours PAUSE frames and sends its own.
 ///
 /// Events of its buffer and its peer go in by `handle_*`; their effects on the wire come out of
 /// [`Self::next_start`] and [`Self::start`].
@@ -39,7 +39,7 @@ impl<F> PausingWire<F> {
         &self.wire
     }
 
-    /// PAUSE frames of this port.
+    /// PAUSE counters of this port.
     #[must_use]
     pub const fn counters(&self) -> &PauseCounters {
         &self.counters
@@ -50,7 +50,7 @@ impl<F> PausingWire<F> {
         self.wire.push(ready, frame_bytes, frame);
     }
 
-    /// A PAUSE frame of `quanta` has arrived. Returns whether the wire heeds it.
+    /// Handles a PAUSE frame of `quanta` from the peer. Returns whether the port honours it.
     pub fn handle_pause(&mut self, now: Time, quanta: u16) -> bool {
         self.counters.pauses_received += 1;
         if self.honours {
@@ -59,20 +59,21 @@ impl<F> PausingWire<F> {
         self.honours
     }
 
-    /// The buffer behind the port holds `level` now. Returns whether a PAUSE frame is to be sent for that.
+    /// Handles a new level of the buffer behind the port. Returns whether that queues a PAUSE
+    /// frame.
     pub fn handle_level(&mut self, now: Time, level: impl FnOnce() -> u64) -> bool {
         let requests = self.requests.as_mut();
         let quanta = requests.and_then(|requests| requests.handle_level(now, level()));
         self.ask(now, quanta)
     }
 
-    /// When the request for a pause of the peer is repeated; [`Time::NEVER`] without a pause.
+    /// Time at which the PAUSE request to the peer is repeated; [`Time::NEVER`] without a pause.
     #[must_use]
     pub fn next_timeout(&self) -> Time {
         self.requests.as_ref().map_or(Time::NEVER, PauseRequests::next_timeout)
     }
 
-    /// Asks again for a pause, if that is due. Returns whether it was.
+    /// Repeats the PAUSE request if the repetition is due. Returns whether it was.
     pub fn handle_timeout(&mut self, now: Time) -> bool {
         let requests = self.requests.as_mut();
         let quanta = requests.and_then(|requests| requests.handle_timeout(now));

@@ -4,8 +4,8 @@ use netstudy_units::{Duration, Time};
 
 use crate::{Link, PAUSE_FRAME_BYTES, pause_time};
 
-/// The FIFO of a port and the wire behind it, one frame at a time: the sibling of
-/// [`crate::Transmitter`] for links that may be paused, where departure times are not known on entry.
+/// The FIFO of a port and the wire behind it, one frame at a time. It replaces
+/// [`crate::Transmitter`] on links with PAUSE, where departure times are not known on entry.
 ///
 /// Frames go in by [`Self::push`], pauses by [`Self::handle_pause`]; at [`Self::next_start`],
 /// [`Self::start`] returns the frame that starts to leave.
@@ -14,7 +14,7 @@ pub struct Wire<F> {
     link: Link,
     interval: Duration,
     waiting: VecDeque<Waiting<F>>,
-    /// A PAUSE frame that waits, with its quanta, ready since this time.
+    /// A PAUSE frame that waits: the time since when, and its quanta.
     pause: Option<(Time, u16)>,
     free_at: Time,
     next_frame_from: Time,
@@ -33,16 +33,16 @@ struct Waiting<F> {
 pub enum Sent<F> {
     /// A frame that was pushed.
     Frame(F),
-    /// A PAUSE frame of that many quanta.
+    /// A PAUSE frame of this many quanta.
     Pause(u16),
 }
 
-/// A frame that begins to leave.
+/// A frame that starts to leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Start<F> {
     /// The frame.
     pub sent: Sent<F>,
-    /// When its last bit leaves, and the gap behind it.
+    /// End of its transmission, the interframe gap included.
     pub departs: Time,
 }
 
@@ -61,7 +61,7 @@ impl<F> Wire<F> {
         }
     }
 
-    /// Lets no two frames begin within less than `interval`: a limit of frames a second.
+    /// Sets the minimum time between the starts of two frames: a limit on frames per second.
     #[must_use]
     pub const fn with_interval(mut self, interval: Duration) -> Self {
         self.interval = interval;
@@ -74,7 +74,7 @@ impl<F> Wire<F> {
         &self.link
     }
 
-    /// Frames that wait, the one on the wire not counted.
+    /// Number of waiting frames, without the one on the wire.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.waiting.len()
@@ -85,14 +85,14 @@ impl<F> Wire<F> {
         self.waiting.push_back(Waiting { frame, ready, frame_bytes });
     }
 
-    /// Queues a PAUSE frame of `quanta` ahead of all data frames, in place of a PAUSE frame that still
-    /// waits.
+    /// Queues a PAUSE frame of `quanta` ahead of all data frames. It replaces a PAUSE frame that
+    /// still waits.
     pub fn push_pause(&mut self, now: Time, quanta: u16) {
         self.pause = Some((now, quanta));
     }
 
-    /// The peer asks for a pause of `quanta` from `now` on; the frame on the wire is sent to its end
-    /// (annex 31B).
+    /// Pauses for `quanta` from `now` on, as the peer asks; the frame on the wire is sent to its
+    /// end (annex 31B).
     pub fn handle_pause(&mut self, now: Time, quanta: u16) {
         self.paused_until = now + pause_time(self.link.rate(), quanta);
     }

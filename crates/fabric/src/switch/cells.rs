@@ -1,15 +1,17 @@
-/// Whole cells of a frame, by a multiplication: each frame through the switch would wait for a division.
+/// Number of cells of a frame. A multiplication replaces the division, which would delay each
+/// frame.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cells {
     cell_bytes: u32,
-    /// 2^40 divided by the cell, rounded up. Its error is less than the cell, and moves no quotient
-    /// as long as dividend times cell is below 2^40.
+    /// 2^40 divided by the cell, rounded up. Its error is below `cell_bytes`, which changes no
+    /// quotient while dividend times `cell_bytes` is below 2^40.
     reciprocal: u64,
 }
 
 impl Cells {
     const SHIFT: u32 = 40;
-    /// No frame is longer, and none takes two cells of more.
+    /// Upper limit of frame sizes. Larger cells are cut to it: a frame takes one of them either
+    /// way.
     const FRAME_BYTES_MAX: u32 = 1 << 19;
 
     pub(super) fn new(cell_bytes: u32) -> Self {
@@ -24,7 +26,7 @@ impl Cells {
         ((dividend * self.reciprocal) >> Self::SHIFT) as u32
     }
 
-    /// The bytes of the cells that a frame takes.
+    /// Bytes of buffer that a frame occupies: its number of cells times their size.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) const fn bytes(self, frame_bytes: u32) -> u64 {
         self.of(frame_bytes) as u64 * self.cell_bytes as u64

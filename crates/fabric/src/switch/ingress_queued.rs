@@ -15,17 +15,17 @@ use crate::{FromConfig, Link, SwitchSetup, Transmitter};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IngressQueuedConfig {
-    /// Room of each ingress port.
+    /// Buffer of each ingress port.
     pub ingress_buffer_bytes: u64,
     /// A frame takes whole cells of this size.
     pub ingress_cell_bytes: u32,
-    /// Full frames that a port must have room for before it lets one in, where it does not know how long
-    /// an arriving frame is ([`IngressBuffers::reserving`]).
+    /// Number of maximum-size frames for which a port must have room to admit a frame, if the port
+    /// does not know the length of arriving frames ([`IngressBuffers::reserving`]).
     pub ingress_reserve_frames: u32,
-    /// Bytes that an egress port may have pulled beyond the frame on the wire. More keeps the wire busy
-    /// across the latency of the switch, and decides earlier which frame is next.
+    /// Bytes that an egress port may have pulled beyond the frame on the wire. A larger value keeps
+    /// the wire busy despite the latency of the switch, but chooses the next frame earlier.
     pub egress_buffer_bytes: u32,
-    /// Share of the choices that are made at random, in per cent.
+    /// Percentage of choices that are random.
     pub random_arbitration_pct: u32,
 }
 
@@ -44,8 +44,9 @@ impl Parameters for IngressQueuedConfig {
 
 /// A private buffer at each ingress port, in virtual output queues; egress ports pull from them.
 ///
-/// An egress pulls the next frame when no more than its own small stage is left to be sent, from an
-/// ingress port that has a frame for it: the next in turn, or, for a share of the choices, any.
+/// An egress port pulls the next frame when its unsent bytes fall to `egress_buffer_bytes`. It
+/// pulls from an ingress port that has a frame for it: round-robin, or at random for a share of the
+/// choices.
 ///
 /// [`IngressBuffers`] decides on admission and on the next pull; this type adds departure times.
 #[derive(Clone, Debug)]
@@ -53,7 +54,8 @@ pub struct IngressQueued<F> {
     buffers: IngressBuffers<F, Transmitter>,
     /// Egress ports that have something to pull.
     waiting: Vec<u32>,
-    /// Time of the next pull, and the egress port that pulls: the lowest one if several pull at that time.
+    /// Time of the next pull, and the egress port that pulls: the lowest port if several pull at
+    /// that time.
     next_grant: (Time, u32),
 }
 
@@ -85,7 +87,7 @@ impl<F: Copy + Default> IngressQueued<F> {
         self
     }
 
-    /// The next pull of an egress port that has a frame to pull.
+    /// Time of the next pull of an egress port that has a frame to pull, and the port.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn grant_of(&self, port: u32) -> (Time, u32) {
         let egress = &self.buffers.egresses[port as usize];
@@ -174,8 +176,8 @@ impl<F: Copy + Default> SwitchBuffer<F> for IngressQueued<F> {
     }
 }
 
-/// The rule of [`IngressQueued`], which it shares with [`crate::stepped`]. The former keeps the wire
-/// `W` of each egress here, together with its queues.
+/// The rules shared by [`IngressQueued`] and [`crate::stepped`]. [`IngressQueued`] stores the wire
+/// `W` of each egress port here, next to its queues.
 #[derive(Clone, Debug)]
 pub struct IngressBuffers<F, W = ()> {
     config: IngressQueuedConfig,
@@ -189,20 +191,20 @@ pub struct IngressBuffers<F, W = ()> {
 struct Ingress {
     /// Bytes of the occupied cells.
     occupied: u64,
-    /// The least room that a frame must find.
+    /// Minimum free space for a frame to be admitted.
     reserved_bytes: u64,
 }
 
 #[derive(Clone, Debug)]
 struct Egress<F, W> {
     wire: W,
-    /// How long before its wire is free it pulls a frame.
+    /// It pulls a frame this long before its wire is free.
     lead: Duration,
     queues: VirtualQueues<F>,
 }
 
 impl<F, W> Egress<F, W> {
-    /// When it pulls, if its wire will be free at `free_at`.
+    /// Time at which it pulls, if its wire will be free at `free_at`.
     #[cfg_attr(not(debug_assertions), inline(always))]
     const fn pull_at(&self, free_at: Time) -> Time {
         free_at.saturating_sub(self.lead)
@@ -240,8 +242,8 @@ impl<F: Copy + Default, W> IngressBuffers<F, W> {
         }
     }
 
-    /// Admits a frame at an ingress port only where the configured number of frames of `bytes` would
-    /// have room: a cut-through port does not know the length of an arriving frame.
+    /// Admits a frame at an ingress port only if there is room for the configured number of frames
+    /// of `bytes` each: a cut-through port does not know the length of an arriving frame.
     #[must_use]
     pub fn reserving(mut self, bytes: impl Fn(u32) -> u32) -> Self {
         for (port, ingress) in (0..).zip(&mut self.ingresses) {
@@ -251,26 +253,27 @@ impl<F: Copy + Default, W> IngressBuffers<F, W> {
         self
     }
 
-    /// Marks frames that leave more than `bytes` waiting for the same egress behind them.
+    /// Marks a frame if more than `bytes` still wait for its egress after it is pulled.
     #[must_use]
     pub const fn marking_above(mut self, bytes: u64) -> Self {
         self.marked_above_bytes = bytes;
         self
     }
 
-    /// Whether the switch marks the frame that it pulled last (ECN).
+    /// Whether the switch marks the last pulled frame (ECN).
     #[inline]
     fn marks(&self, egress: u32) -> bool {
         self.egresses[egress as usize].queues.queued_bytes > self.marked_above_bytes
     }
 
-    /// The place of the queue from which the egress takes its next held frame.
+    /// Index of the queue from which the egress takes its next held frame.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn choose(&self, egress: u32, chance: &mut impl Chance) -> usize {
         self.egresses[egress as usize].queues.choose(self.config.random_arbitration_pct, chance)
     }
 
-    /// The egress takes the frame at the front of the queue at `place`. Returns the port by which it came.
+    /// Takes the frame at the front of the egress port's queue at `place`. Returns the frame's
+    /// ingress port.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn take(&mut self, egress: u32, place: usize) -> u32 {
         let (ingress, frame_bytes) = self.egresses[egress as usize].queues.drop_front(place);
@@ -285,7 +288,7 @@ impl<F: Copy + Default, W> IngressBuffers<F, W> {
         egress.queues.nonempty.is_empty() && egress.pull_at(drained_at(&egress.wire)) <= arrival.now
     }
 
-    /// As [`Architecture::admit`], by the wire of the egress.
+    /// As [`Architecture::admit`], with `drained_at` computed from the wire of the egress.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn judge(
         &mut self,
@@ -356,16 +359,16 @@ impl<F: Copy + Default> Architecture<F> for IngressBuffers<F> {
     }
 }
 
-/// The virtual output queues of one egress, and whose turn it is.
+/// The virtual output queues of one egress port, and the state of its round-robin.
 #[derive(Clone, Debug)]
 struct VirtualQueues<F> {
-    /// By ingress port, as far as any was used.
+    /// By ingress port, up to the highest port used so far.
     queues: Vec<Ring<Waiting<F>>>,
     /// Ingress ports with a frame for this egress, ascending.
     nonempty: Vec<u32>,
     /// The ingress port served last.
     last: u32,
-    /// How many ports of `nonempty` do not come behind `last`: the place of the next in turn.
+    /// Index in `nonempty` of the next port in turn: the number of its ports up to `last`.
     turn: usize,
     queued_bytes: u64,
     queued_bytes_max: u64,
@@ -412,14 +415,14 @@ impl<F: Copy + Default> VirtualQueues<F> {
         self.queued_bytes_max = self.queued_bytes_max.max(self.queued_bytes);
     }
 
-    /// A frame from `ingress` passed through an empty buffer.
+    /// Records that a frame from `ingress` passed through the empty buffer.
     #[inline]
     const fn passed_by(&mut self, ingress: u32) {
         self.last = ingress;
         self.turn = 0;
     }
 
-    /// The place in `nonempty` of the next ingress port in turn, or of a random one.
+    /// Index in `nonempty` of the ingress port to serve: the next in turn or a random one.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn choose(&self, random_pct: u32, chance: &mut impl Chance) -> usize {
         let count = self.nonempty.len();
@@ -439,7 +442,8 @@ impl<F: Copy + Default> VirtualQueues<F> {
         queue.front().expect("a port is listed while its queue holds a frame")
     }
 
-    /// Removes that frame. Returns its ingress port and its size.
+    /// Removes the first frame from the ingress port at `place`. Returns that port and the frame's
+    /// size.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn drop_front(&mut self, place: usize) -> (u32, u32) {
         let frame_bytes = self.front(place).frame_bytes;

@@ -1,4 +1,4 @@
-//! Switches: where frames wait, and which are dropped. One buffer architecture, one file.
+//! Switches: where frames wait, and which are dropped. Each buffer architecture has its own file.
 
 mod cells;
 mod ingress_queued;
@@ -16,9 +16,10 @@ use netstudy_units::Time;
 /// A frame as a switch sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
-    /// When it can be judged: whole, or with its header if the switch cuts through.
+    /// Time of the admission decision: when the whole frame is there, or its header on a
+    /// cut-through port.
     pub now: Time,
-    /// When it may start to leave: `now` and the latency of the switch.
+    /// Earliest time at which it may start to leave: `now` plus the latency of the switch.
     pub ready: Time,
     /// The port by which it comes.
     pub ingress: u32,
@@ -31,25 +32,25 @@ pub struct Arrival {
 /// A switch's decision on a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The buffer has no room for it.
+    /// The buffer has no room for the frame.
     Dropped,
-    /// Its last bit leaves the egress port at this time.
+    /// The last bit of the frame leaves the egress port at this time.
     Departs(Time),
-    /// Likewise, with a congestion mark: the queue that it met was longer than the threshold.
+    /// As `Departs`, with a congestion mark: the queue was longer than the marking threshold.
     Marked(Time),
-    /// It waits until its egress chooses it: see [`SwitchBuffer::grant`].
+    /// The frame waits until its egress chooses it: see [`SwitchBuffer::grant`].
     Held,
 }
 
 impl Verdict {
-    /// The verdict on a frame whose last bit leaves at `at`, with a mark if `marked`.
+    /// [`Self::Marked`] if `marked`, otherwise [`Self::Departs`].
     #[inline]
     const fn departs(at: Time, marked: bool) -> Self {
         if marked { Self::Marked(at) } else { Self::Departs(at) }
     }
 }
 
-/// A held frame that its egress chose.
+/// A held frame that its egress has chosen.
 #[derive(Clone, Copy, Debug)]
 pub struct Grant<F> {
     /// The frame given to [`SwitchBuffer::offer`].
@@ -58,28 +59,28 @@ pub struct Grant<F> {
     pub egress: u32,
     /// When its last bit leaves.
     pub departs: Time,
-    /// Whether it is to be marked.
+    /// Whether to mark it.
     pub marked: bool,
 }
 
 /// Random choices, made outside of this crate.
 pub trait Chance {
-    /// A number from 0 to `n - 1`, each as likely.
+    /// A uniform random number from 0 to `n - 1`.
     fn below(&mut self, n: u32) -> u32;
 }
 
 /// Counters of a port, as a switch's command line shows them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortCounters {
-    /// Frames that were let through towards this port.
+    /// Frames admitted for this port.
     pub frames_forwarded: u64,
-    /// Their bytes.
+    /// Bytes of the admitted frames.
     pub bytes_forwarded: u64,
-    /// Frames towards this port that were dropped.
+    /// Frames for this port that were dropped.
     pub frames_dropped: u64,
-    /// Their bytes.
+    /// Bytes of the dropped frames.
     pub bytes_dropped: u64,
-    /// Frames towards this port that were marked as having met congestion.
+    /// Frames for this port that got a congestion mark.
     pub frames_marked: u64,
 }
 
@@ -105,25 +106,25 @@ pub(crate) trait Parameters {
     }
 }
 
-/// A threshold that no queue exceeds: no frame is marked.
+/// A marking threshold that no queue exceeds.
 const NEVER_MARKED: u64 = u64::MAX;
 
-/// A buffer architecture. Calls come in the order of time; grants due by [`Self::next_grant`] are made
-/// before a later frame is offered.
+/// A buffer architecture. Calls come in the order of time; before each frame offered, make all
+/// grants that [`Self::next_grant`] says are due earlier.
 pub trait SwitchBuffer<F: Copy> {
-    /// True if the verdict on a frame depends only on frames for the same egress port, and the frame
-    /// changes the verdict on none for other ports. If only one ingress port sends to that egress port, the
-    /// frame may be offered as soon as its arrival time is known, once all earlier frames of that ingress
-    /// port were offered.
+    /// True if the verdict on a frame depends only on frames for the same egress port, and the
+    /// frame does not change the verdict on frames for other ports. If only one ingress port sends
+    /// to that egress port, the frame may be offered as soon as its arrival time is known, once all
+    /// earlier frames of that ingress port were offered.
     #[inline]
     fn is_private(&self, _arrival: &Arrival) -> bool {
         false
     }
 
-    /// Judges a frame.
+    /// Decides on a frame that has arrived.
     fn offer(&mut self, arrival: &Arrival, frame: &F) -> Verdict;
 
-    /// When an egress next chooses among held frames; [`Time::NEVER`] if none is held.
+    /// Time at which an egress next chooses among held frames; [`Time::NEVER`] if no frame is held.
     #[inline]
     fn next_grant(&self) -> Time {
         Time::NEVER
@@ -135,21 +136,20 @@ pub trait SwitchBuffer<F: Copy> {
         None
     }
 
-    /// Frames that are held.
+    /// Number of held frames.
     fn held(&self) -> usize {
         0
     }
 
-    /// Frames that are held for `egress`, and their bytes.
+    /// Number of frames held for `egress`, and their bytes.
     fn held_for(&self, _egress: u32) -> (u64, u64) {
         (0, 0)
     }
 
-    /// The most bytes that ever waited for, or were on, the wire of `egress`; without its own stage, if
-    /// frames are held.
+    /// Maximum of [`Self::queue_bytes`] so far.
     fn queue_bytes_max(&self, egress: u32) -> u64;
 
-    /// The bytes that wait for, or are on, the wire of `egress` at `now`, which is not before the last
-    /// call; without its own stage, if frames are held.
+    /// Bytes queued for `egress` at `now`, the frame on the wire included. An architecture that
+    /// holds frames counts only the held ones. `now` is not before the last call.
     fn queue_bytes(&self, egress: u32, now: Time) -> u64;
 }

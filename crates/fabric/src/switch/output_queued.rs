@@ -12,7 +12,7 @@ use crate::{FromConfig, Link, SwitchSetup, Transmitter};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OutputQueuedConfig {
-    /// Buffer of each port; the frame on the wire counts.
+    /// Buffer of each port, the frame on the wire included.
     pub port_buffer_bytes: u64,
 }
 
@@ -33,14 +33,14 @@ pub struct OutputQueued {
 #[derive(Clone, Debug)]
 struct Port {
     transmitter: Transmitter,
-    /// A queue up to this length, departed frames included, has room, is not to be marked and is not
-    /// the longest so far: below it, departures need not be subtracted.
+    /// Up to this queue length, departed frames included, a frame has room, needs no mark and sets
+    /// no new maximum, so departures need not be subtracted.
     looked_at_above_bytes: u64,
 }
 
 impl OutputQueued {
-    /// A switch with a port for each of `links`, and `port_buffer_bytes` for each port. A frame on
-    /// the wire still counts.
+    /// A switch with a port for each of `links`, and `port_buffer_bytes` for each port. A frame
+    /// occupies its buffer until its last bit has left.
     #[must_use]
     pub fn new(links: &[Link], port_buffer_bytes: u64) -> Self {
         let port = |&link| Port { transmitter: Transmitter::new(link), looked_at_above_bytes: 0 };
@@ -51,8 +51,8 @@ impl OutputQueued {
         }
     }
 
-    /// Marks frames that meet a queue of more than `bytes`, as DCTCP wants it (RFC 8257, 3.1). A lower
-    /// threshold keeps queues shorter, until the link runs empty.
+    /// Marks frames that arrive at a queue of more than `bytes`, as DCTCP requires (RFC 8257, 3.1).
+    /// A lower threshold keeps queues shorter; below a certain value the link runs empty at times.
     #[must_use]
     pub const fn marking_above(mut self, bytes: u64) -> Self {
         self.marked_above_bytes = bytes;
@@ -99,12 +99,12 @@ impl<F: Copy> SwitchBuffer<F> for OutputQueued {
     }
 }
 
-/// The rule of [`OutputQueued`] for [`crate::stepped`].
+/// The rules of [`OutputQueued`] for [`crate::stepped`].
 #[derive(Clone, Debug)]
 pub struct PortBuffers {
     port_buffer_bytes: u64,
     marked_above_bytes: u64,
-    /// By egress, the frame on the wire included.
+    /// Bytes by egress port, the frame on the wire included.
     queued: Vec<u64>,
     queued_max: Vec<u64>,
     ingress: Vec<u64>,

@@ -11,10 +11,10 @@ use super::{Arrival, NEVER_MARKED, Parameters, SwitchBuffer, Verdict};
 use crate::stepped::{Admission, Architecture, Room};
 use crate::{FromConfig, Link, SwitchSetup, Transmitter};
 
-/// Ports in a word of the busy ports.
+/// Ports per word of [`SharedMemory::busy`].
 const WORD_BITS: usize = u64::BITS as usize;
 
-/// How a shared packet memory is divided.
+/// Division of a shared packet memory.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SharedMemoryConfig {
@@ -59,7 +59,7 @@ struct Memory {
     guarantee_frames: u32,
     marked_above_cells: u64,
     pool_used: u64,
-    /// Frames in the memory by the port through which they came.
+    /// Number of frames in the memory, by ingress port.
     queued_frames: Vec<u32>,
 }
 
@@ -89,8 +89,8 @@ impl Memory {
         occupied.saturating_sub(self.reserve_cells)
     }
 
-    /// The length of a queue of `before` cells after `cells` more, and how many of those the pool
-    /// gives.
+    /// Length of a queue of `before` cells when `cells` are added, and how many of the added cells
+    /// come from the pool.
     #[inline]
     const fn needs(&self, before: u64, cells: u32) -> (u64, u64) {
         let after = before + cells as u64;
@@ -112,14 +112,14 @@ impl Memory {
         self.queued_frames[ingress as usize] < self.guarantee_frames
     }
 
-    /// A frame takes `from_pool` cells of the pool.
+    /// Adds a frame that takes `from_pool` cells of the pool.
     #[inline]
     fn take(&mut self, from_pool: u64, ingress: u32) {
         self.pool_used += from_pool;
         self.queued_frames[ingress as usize] += 1;
     }
 
-    /// The frames that `port` has sent by `now` leave the memory.
+    /// Frees the memory of the frames that `port` has sent by `now`.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn release(&mut self, port: &mut Transmitter, now: Time) {
         let queued = &mut self.queued_frames;
@@ -130,7 +130,7 @@ impl Memory {
         }
     }
 
-    /// A queue shrinks from `before` to `after` cells.
+    /// Returns cells to the pool when a queue shrinks from `before` to `after` cells.
     #[inline]
     const fn shrink(&mut self, before: u64, after: u64) {
         self.pool_used -= self.in_pool(before) - self.in_pool(after);
@@ -140,14 +140,13 @@ impl Memory {
 /// One packet memory for all ports, with dynamic thresholds (Choudhury and Hahne, "Dynamic queue
 /// length thresholds for shared-memory packet switches", IEEE/ACM ToN 6(2), 1998).
 ///
-/// Departures are looked up lazily: a queue that is believed too long or a pool believed too full is
-/// brought up to date before a frame is dropped for it, and a frame that fits without that also fits
-/// with it.
+/// Departures are subtracted lazily: only before a frame would be dropped, because its queue seems
+/// too long or the pool too full. A frame that fits before the subtraction also fits after it.
 #[derive(Clone, Debug)]
 pub struct SharedMemory {
     ports: Vec<Transmitter>,
-    /// A bit for each port, set if its queue may hold frames. Departures from a full pool are then
-    /// subtracted at these ports only.
+    /// A bit for each port, set if its queue may hold frames. When the pool seems full, departures
+    /// are subtracted at these ports only.
     busy: Vec<u64>,
     memory: Memory,
 }
@@ -163,7 +162,7 @@ impl SharedMemory {
         }
     }
 
-    /// Marks frames that meet a queue whose cells hold more than `bytes`.
+    /// Marks frames that arrive at a queue whose cells hold more than `bytes`.
     #[must_use]
     pub const fn marking_above(mut self, bytes: u64) -> Self {
         self.memory.mark_above(bytes);
@@ -203,7 +202,7 @@ impl FromConfig<SharedMemoryConfig> for SharedMemory {
 }
 
 impl<F: Copy> SwitchBuffer<F> for SharedMemory {
-    /// True if the frame, with all frames in the queue of its egress port, fits into that port's reserve.
+    /// True if the queue of the egress port, this frame included, fits into that port's reserve.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_private(&self, arrival: &Arrival) -> bool {
         let cells = self.memory.cells.of(arrival.frame_bytes);
@@ -242,7 +241,7 @@ impl<F: Copy> SwitchBuffer<F> for SharedMemory {
     }
 }
 
-/// The rule of [`SharedMemory`] for [`crate::stepped`].
+/// The rules of [`SharedMemory`] for [`crate::stepped`].
 #[derive(Clone, Debug)]
 pub struct PacketMemory {
     memory: Memory,

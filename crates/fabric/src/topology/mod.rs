@@ -1,14 +1,15 @@
 //! The graph of a network: hosts, zones, switches and the links between their ports; and the routes
 //! through it.
 //!
-//! Hosts do not forward and switches learn no second path, so a cycle of switches is rejected: between
-//! two interfaces there is then at most one path, and a switch's forwarding table is static. A host
-//! with several interfaces, even on one switch, closes no cycle.
+//! Hosts do not forward, and a cycle of switches is rejected, since switches do not learn
+//! alternative paths. So there is at most one path between two interfaces, and forwarding tables
+//! are static. A host with several interfaces, even on one switch, closes no cycle.
 //!
-//! A zone is a set of processes on a host with an address of its own. It shares the interfaces of its
-//! host. Linux delivers packets between two addresses of one machine internally (`ip_route_output_key`
-//! finds them in the table `local`), on any interface; so does a route here, unless the two ends of a
-//! connection are pinned to two different interfaces, as with network namespaces.
+//! A zone is a set of processes on a host that has its own address. It shares the interfaces of its
+//! host. Linux delivers packets between two addresses of one machine internally, on whatever
+//! interface they are (`ip_route_output_key` finds them in the table `local`). A route here does
+//! the same, unless the two ends of a connection are pinned to two different interfaces, as with
+//! network namespaces.
 
 use alloc::borrow::ToOwned;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -24,14 +25,14 @@ use crate::Link;
 /// The kind of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeKind {
-    /// It has interfaces, and does not forward.
+    /// A host: it has interfaces and does not forward.
     Host,
-    /// It shares the interfaces of the host with this number among the nodes.
+    /// A zone: it shares the interfaces of its host.
     Zone {
-        /// Its host.
+        /// The number of its host among the nodes.
         host: usize,
     },
-    /// It forwards.
+    /// A switch: it forwards.
     Switch,
 }
 
@@ -62,11 +63,11 @@ pub struct Cable {
     pub rates: [Rate; 2],
     /// Propagation delay, either way.
     pub delay: Duration,
-    /// The largest IP packet that it carries.
+    /// The largest IP packet on the link.
     pub mtu_bytes: u32,
 }
 
-/// Nodes and links as described. [`Self::build`] checks them as a whole.
+/// Nodes and links of a network; [`Self::build`] checks them as a whole.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
     nodes: Vec<Node>,
@@ -78,7 +79,7 @@ pub struct Graph {
 /// Why a network is not valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TopologyError {
-    /// Two nodes have one name.
+    /// Two nodes have the same name.
     NameTaken(String),
     /// A zone is on a node that is not a host.
     ZoneOnNoHost {
@@ -123,7 +124,7 @@ pub enum TopologyError {
         /// The other node.
         to: String,
     },
-    /// A switch sends and receives no traffic of its own.
+    /// A switch is named as the end of a connection, but has no traffic of its own.
     NoHost(String),
 }
 
@@ -149,6 +150,7 @@ impl fmt::Display for TopologyError {
                 for switch in switches {
                     write!(f, "{switch:?} - ")?;
                 }
+                // Named again at the end, so that the text shows a closed path.
                 let first = switches.first().map_or("", String::as_str);
                 write!(f, "{first:?}; remove one of their links")
             }
@@ -168,7 +170,7 @@ impl fmt::Display for TopologyError {
 impl core::error::Error for TopologyError {}
 
 impl Graph {
-    /// Adds a host. Its number among the nodes.
+    /// Adds a host. Returns its number among the nodes.
     ///
     /// # Errors
     /// The name is taken.
@@ -176,7 +178,7 @@ impl Graph {
         self.add(name, NodeKind::Host)
     }
 
-    /// Adds a switch. Its number among the nodes.
+    /// Adds a switch. Returns its number among the nodes.
     ///
     /// # Errors
     /// The name is taken.
@@ -184,7 +186,7 @@ impl Graph {
         self.add(name, NodeKind::Switch)
     }
 
-    /// Adds a zone on the host with the number `host`. Its number among the nodes.
+    /// Adds a zone on the host with the number `host`. Returns its number among the nodes.
     ///
     /// # Errors
     /// The name is taken, or `host` is not a host.
@@ -211,7 +213,7 @@ impl Graph {
     /// Adds a link.
     ///
     /// # Errors
-    /// An end is at a zone or at a port that has a link, or both are at one node.
+    /// An end is at a zone or at a port that already has a link, or both ends are at one node.
     pub fn connect(&mut self, cable: Cable) -> Result<(), TopologyError> {
         for end in &cable.ends {
             if let NodeKind::Zone { host } = self.nodes[end.node].kind {
@@ -233,11 +235,11 @@ impl Graph {
         Ok(())
     }
 
-    /// The network, with its routes.
+    /// Builds the network with its routes.
     ///
     /// # Errors
-    /// Switches form a cycle, or a node has no link; a host needs none if it has zones, whose traffic
-    /// stays inside.
+    /// Switches form a cycle, or a node has no link; a host with zones needs no link, because their
+    /// traffic stays inside.
     pub fn build(self) -> Result<Topology, TopologyError> {
         let has_zones =
             |node| self.nodes.iter().any(|zone| zone.kind == NodeKind::Zone { host: node });
@@ -287,14 +289,14 @@ impl CableEnd {
         Self { end: 1 - self.end, ..self }
     }
 
-    /// A number of its own for each end of all links, from 0.
+    /// A unique number of this end among the ends of all links, from 0.
     #[must_use]
     pub const fn number(self) -> usize {
         2 * self.cable + self.end
     }
 }
 
-/// A port of a host.
+/// An interface: a port of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interface {
     /// The number of its host among the nodes.
@@ -310,15 +312,15 @@ pub struct SwitchNode {
     pub node: usize,
     /// The links of its ports, in the order of the links.
     pub ports: Vec<CableEnd>,
-    /// By interface: the port that leads to it, or [`NO_PORT`].
+    /// By interface: the port that leads to this interface, or [`NO_PORT`].
     forwarding: Vec<u32>,
 }
 
-/// No port leads there.
+/// Marks an interface to which no port leads.
 const NO_PORT: u32 = u32::MAX;
 
 impl SwitchNode {
-    /// The port by which frames for `interface` leave; none if no path leads there.
+    /// The port by which frames for `interface` leave; `None` if no path leads there.
     #[must_use]
     #[inline]
     pub fn egress(&self, interface: usize) -> Option<u32> {
@@ -338,7 +340,7 @@ pub struct Side {
     pub has_own_stack: bool,
 }
 
-/// How the packets of a connection go.
+/// The route of a connection's packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Route {
     /// From one interface to another, and back the same way.
@@ -350,15 +352,15 @@ pub enum Route {
         /// The largest IP packet that every link of the path carries.
         mtu_bytes: u32,
     },
-    /// Inside of a host.
+    /// Inside a host.
     Inside {
         /// The host.
         host: usize,
     },
 }
 
-/// A checked network with its routes. Interfaces and switches have numbers of their own, in the order
-/// of links and nodes.
+/// A checked network with its routes. Interfaces and switches are each numbered from 0, in the
+/// order of links and nodes.
 #[derive(Clone, Debug)]
 pub struct Topology {
     nodes: Vec<Node>,
@@ -379,6 +381,7 @@ impl Topology {
         let numbers: BTreeMap<usize, usize> =
             switches.iter().enumerate().map(|(number, switch)| (switch.node, number)).collect();
         let (mut interfaces, mut attachments) = (Vec::new(), Vec::new());
+        // In the order of `CableEnd::number`, by which `attachments` is indexed.
         for (cable, ends) in cables.iter().map(|cable| &cable.ends).enumerate() {
             for (end, port) in ends.iter().enumerate() {
                 let at = CableEnd { cable, end };
@@ -428,17 +431,17 @@ impl Topology {
         self.attachments[at.number()]
     }
 
-    /// The direction of a link in which the end `from` sends.
+    /// The direction of a link that starts at the end `from`.
     #[must_use]
     pub fn link(&self, from: CableEnd) -> Link {
         let cable = &self.cables[from.cable];
         Link::new(cable.rates[from.end], cable.delay)
     }
 
-    /// The host of a host or a zone.
+    /// The host that a node belongs to: the host itself or the host of a zone.
     ///
     /// # Errors
-    /// It is a switch.
+    /// The node is a switch.
     pub fn host_of(&self, node: usize) -> Result<usize, TopologyError> {
         match self.nodes[node].kind {
             NodeKind::Host => Ok(node),
@@ -469,10 +472,11 @@ impl Topology {
 
     /// The path of packets between two sides of a connection.
     ///
-    /// They leave and arrive by the interfaces that the sides are bound to. An unbound side takes the
-    /// interface from which the path has the fewest links; among equals the interface whose link comes
-    /// first, the peer's before its own. Packets from one side to another of the same host stay inside,
-    /// unless both have network stacks of their own, at two interfaces.
+    /// Packets leave and arrive by the interfaces that the sides are bound to. An unbound side
+    /// takes the interface with the fewest links on the path. Of equal paths, the one whose
+    /// interfaces have the first link is taken; the peer's interface decides before the side's own.
+    /// Packets from one side to another of the same host stay inside, unless both have separate
+    /// network stacks, at two interfaces.
     ///
     /// # Errors
     /// A side is a switch, or no path connects them.
@@ -500,8 +504,8 @@ impl Topology {
         Ok(Route::Wire { from, to, mtu_bytes })
     }
 
-    /// The sending ends of the links from one interface to another, in their order; none if no path
-    /// leads there.
+    /// The sending ends of the links on the path from one interface to another, in order; `None` if
+    /// no path leads there.
     #[must_use]
     pub fn path(&self, from: usize, to: usize) -> Option<Vec<CableEnd>> {
         let mut path = vec![self.interfaces[from].at];
@@ -541,6 +545,7 @@ impl Topology {
                 let here = entered[switch].expect("it was entered before it was queued");
                 for (port, neighbor) in self.neighbors(switch) {
                     let at = self.switches[switch].ports[port as usize];
+                    // The link itself, not the neighbor: a second link to it is a cycle.
                     if here.by == Some(at.cable) {
                         continue;
                     }
@@ -556,7 +561,7 @@ impl Topology {
         Ok(())
     }
 
-    /// The cycle closed by a link between two switches, both of which the search has entered.
+    /// The cycle that a link closes between two switches that the search has entered already.
     fn cycle(&self, entered: &[Option<Entered>], one: usize, other: usize) -> TopologyError {
         let place = |switch: usize| entered[switch].expect("both were entered");
         let (mut up, mut down) = (vec![one], vec![other]);
@@ -580,7 +585,7 @@ impl Topology {
         }
     }
 
-    /// For each interface, every switch in its tree learns the port that leads to it.
+    /// Fills each switch's forwarding table with the port that leads to each reachable interface.
     fn fill_forwarding(&mut self) {
         for switch in &mut self.switches {
             switch.forwarding = vec![NO_PORT; self.interfaces.len()];
@@ -600,6 +605,7 @@ impl Topology {
                     let Attachment::SwitchPort { port: back, .. } = self.attachment(far) else {
                         continue;
                     };
+                    // Without cycles, the first path found is the only one.
                     let table = &mut self.switches[neighbor].forwarding;
                     if table[interface] == NO_PORT {
                         table[interface] = back;
@@ -611,7 +617,7 @@ impl Topology {
     }
 }
 
-/// How a search came to a switch.
+/// How the search reached a switch.
 #[derive(Clone, Copy)]
 struct Entered {
     from: usize,

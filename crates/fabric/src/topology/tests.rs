@@ -50,7 +50,7 @@ fn side(topology: &Topology, name: &str, port: Option<&str>) -> Side {
     Side { node, interface, has_own_stack: topology.nodes()[node].name.contains("/own") }
 }
 
-/// The nodes that packets from one side to another pass, both included.
+/// The nodes on the path from one side to another, both included.
 fn way(topology: &Topology, from: (&str, Option<&str>), to: (&str, Option<&str>)) -> Vec<String> {
     let route = topology.route(side(topology, from.0, from.1), side(topology, to.0, to.1));
     let Route::Wire { from, to, .. } = route.expect("there is a route") else {
@@ -190,7 +190,7 @@ fn a_switch_has_no_traffic_and_a_host_no_port_that_is_not_connected() {
 }
 
 proptest! {
-    /// Against Floyd and Warshall over all nodes, where hosts do not forward.
+    /// Compares with Floyd-Warshall over all nodes, where hosts do not forward.
     #[test]
     fn random_trees_of_switches_have_shortest_paths(
         parents in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
@@ -202,7 +202,7 @@ proptest! {
         let links: Vec<_> = up.chain(down).map(|(one, at)| alloc::format!("{one} sw{at}")).collect();
         let links: Vec<_> = links.iter().map(String::as_str).collect();
         let mut graph = graph(&links);
-        // A lonely root would have no link.
+        // A single switch without hosts would have no link.
         if switches == 1 { node(&mut graph, "sw0"); }
         let topology = graph.build().expect("a tree is a network");
         let nodes = topology.nodes().len();

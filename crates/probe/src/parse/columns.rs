@@ -2,7 +2,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::{Fields, ParseError, number};
 
-/// Values that the kernel tells by their position.
+/// Values that the kernel identifies by their position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Columns {
     names: &'static [&'static str],
@@ -10,13 +10,13 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// Values of which the first `names` are known, in this order.
+    /// Values with the names of the first ones, in this order.
     #[must_use]
     pub fn new(names: &'static [&'static str], values: Vec<Option<u64>>) -> Self {
         Self { names, values }
     }
 
-    /// Decimal `words`, of which the first `names` are known.
+    /// Parses decimal `words`; `names` are the names of the first ones.
     ///
     /// # Errors
     /// One of them is not a number.

@@ -1,9 +1,9 @@
-//! `/proc/diskstats` (`Documentation/admin-guide/iostats.rst`): a line a disk or partition.
+//! `/proc/diskstats` (`Documentation/admin-guide/iostats.rst`): one line per disk or partition.
 
 use super::{Columns, ParseError};
 
-/// The columns behind the name. The kernel's page numbers them; these are the words it uses. Linux before
-/// 4.18 tells 11, before 5.5 15.
+/// The columns after the name, in the words of the kernel's page, which numbers them. Linux before
+/// 4.18 has 11 columns, before 5.5 it has 15.
 const COLUMNS: &[&str] = &[
     "reads completed",
     "reads merged",
@@ -24,7 +24,7 @@ const COLUMNS: &[&str] = &[
     "ms flushing",
 ];
 
-/// Reads it: disks and partitions with their counters.
+/// Parses it into disks and partitions with their counters.
 ///
 /// # Errors
 /// A line is without a name, or a value is not a number.

@@ -1,4 +1,5 @@
-//! A TCP connection, as `SOCK_DIAG_BY_FAMILY` tells it (`sock_diag(7)`, `include/uapi/linux/inet_diag.h`).
+//! A TCP connection, as reported by `SOCK_DIAG_BY_FAMILY` (`sock_diag(7)`,
+//! `include/uapi/linux/inet_diag.h`).
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
@@ -15,7 +16,7 @@ const INET_DIAG_INFO: u16 = 2;
 const INET_DIAG_CONG: u16 = 4;
 /// Address families (`include/linux/socket.h`).
 pub(crate) const AF_INET: u8 = 2;
-/// The one of IPv6.
+/// Address family of IPv6.
 pub(crate) const AF_INET6: u8 = 10;
 
 /// The two ends of a connection; an IPv4 connection of an IPv6 socket has IPv4 addresses.
@@ -59,10 +60,10 @@ impl Fields for Flow {
     }
 }
 
-/// Reads one message.
+/// Parses one message.
 ///
 /// # Errors
-/// It is too short, of another address family, or an attribute does not fit in it.
+/// The message is too short or of another address family, or an attribute exceeds it.
 pub fn parse(message: &[u8]) -> Result<Flow, ParseError> {
     array_at::<HEADER>(message, 0)?;
     let end = |port, address| {

@@ -1,8 +1,8 @@
-//! `/proc/meminfo` and `/proc/vmstat` (proc(5)): a name and a number a line.
+//! `/proc/meminfo` and `/proc/vmstat` (proc(5)): a name and a number per line.
 
 use super::{Fields, ParseError, number};
 
-/// Values by name, in bytes where the kernel has kB of 1024 bytes.
+/// Values by name. The kernel's kB (1024 bytes) are converted to bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyValues<'a>(Vec<(&'a str, Option<u64>)>);
 
@@ -12,10 +12,10 @@ impl Fields for KeyValues<'_> {
     }
 }
 
-/// Reads such a file.
+/// Parses such a file.
 ///
 /// # Errors
-/// A line has no value, or one that is not a number, or one of an unknown unit.
+/// A line has no value, a value that is not a number, or an unknown unit.
 pub fn parse(text: &str) -> Result<KeyValues<'_>, ParseError> {
     text.lines().map(pair).collect::<Result<_, _>>().map(KeyValues)
 }

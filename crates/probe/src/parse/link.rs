@@ -1,4 +1,4 @@
-//! An interface, as `RTM_GETLINK` tells it (rtnetlink(7)).
+//! An interface, as reported by `RTM_GETLINK` (rtnetlink(7)).
 
 use serde::Serialize;
 
@@ -10,7 +10,7 @@ const HEADER: usize = 16;
 const IFLA_IFNAME: u16 = 3;
 const IFLA_STATS64: u16 = 23;
 
-/// `struct rtnl_link_stats64` (`include/uapi/linux/if_link.h`), which later kernels make longer.
+/// `struct rtnl_link_stats64` (`include/uapi/linux/if_link.h`), which is longer in later kernels.
 const STATS64: &[&str] = &[
     "rx_packets",
     "tx_packets",
@@ -42,7 +42,7 @@ const STATS64: &[&str] = &[
 /// An interface of the namespace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Link {
-    /// Its number, which no other interface of the namespace gets as long as it runs.
+    /// Its number, which the namespace never reuses.
     pub index: i32,
     /// Its name.
     pub name: String,
@@ -50,10 +50,10 @@ pub struct Link {
     pub stats: Columns,
 }
 
-/// Reads one message.
+/// Parses one message.
 ///
 /// # Errors
-/// It is too short, or an attribute does not fit in it.
+/// The message is too short, or an attribute exceeds it.
 pub fn parse(message: &[u8]) -> Result<Link, ParseError> {
     array_at::<HEADER>(message, 0)?;
     let mut link = Link {

@@ -21,10 +21,10 @@ impl Fields for Mib<'_> {
     }
 }
 
-/// Reads such a file.
+/// Parses such a file.
 ///
 /// # Errors
-/// A line has no partner, or not as many values as names, or a value is not a number.
+/// A line has no partner, the numbers of names and values differ, or a value is not a number.
 pub fn parse(text: &str) -> Result<Mib<'_>, ParseError> {
     let mut lines = text.lines();
     let mut groups = Vec::new();

@@ -1,7 +1,7 @@
 //! Turns the kernel's output into fields by the kernel's own names. Pure: text or bytes in, values out.
 //!
-//! Fields that the kernel lacks are none. Unknown fields are skipped: a later kernel may add columns,
-//! lines and attributes.
+//! A field that the kernel lacks is `None`. Unknown fields are skipped: a later kernel may add
+//! columns, lines and attributes.
 
 mod columns;
 pub mod diskstats;
@@ -23,7 +23,7 @@ pub use columns::Columns;
 
 /// Values by the names that the kernel's source or documentation gives them.
 pub trait Fields {
-    /// The value of the field `name`; none: the kernel does not tell it.
+    /// The value of the field `name`; none: the kernel does not report it.
     fn field(&self, name: &str) -> Option<u64>;
 }
 
@@ -52,7 +52,8 @@ impl fmt::Display for ParseError {
 
 impl std::error::Error for ParseError {}
 
-/// A number as /proc writes it; none for a negative one, which no counter is (`MaxConn` is -1).
+/// Parses a number of /proc; none for a negative number, which cannot be a counter (`MaxConn` is
+/// -1).
 fn number(text: &str) -> Result<Option<u64>, ParseError> {
     let error = || ParseError::new("a whole number", text);
     match text.strip_prefix('-') {

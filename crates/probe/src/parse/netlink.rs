@@ -16,7 +16,7 @@ const ALIGNMENT: usize = 4;
 pub enum Content<'a> {
     /// A part of the answer.
     Data(&'a [u8]),
-    /// The answer is complete; the error code, none for success.
+    /// The answer is complete. The error code; none for success.
     Done(Option<i32>),
     /// The request failed with this error code; none: it succeeded and has no further answer.
     Failed(Option<i32>),
@@ -29,7 +29,7 @@ pub enum Content<'a> {
 pub struct Message<'a> {
     /// The request that it answers.
     pub sequence: u32,
-    /// The table changed while it was told (`NLM_F_DUMP_INTR`): ask again.
+    /// The table changed while the kernel sent it (`NLM_F_DUMP_INTR`): request it again.
     pub interrupted: bool,
     /// Its content.
     pub content: Content<'a>,
@@ -38,7 +38,7 @@ pub struct Message<'a> {
 /// Messages of one datagram.
 ///
 /// # Errors
-/// A length does not fit.
+/// A length exceeds the datagram.
 pub fn messages(mut datagram: &[u8]) -> Result<Vec<Message<'_>>, ParseError> {
     let mut messages = Vec::new();
     while !datagram.is_empty() {
@@ -66,7 +66,7 @@ fn message<'a>(header: &NetlinkBuffer<&'a [u8]>) -> Result<Message<'a>, ParseErr
     Ok(Message { sequence: header.sequence_number(), interrupted, content })
 }
 
-/// Attributes from `start` on, by their number.
+/// Iterates over the attributes from offset `start` on.
 pub(super) fn attributes(
     message: &[u8],
     start: usize,
@@ -82,7 +82,8 @@ pub(super) fn name(value: &[u8]) -> String {
     String::from_utf8_lossy(&value[..end]).into_owned()
 }
 
-/// An integer in the byte order of the machine, as long as the slice; none of another length.
+/// The integer in a slice, in the byte order of the machine; none if the slice has no integer's
+/// length.
 pub(super) fn integer(bytes: &[u8]) -> Option<u64> {
     match bytes.len() {
         1 => Some(u64::from(bytes[0])),

@@ -2,7 +2,7 @@
 
 use super::{Fields, ParseError, number};
 
-/// Microseconds by who waited: `some` of the tasks, or `full`, all of them.
+/// Microseconds in which tasks waited: `some` of the tasks, or all of them (`full`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pressure<'a>(Vec<(&'a str, Option<u64>)>);
 
@@ -12,10 +12,10 @@ impl Fields for Pressure<'_> {
     }
 }
 
-/// Reads it.
+/// Parses the file.
 ///
 /// # Errors
-/// A line has no total, or one that is not a number.
+/// A line has no total, or its total is not a number.
 pub fn parse(text: &str) -> Result<Pressure<'_>, ParseError> {
     text.lines().map(total).collect::<Result<_, _>>().map(Pressure)
 }

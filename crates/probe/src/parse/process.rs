@@ -2,7 +2,7 @@
 
 use super::{Columns, ParseError};
 
-/// The columns behind the state.
+/// The columns after the state.
 const COLUMNS: &[&str] = &[
     "ppid",
     "pgrp",
@@ -27,10 +27,10 @@ const COLUMNS: &[&str] = &[
     "rss",
 ];
 
-/// Reads `/proc/<pid>/stat`.
+/// Parses `/proc/<pid>/stat`.
 ///
 /// # Errors
-/// It is not of that form.
+/// The text does not have the form of this file.
 pub fn parse(text: &str) -> Result<Columns, ParseError> {
     // The program's name is in parentheses and may itself contain parentheses and spaces.
     let (_, behind) =

@@ -1,4 +1,4 @@
-//! A queueing discipline, as `RTM_GETQDISC` tells it (`include/uapi/linux/gen_stats.h`).
+//! A queueing discipline, as reported by `RTM_GETQDISC` (`include/uapi/linux/gen_stats.h`).
 
 use serde::Serialize;
 
@@ -25,9 +25,9 @@ pub struct Qdisc {
     pub handle: u32,
     /// The handle of the class that it serves.
     pub parent: u32,
-    /// Bytes that left it.
+    /// Bytes sent by it.
     pub bytes: Option<u64>,
-    /// Packets that left it; with `gso_segs`, each segment of an offloaded packet counts.
+    /// Packets sent by it. Each segment of an offloaded packet counts (`gso_segs`).
     pub packets: Option<u64>,
     /// Packets that it holds.
     pub qlen: Option<u64>,
@@ -35,9 +35,9 @@ pub struct Qdisc {
     pub backlog: Option<u64>,
     /// Packets that it dropped.
     pub drops: Option<u64>,
-    /// Packets that came back from a busy device.
+    /// Packets that a busy device returned to the queue.
     pub requeues: Option<u64>,
-    /// Times that it held packets back because of a rate, or was full, as its kind counts them.
+    /// How often it delayed packets because of a rate, or was full; the kind defines what counts.
     pub overlimits: Option<u64>,
 }
 
@@ -48,7 +48,7 @@ impl Qdisc {
         self.parent == TC_H_ROOT
     }
 
-    /// Whether it counts its packets. `noqueue` means that there is none.
+    /// Whether it counts its packets. `noqueue` has no queue and no counts.
     #[must_use]
     pub fn counts(&self) -> bool {
         self.kind != "noqueue"
@@ -70,10 +70,10 @@ impl Fields for Qdisc {
     }
 }
 
-/// Reads one message.
+/// Parses one message.
 ///
 /// # Errors
-/// It is too short, or an attribute does not fit in it.
+/// The message is too short, or an attribute exceeds it.
 pub fn parse(message: &[u8]) -> Result<Qdisc, ParseError> {
     array_at::<HEADER>(message, 0)?;
     let mut qdisc = Qdisc {
@@ -107,7 +107,7 @@ fn read_stats(qdisc: &mut Qdisc, stats: &[u8]) -> Result<(), ParseError> {
                 (qdisc.drops, qdisc.requeues, qdisc.overlimits) =
                     (at(8, 12), at(12, 16), at(16, 20));
             }
-            // Comes behind TCA_STATS_BASIC, when its 32 bits of packets do not suffice.
+            // Follows TCA_STATS_BASIC if its 32 bits are too few for the packets.
             TCA_STATS_PKT64 => qdisc.packets = at(0, 8),
             _ => {}
         }

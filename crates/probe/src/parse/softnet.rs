@@ -1,5 +1,5 @@
-//! `/proc/net/softnet_stat` (`softnet_seq_show` in `net/core/net-procfs.c`): a line of 32-bit hexadecimal
-//! numbers a CPU.
+//! `/proc/net/softnet_stat` (`softnet_seq_show` in `net/core/net-procfs.c`): one line of 32-bit
+//! hexadecimal numbers per CPU.
 
 use super::{Columns, Fields, ParseError};
 
@@ -21,8 +21,8 @@ const COLUMNS: &[&str] = &[
     "process_qlen",
 ];
 
-/// Reads it: the number of each CPU and what it counted. A kernel before 5.10 does not tell the number;
-/// then it is the line's, which holds while all CPUs are online.
+/// Parses it into the number of each CPU and its counters. A kernel before 5.10 does not report the
+/// number; then the line number is used, which is right while all CPUs are online.
 ///
 /// # Errors
 /// A value is not a hexadecimal number.

@@ -2,7 +2,8 @@
 
 use super::{Columns, Fields, ParseError, number};
 
-/// The states of a CPU, in the order of the columns. `user` holds `guest`, `nice` holds `guest_nice`.
+/// The states of a CPU, in the order of the columns. `user` includes `guest`, and `nice` includes
+/// `guest_nice`.
 const STATES: &[&str] = &[
     "cpu user",
     "cpu nice",
@@ -21,11 +22,11 @@ const STATES: &[&str] = &[
 pub struct Stat<'a> {
     /// Ticks in each state, by online CPU.
     pub cores: Vec<(&'a str, Columns)>,
-    /// Events since the host started, and how many processes run or wait for a disk.
+    /// Events since the host started, and the numbers of processes that run or wait for a disk.
     pub events: Events<'a>,
 }
 
-/// The first number of each line that is not of a CPU.
+/// The first number of each line that is not about a CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Events<'a>(Vec<(&'a str, Option<u64>)>);
 
@@ -35,7 +36,7 @@ impl Fields for Events<'_> {
     }
 }
 
-/// Reads `/proc/stat`.
+/// Parses `/proc/stat`.
 ///
 /// # Errors
 /// A value is not a number, or there is no CPU.
@@ -44,7 +45,8 @@ pub fn parse(text: &str) -> Result<Stat<'_>, ParseError> {
     for line in text.lines() {
         let mut words = line.split_ascii_whitespace();
         match words.next() {
-            // The sum over all CPUs: summed here as everything that has parts.
+            // The kernel's sum over all CPUs is skipped: we sum ourselves, as for every source with
+            // parts.
             Some("cpu") | None => {}
             Some(name) if name.starts_with("cpu") => {
                 stat.cores.push((name, Columns::of_words(STATES, words)?));

@@ -6,7 +6,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use super::Fields;
 use super::netlink::integer;
 
-/// Name, offset and bytes of each member, without its `tcpi_`. The bit fields at 6 and 7 are left out.
+/// Name (without `tcpi_`), offset and bytes of each member, except the bit fields at 6 and 7.
 const MEMBERS: &[(&str, usize, usize)] = &[
     ("state", 0, 1),
     ("ca_state", 1, 1),
@@ -91,7 +91,7 @@ const MEMBERS: &[(&str, usize, usize)] = &[
 pub struct TcpInfo(Vec<u8>);
 
 impl TcpInfo {
-    /// The structure as the kernel of this machine laid it out.
+    /// Wraps the structure, in the layout of this machine's kernel.
     #[must_use]
     pub fn new(bytes: &[u8]) -> Self {
         Self(bytes.to_vec())

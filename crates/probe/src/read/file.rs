@@ -2,10 +2,10 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-/// Room for most files of /proc; a longer one makes it grow once.
+/// Initial buffer size, enough for most files of /proc. It is doubled for a longer file.
 const BUFFER: usize = 16 * 1024;
 
-/// A file of /proc that is read again and again.
+/// A file of /proc that is kept open and read repeatedly.
 #[derive(Debug)]
 pub(super) struct ProcFile {
     file: File,
@@ -17,13 +17,14 @@ impl ProcFile {
         Ok(Self { file: File::open(path)?, buffer: vec![0; BUFFER] })
     }
 
-    /// The present content.
+    /// Reads the current content.
     ///
     /// # Errors
-    /// It cannot be read, or is not text.
+    /// The file cannot be read, or is not text.
     pub(super) fn read(&mut self) -> io::Result<&str> {
         let mut length = 0;
-        // A read from the start makes the kernel write the file again; it ends with an empty read.
+        // A read at offset 0 makes the kernel generate the content anew; an empty read marks its
+        // end.
         loop {
             if length == self.buffer.len() {
                 self.buffer.resize(2 * length, 0);

@@ -1,4 +1,4 @@
-//! The only I/O: files of /proc and netlink, as the kernel tells them.
+//! The only I/O: reads files of /proc and netlink.
 
 mod file;
 mod netlink;

@@ -17,11 +17,12 @@ use crate::parse::netlink::{Content, messages};
 use crate::parse::qdisc::Qdisc;
 use crate::parse::{ParseError, flow, link, qdisc};
 
-/// The kernel sends no longer datagrams (`netlink_dump` in `net/netlink/af_netlink.c`).
+/// Buffer size: the kernel sends no longer datagrams (`netlink_dump` in
+/// `net/netlink/af_netlink.c`).
 const BUFFER: usize = 64 * 1024;
-/// A kernel that does not answer by then never will.
+/// Time limit for an answer of the kernel.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Times that a table is asked for that changes while it is told.
+/// Maximum requests for a table that changes while the kernel sends it.
 const ATTEMPTS: u32 = 5;
 const HEADER: usize = 16;
 
@@ -31,7 +32,7 @@ const RTM_GETLINK: u16 = 18;
 const RTM_GETQDISC: u16 = 38;
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
 
-/// A conversation with a part of the kernel, in the namespace of the thread that began it.
+/// A netlink socket to a part of the kernel, in the namespace of the thread that opened it.
 #[derive(Debug)]
 struct Netlink {
     socket: OwnedFd,
@@ -48,7 +49,7 @@ impl Netlink {
         Ok(Self { socket, sequence: 0, buffer: vec![0; BUFFER] })
     }
 
-    /// Every entry of a table, each as `parse` reads it.
+    /// Requests a table and parses each entry with `parse`.
     fn dump<T>(
         &mut self,
         kind: u16,
@@ -61,7 +62,9 @@ impl Netlink {
                 return Ok(entries);
             }
         }
-        Err(io::Error::other("a table of the kernel changed each time that it was told"))
+        Err(io::Error::other(
+            "a table of the kernel changed during each of the attempts to read it",
+        ))
     }
 
     fn request(&mut self, kind: u16, flags: u16, body: &[u8]) -> io::Result<()> {
@@ -77,8 +80,8 @@ impl Netlink {
         Ok(())
     }
 
-    /// The answer to the last request; none: the table changed meanwhile. `whole`: a table, which ends
-    /// with a message that says so; otherwise a single message.
+    /// Reads the answer to the last request; none: the table changed meanwhile. `whole`: the answer
+    /// is a table, which ends with a final message; otherwise it is a single message.
     fn answer<T>(
         &mut self,
         parse: fn(&[u8]) -> Result<T, ParseError>,
@@ -89,7 +92,7 @@ impl Netlink {
         loop {
             let (_, length) = recv(&self.socket, &mut self.buffer[..], RecvFlags::TRUNC)?;
             let datagram =
-                self.buffer.get(..length).ok_or_else(|| io::Error::other("a cut answer"))?;
+                self.buffer.get(..length).ok_or_else(|| io::Error::other("a truncated answer"))?;
             for message in messages(datagram).map_err(invalid)? {
                 if message.sequence != self.sequence {
                     continue;
@@ -142,7 +145,7 @@ impl RouteReader {
 pub struct FlowReader(Netlink);
 
 impl FlowReader {
-    /// Begins.
+    /// Opens a netlink socket to `sock_diag`.
     ///
     /// # Errors
     /// The kernel has no `sock_diag`.
@@ -153,7 +156,7 @@ impl FlowReader {
     /// All open connections, without listening and closing sockets.
     ///
     /// # Errors
-    /// The kernel rejects the request, or its answer is not understood.
+    /// The kernel rejects the request, or its answer cannot be parsed.
     pub fn flows(&mut self) -> io::Result<Vec<Flow>> {
         let mut flows = Vec::new();
         for family in [AF_INET, AF_INET6] {
@@ -163,10 +166,11 @@ impl FlowReader {
         Ok(flows)
     }
 
-    /// One connection: faster than all.
+    /// One connection; faster than reading all.
     ///
     /// # Errors
-    /// It does not exist (`NotFound`), the kernel rejects the request, or its answer is not understood.
+    /// The connection does not exist (`NotFound`), the kernel rejects the request, or its answer
+    /// cannot be parsed.
     pub fn flow(&mut self, socket: Socket) -> io::Result<Flow> {
         self.0.request(SOCK_DIAG_BY_FAMILY, 0, &request_of_socket(socket))?;
         let flows = self.0.answer(flow::parse, false)?;
@@ -177,13 +181,13 @@ impl FlowReader {
 /// Length of `struct inet_diag_req_v2` (`include/uapi/linux/inet_diag.h`).
 const DIAG_REQUEST: usize = 56;
 
-/// All connections that are more than a request to open one or the memory of a closed one: a `struct
-/// inet_diag_req_v2` without a socket.
+/// A request for all connections except half-open and closed ones: a `struct inet_diag_req_v2`
+/// without a socket.
 fn request_of_family(family: u8) -> [u8; DIAG_REQUEST] {
     const IPPROTO_TCP: u8 = 6;
     // 1 << (INET_DIAG_INFO - 1) and 1 << (INET_DIAG_CONG - 1)
     const EXTENSIONS: u8 = 1 << 1 | 1 << 3;
-    // include/net/tcp_states.h: SYN_RECV, TIME_WAIT, LISTEN, NEW_SYN_RECV and what may come
+    // include/net/tcp_states.h: all but SYN_RECV, TIME_WAIT, LISTEN, NEW_SYN_RECV and later states
     const STATES: u32 = 0b1111_1111_1110 & !(1 << 3 | 1 << 6 | 1 << 10);
     let mut request = [0; DIAG_REQUEST];
     request[0..3].copy_from_slice(&[family, IPPROTO_TCP, EXTENSIONS]);
@@ -191,7 +195,7 @@ fn request_of_family(family: u8) -> [u8; DIAG_REQUEST] {
     request
 }
 
-/// The connection between two ends.
+/// A request for the connection between two ends.
 fn request_of_socket(socket: Socket) -> [u8; DIAG_REQUEST] {
     let family = if socket.local.is_ipv4() { AF_INET } else { AF_INET6 };
     let mut request = request_of_family(family);
@@ -199,7 +203,7 @@ fn request_of_socket(socket: Socket) -> [u8; DIAG_REQUEST] {
     request[10..12].copy_from_slice(&socket.remote.port().to_be_bytes());
     put_address(&mut request[12..28], socket.local);
     put_address(&mut request[28..44], socket.remote);
-    // INET_DIAG_NOCOOKIE: whichever connection it is
+    // INET_DIAG_NOCOOKIE: match by addresses and ports only
     request[48..56].fill(0xff);
     request
 }

@@ -12,8 +12,8 @@ use crate::readings::{of_flows, of_links, of_qdiscs, of_text};
 use crate::totals::Totals;
 use crate::{FlowReader, Origin, Reading, Snapshot, Source, Sources};
 
-/// Sources held open for repeated reading. They show the namespace in which they were opened, in
-/// every thread.
+/// Sources held open for repeated reading. They always show the namespace in which they were
+/// opened, whichever thread reads them.
 #[derive(Debug)]
 pub struct Probe {
     sources: Sources,
@@ -46,7 +46,7 @@ impl Probe {
         }
     }
 
-    /// Reads everything now.
+    /// Reads all sources now.
     #[must_use]
     pub fn take(&mut self) -> Snapshot {
         let mut snapshot = Snapshot::default();
@@ -54,7 +54,8 @@ impl Probe {
         snapshot
     }
 
-    /// Reads everything now, replacing the content of `snapshot`. `keep`: with the kernel's output.
+    /// Reads all sources now and replaces the content of `snapshot`. `keep`: also keep the kernel's
+    /// output.
     pub(crate) fn take_into(&mut self, snapshot: &mut Snapshot, keep: bool) {
         let (started, cpu_started) = (monotonic_ns(), thread_cpu_ns());
         *snapshot = Snapshot { at_ns: started, origin: self.origin.clone(), ..Snapshot::default() };
@@ -104,7 +105,9 @@ impl Probe {
             }
             Source::ProcessClock => {
                 if let Some(process) = self.sources.process {
-                    let why = format!("the process {process} has a clock of its own");
+                    let why = format!(
+                        "the process {process} has a separate CPU clock, which is not read"
+                    );
                     return Err(io::Error::new(io::ErrorKind::Unsupported, why));
                 }
                 let text = process_cpu_ns().to_string();
@@ -152,7 +155,7 @@ fn to_json(told: &impl serde::Serialize) -> String {
     serde_json::to_string(told).expect("names and numbers are JSON")
 }
 
-/// The opened source, or the reason why not.
+/// The opened source, or the reason why it could not be opened.
 fn opened<T>(opened: &mut io::Result<T>) -> io::Result<&mut T> {
     opened.as_mut().map_err(|error| io::Error::new(error.kind(), error.to_string()))
 }
@@ -161,8 +164,8 @@ fn invalid(error: ParseError) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, error)
 }
 
-/// The file of a source, if it is one. Files of a namespace are below the thread: /proc/net is that of
-/// the process' first thread.
+/// The path of a source that is a file. Files of a namespace are read under the thread's own path,
+/// because /proc/net shows the namespace of the process' first thread.
 fn path(source: Source, process: Option<u32>) -> Option<String> {
     match source {
         Source::Flows
@@ -181,7 +184,7 @@ fn path(source: Source, process: Option<u32>) -> Option<String> {
     }
 }
 
-/// Disks that are devices: no partitions, and no disks made of other disks or of memory.
+/// Disks that are devices, without partitions and disks that consist of other disks or of memory.
 fn devices() -> Vec<String> {
     let entries = fs::read_dir("/sys/block").into_iter().flatten().flatten();
     let devices = entries.filter(|entry| entry.path().join("device").exists());

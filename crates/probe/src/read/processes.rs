@@ -9,18 +9,19 @@ use nix::unistd::Pid;
 
 use crate::parse::{Fields, process};
 
-/// The processes that share the network namespace of the thread that made this.
+/// The processes in the network namespace of the thread that created this value.
 ///
-/// A process that has ended counts for as long as its parent is there, if that has waited for it and is in the
-/// namespace too (`cutime` and `cstime`, proc(5)).
+/// A process that has ended still counts if its parent has waited for it, is in the namespace too
+/// and still exists (`cutime` and `cstime`, proc(5)).
 #[derive(Debug)]
 pub(crate) struct Processes {
     namespace: u64,
-    /// Whether /proc shows the numbers of this process' own pid namespace, so that the clocks of processes can
-    /// be read. Otherwise their time is known only in ticks.
+    /// Whether /proc shows process ids of this process' own pid namespace, so that the CPU clocks
+    /// of processes can be read. Otherwise their time is only known in ticks.
     has_own_proc: bool,
     tick: Duration,
-    /// The time of a process that ends is carried over in whole ticks; the sum never goes back for that.
+    /// The largest sum so far. The time of an ended process is kept in whole ticks, which could
+    /// make the sum decrease.
     most_ns: u64,
 }
 
@@ -36,7 +37,7 @@ impl Processes {
         })
     }
 
-    /// The time of all of them now.
+    /// The CPU time of all these processes until now.
     pub(crate) fn cpu_ns(&mut self) -> io::Result<u64> {
         let numbers = fs::read_dir("/proc")?.flatten().filter_map(|entry| {
             let name = entry.file_name();
@@ -48,8 +49,8 @@ impl Processes {
         Ok(self.most_ns)
     }
 
-    /// The time of a process and of its children that have ended; none: it is in another namespace, or has
-    /// ended meanwhile.
+    /// The CPU time of a process and its ended children; none: the process is in another namespace
+    /// or has ended.
     fn of(&self, process: i32) -> Option<Duration> {
         let namespace = fs::metadata(format!("/proc/{process}/ns/net")).ok()?.ino();
         if namespace != self.namespace {
@@ -67,7 +68,7 @@ impl Processes {
     }
 }
 
-/// The CPU clock of a process: all its threads, including ended ones.
+/// The CPU time of a process: all its threads, including ended ones.
 fn clock(process: i32) -> Option<Duration> {
     let clock = clock_getcpuclockid(Pid::from_raw(process)).ok()?;
     clock_gettime(clock).ok().map(Duration::from)

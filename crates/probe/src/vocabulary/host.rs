@@ -26,35 +26,32 @@ pub(super) const CPUS: &[Counter] = &[
     ticks(
         "cpu_steal_ms",
         "cpu steal",
-        "Time in which the hypervisor gave the CPU to another machine: others' load.",
+        "Time in which the hypervisor ran other machines on the CPU.",
     ),
-    ticks("cpu_guest_ms", "cpu guest", "Time of guests, which cpu_user_ms holds as well."),
-    ticks(
-        "cpu_guest_nice_ms",
-        "cpu guest_nice",
-        "Time of guests, which cpu_nice_ms holds as well.",
-    ),
-    c64("context_switches", "ctxt", "Changes of the task that a CPU runs."),
+    ticks("cpu_guest_ms", "cpu guest", "Time of guests, included in cpu_user_ms."),
+    ticks("cpu_guest_nice_ms", "cpu guest_nice", "Time of guests, included in cpu_nice_ms."),
+    c64("context_switches", "ctxt", "Context switches: changes of the task that a CPU runs."),
     c64("interrupts", "intr", "Interrupts served."),
     c64("soft_interrupts", "softirq", "Soft interrupts served."),
     word("processes_created", "processes", "Processes and threads started."),
-    gauge("processes_running", "procs_running", "Tasks that run or could."),
+    gauge("processes_running", "procs_running", "Tasks that run or are ready to run."),
     gauge("processes_blocked", "procs_blocked", "Tasks that wait for a disk."),
 ];
 
 pub(super) const PROCESS: &[Counter] = &[
-    ticks("process_user_ms", "utime", "Time of all its threads outside the kernel."),
-    ticks("process_system_ms", "stime", "Time of all its threads in the kernel."),
+    ticks("process_user_ms", "utime", "Time of all threads of the process in user mode."),
+    ticks("process_system_ms", "stime", "Time of all threads of the process in the kernel."),
     word("process_minor_faults", "minflt", "Page faults that needed no disk."),
     word("process_major_faults", "majflt", "Page faults that needed a disk."),
     gauge("process_threads", "num_threads", "Its threads."),
-    gauge("process_resident_bytes", "rss", "Memory that it occupies.").in_unit(Unit::Pages),
+    gauge("process_resident_bytes", "rss", "Memory that the process occupies.")
+        .in_unit(Unit::Pages),
 ];
 
 pub(super) const PROCESS_CLOCK: &[Counter] = &[c64(
     "process_cpu_ns",
     "nanoseconds",
-    "Time of all its threads, in the kernel and outside, not in ticks of the clock.",
+    "Time of all threads of the process in user mode and in the kernel, measured more finely than in clock ticks.",
 )];
 
 pub(super) const PROCESSES: &[Counter] = &[c64(
@@ -69,12 +66,12 @@ pub(super) const PRESSURE: &[Counter] =
 
 pub(super) const MEMORY: &[Counter] = &[
     gauge("memory_bytes", "MemTotal", "Memory of the host."),
-    gauge("memory_available_bytes", "MemAvailable", "Memory that can be had without swapping."),
-    gauge("memory_free_bytes", "MemFree", "Memory that nothing uses."),
+    gauge("memory_available_bytes", "MemAvailable", "Memory available without swapping."),
+    gauge("memory_free_bytes", "MemFree", "Unused memory."),
     gauge("memory_cached_bytes", "Cached", "Files kept in memory."),
-    gauge("memory_dirty_bytes", "Dirty", "Memory that waits to be written to disks."),
+    gauge("memory_dirty_bytes", "Dirty", "Modified file pages that are not yet written to disks."),
     gauge("swap_bytes", "SwapTotal", "Swap of the host."),
-    gauge("swap_free_bytes", "SwapFree", "Swap that nothing uses."),
+    gauge("swap_free_bytes", "SwapFree", "Unused swap."),
 ];
 
 pub(super) const PAGING: &[Counter] = &[
@@ -84,22 +81,22 @@ pub(super) const PAGING: &[Counter] = &[
     word("paged_out_bytes", "pgpgout", "Bytes written to disks.").in_unit(Unit::Kibibytes),
     word("swapped_in_bytes", "pswpin", "Bytes of swap read.").in_unit(Unit::Pages),
     word("swapped_out_bytes", "pswpout", "Bytes of swap written.").in_unit(Unit::Pages),
-    word("oom_kills", "oom_kill", "Processes killed for want of memory."),
+    word("oom_kills", "oom_kill", "Processes killed because memory ran out."),
 ];
 
 pub(super) const DISKS: &[Counter] = &[
     word("disk_reads", "reads completed", "Reads."),
     sectors("disk_read_bytes", "sectors read", "Bytes read."),
-    c32("disk_read_ms", "ms reading", "Time that reads took, each for itself."),
+    c32("disk_read_ms", "ms reading", "Durations of all reads, summed."),
     word("disk_writes", "writes completed", "Writes."),
     sectors("disk_written_bytes", "sectors written", "Bytes written."),
-    c32("disk_write_ms", "ms writing", "Time that writes took, each for itself."),
-    c32("disk_busy_ms", "ms doing I/O", "Time with at least one request under way."),
+    c32("disk_write_ms", "ms writing", "Durations of all writes, summed."),
+    c32("disk_busy_ms", "ms doing I/O", "Time with at least one request in progress."),
     c32(
         "disk_queue_ms",
         "weighted ms doing I/O",
-        "Time with requests under way, weighted by their number.",
+        "Time with requests in progress, weighted by their number.",
     ),
     word("disk_flushes", "flushes completed", "Flushes of the disk's cache."),
-    gauge("disk_requests", "in progress", "Requests under way."),
+    gauge("disk_requests", "in progress", "Requests in progress."),
 ];

@@ -1,5 +1,6 @@
-//! Which fields of the kernel are counters of ours: their names, their kinds, their meaning. A name ends in
-//! its unit, and is the simulator's where that counts the same. Several fields of one name are added up.
+//! Maps fields of the kernel to our counters: their names, kinds and meanings. A name ends in its
+//! unit. If the simulator counts the same thing, the name is the same. Several fields with the same
+//! name are summed.
 
 mod host;
 mod network;
@@ -7,14 +8,14 @@ mod tcp;
 
 use crate::Source;
 
-/// How a value behaves.
+/// How a value changes over time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Grows, and starts again from 0 behind 2^16 - 1, 2^32 - 1 or 2^64 - 1: the bits.
+    /// Grows and wraps to 0 after 2^n - 1; n is its number of bits: 16, 32 or 64.
     Counter(u32),
-    /// Grows, but the kernel corrects it back by a little now and then: no growth then.
+    /// Grows, but the kernel sometimes corrects it slightly downwards, which counts as no growth.
     Corrected,
-    /// Goes up and down: a state, no growth.
+    /// A state, which goes up and down.
     Gauge,
 }
 
@@ -47,14 +48,14 @@ impl Unit {
     }
 }
 
-/// A field of the kernel under a name of ours.
+/// A field of the kernel with our name for it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Counter {
     /// Its name in records.
     pub name: &'static str,
     /// The kernel's name of the field.
     pub field: &'static str,
-    /// How it behaves.
+    /// How it changes over time.
     pub kind: Kind,
     /// The kernel's unit.
     pub unit: Unit,
@@ -97,7 +98,7 @@ const fn word(name: &'static str, field: &'static str, meaning: &'static str) ->
     Counter::new(name, field, Kind::Counter(usize::BITS), meaning)
 }
 
-/// A counter that the kernel corrects.
+/// A counter that the kernel may correct downwards.
 const fn corrected(name: &'static str, field: &'static str, meaning: &'static str) -> Counter {
     Counter::new(name, field, Kind::Corrected, meaning)
 }
@@ -108,7 +109,7 @@ const fn gauge(name: &'static str, field: &'static str, meaning: &'static str) -
 }
 
 impl Source {
-    /// The fields of this source that have a name of ours.
+    /// The fields of this source that have one of our names.
     #[must_use]
     pub const fn counters(self) -> &'static [Counter] {
         match self {

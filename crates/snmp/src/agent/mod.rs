@@ -1,6 +1,5 @@
-//! The agent of the emulated switch: a request in, a response out (RFC 3416). It has no state but its
-//! names; counters are read at the moment of the request, so there is no interval at which they
-//! are refreshed.
+//! The SNMP agent of the emulated switch: a request in, a response out (RFC 3416). Its only state
+//! are names. Counters are read at the time of the request, so there is no refresh interval.
 
 use snmp2::{MessageType, Pdu, Version};
 
@@ -10,11 +9,11 @@ use crate::oids::{
     SYS_OBJECT_ID, SYS_SERVICES, SYS_UP_TIME, SYSTEM, joined,
 };
 
-/// Octets of a response without its bindings, at most: headers of message and PDU, without the community.
+/// Maximum octets of a response apart from bindings and community: the headers of message and PDU.
 const AROUND_BYTES: usize = 40;
-/// Names in one request at most.
+/// Maximum number of names in one request.
 const NAMES_MAX: usize = 128;
-/// ifSpeed of an interface that is faster than it can say (RFC 2863, 6).
+/// ifSpeed of an interface that exceeds its range (RFC 2863, 6).
 const FASTER: u32 = u32::MAX;
 /// `ethernetCsmacd` (IANAifType-MIB).
 const ETHERNET: i32 = 6;
@@ -24,7 +23,7 @@ const UP: i32 = 1;
 const VALID: i32 = 1;
 /// sysServices of a device that forwards frames: 2^(2-1) (RFC 3418, 2).
 const BRIDGE: i32 = 2;
-/// Errors of a response (RFC 3416, 3): it would not fit; nothing can be set.
+/// Errors of a response (RFC 3416, 3): too long; no object can be set.
 const TOO_BIG: u8 = 1;
 const NOT_WRITABLE: u8 = 17;
 
@@ -36,21 +35,21 @@ pub struct Agent {
     description: String,
 }
 
-/// The switch at the moment of a request.
+/// State of the switch at the time of a request.
 #[derive(Clone, Debug, Default)]
 pub struct View<'a> {
     /// Time since it was ready, in hundredths of a second.
     pub uptime_cs: u32,
-    /// Its ports: that at place n has the ifIndex n + 1.
+    /// Its ports; the port at index n has the ifIndex n + 1.
     pub ports: Vec<PortView<'a>>,
 }
 
-/// A port at that moment.
+/// State of a port at the time of a request.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PortView<'a> {
     /// Its name.
     pub name: &'a str,
-    /// The node behind it.
+    /// The node at the other end of its link.
     pub alias: &'a str,
     /// Largest IP packet.
     pub mtu_bytes: u32,
@@ -58,11 +57,11 @@ pub struct PortView<'a> {
     pub rate_bps: u64,
     /// The switch's Ethernet address.
     pub mac: [u8; 6],
-    /// Frames that came by it.
+    /// Frames received.
     pub received: Direction,
-    /// Frames that have left by it.
+    /// Frames sent.
     pub sent: Direction,
-    /// Frames that came, by size: see [`netstudy_records::FRAMES_RECEIVED_BY_SIZE`].
+    /// Frames received, by size: see [`netstudy_records::FRAMES_RECEIVED_BY_SIZE`].
     pub received_by_size: [u64; 7],
 }
 
@@ -71,17 +70,17 @@ pub struct PortView<'a> {
 pub struct Direction {
     /// Bytes, check sequences included.
     pub octets: u64,
-    /// Frames to one address.
+    /// Unicast frames.
     pub unicast: u64,
-    /// Frames to groups.
+    /// Multicast frames.
     pub multicast: u64,
-    /// Frames to all.
+    /// Broadcast frames.
     pub broadcast: u64,
-    /// Frames that were dropped although they were sound.
+    /// Valid frames that were dropped.
     pub discards: u64,
 }
 
-/// An object: a scalar, or a column of a table with a row a port.
+/// An object: a scalar, or a column of a table with one row per port.
 #[derive(Clone, Copy)]
 struct Object {
     prefix: &'static [u32],
@@ -93,7 +92,7 @@ struct Object {
 enum Source {
     /// One instance, 0.
     Scalar(fn(&Agent, &View<'_>) -> Value),
-    /// An instance a port, from 1 on.
+    /// One instance per port, from 1 on.
     Column(fn(&PortView<'_>, u32) -> Value),
 }
 
@@ -181,12 +180,12 @@ const fn column(
     Object { prefix, number, of: Source::Column(of) }
 }
 
-/// A number of a table or a packet, which are small.
+/// A small number, such as an index or a size.
 const fn integer(number: u32) -> Value {
     Value::Integer(number.cast_signed())
 }
 
-/// A counter of 32 bits: it wraps.
+/// The low 32 bits of a counter, which wraps.
 const fn low(count: u64) -> Value {
     Value::Counter32(count as u32)
 }
@@ -217,7 +216,8 @@ impl Object {
         }
     }
 
-    /// The part of a name behind the object's own; none: it is another object's.
+    /// The instance part of a name, after the object's own name; none: the name is of another
+    /// object.
     fn instance_of<'a>(&self, name: &'a [u32]) -> Option<&'a [u32]> {
         let (number, rest) = name.strip_prefix(self.prefix)?.split_first()?;
         (*number == self.number).then_some(rest)
@@ -225,7 +225,7 @@ impl Object {
 }
 
 impl Agent {
-    /// An agent that answers whoever knows the community.
+    /// An agent that answers requests with the right community.
     #[must_use]
     pub fn new(community: &str, name: &str, description: &str) -> Self {
         Self {
@@ -235,8 +235,8 @@ impl Agent {
         }
     }
 
-    /// The response to a request, of at most `room_bytes`; none: it is no request of `SNMPv2c`, or of
-    /// another community, and is not answered (RFC 3416, 4.2; RFC 3584, 5.2.1).
+    /// The response to a request, of at most `room_bytes`; none: the request is not `SNMPv2c` or
+    /// has a wrong community, and gets no answer (RFC 3416, 4.2; RFC 3584, 5.2.1).
     #[must_use]
     pub fn answer(&self, request: &[u8], view: &View<'_>, room_bytes: usize) -> Option<Vec<u8>> {
         let pdu = Pdu::from_bytes(request).ok()?;
@@ -255,7 +255,8 @@ impl Agent {
             MessageType::GetRequest => each(&names, room_bytes, |name| self.get(name, view)),
             MessageType::GetNextRequest => each(&names, room_bytes, |name| self.next(name, view)),
             MessageType::GetBulkRequest => {
-                // The fields of the error hold non-repeaters and max-repetitions (RFC 3416, 3).
+                // In a bulk request, the error fields hold non-repeaters and max-repetitions (RFC
+                // 3416, 3).
                 let (alone, times) = (pdu.error_status as usize, pdu.error_index);
                 Ok(self.bulk(&names, alone, times, room_bytes, view))
             }
@@ -269,7 +270,7 @@ impl Agent {
         Some(ber::response(&self.community, pdu.req_id, error, &bindings))
     }
 
-    /// As many bindings as fit (RFC 3416, 4.2.3).
+    /// Answers a bulk request with as many bindings as fit (RFC 3416, 4.2.3).
     fn bulk(
         &self,
         names: &[Vec<u32>],
@@ -323,7 +324,7 @@ impl Agent {
         (name.to_vec(), value)
     }
 
-    /// The first object behind a name, in the order of names.
+    /// The first object after a name, in the order of names.
     fn next(&self, name: &[u32], view: &View<'_>) -> (Vec<u32>, Value) {
         for object in OBJECTS {
             let own = object.name();
@@ -343,7 +344,7 @@ impl Agent {
     }
 }
 
-/// A binding for each name, or none if they do not fit together.
+/// One binding for each name, or an error if they do not all fit.
 fn each(
     names: &[Vec<u32>],
     room_bytes: usize,
@@ -359,7 +360,7 @@ fn each(
     Ok(bindings)
 }
 
-/// The numbers of a name; none where one does not fit (RFC 2578, 3.5).
+/// The numbers of a name; none if a number exceeds 32 bits (RFC 2578, 3.5).
 fn numbers(name: &snmp2::Oid<'_>) -> Option<Vec<u32>> {
     name.iter()?.map(|number| u32::try_from(number).ok()).collect()
 }

@@ -1,8 +1,8 @@
-//! The client's side of a session: its next commands. RFC 959, 5; RFC 2428; RFC 3659.
+//! The client's side of an FTP session: its commands. RFC 959, 5; RFC 2428; RFC 3659.
 //!
-//! A session logs in, asks for the size of the file that it is to fetch, and then makes one transfer
-//! after the other, each on a data connection of its own, which the server listens for. The driver
-//! reports each reply with [`ClientSession::replied`], and takes the resulting steps in their order.
+//! A session logs in, asks for the size of the file to fetch, and then makes one transfer after the
+//! other, each on a new passive data connection. The driver reports each reply with
+//! [`ClientSession::replied`] and performs the resulting steps in order.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -36,7 +36,7 @@ pub struct RemoteFile {
     pub path: String,
     /// Its size.
     pub bytes: u64,
-    /// Whether the client sends it.
+    /// Whether the client sends the file, rather than fetching it.
     pub sends: bool,
 }
 
@@ -47,7 +47,7 @@ pub enum ClientStep {
     Say(Command),
     /// Open the data connection to this port of the server; then [`ClientSession::connected`].
     Connect(u16),
-    /// Carry the file over the data connection; then [`ClientSession::carried`].
+    /// Transfer the file over the data connection; then [`ClientSession::carried`].
     Carry,
     /// The session is ready for a transfer.
     Ready,
@@ -65,9 +65,9 @@ enum State {
     Ready,
     Passive,
     Connecting,
-    /// The transfer was asked for.
+    /// The transfer has been requested.
     Asked,
-    /// The server has said that data come.
+    /// The server has announced the data.
     Begun,
 }
 
@@ -79,16 +79,16 @@ pub struct ClientSession {
     /// The server's address, if PASV may be used.
     server: Option<Ipv4Addr>,
     state: State,
-    /// EPSV is known to the server, as far as is known.
+    /// Whether the server supports EPSV; true until it rejects it.
     is_extended: bool,
-    /// The file has been carried in this transfer.
+    /// The file has been transferred over the data connection.
     is_carried: bool,
     /// The server has confirmed this transfer.
     is_confirmed: bool,
 }
 
 impl ClientSession {
-    /// A session that connects to `server`; none if that has no IPv4 address.
+    /// A session with `server`; `None` if the server has no IPv4 address.
     #[must_use]
     pub const fn new(login: Login, file: RemoteFile, server: Option<Ipv4Addr>) -> Self {
         Self {
@@ -114,10 +114,10 @@ impl ClientSession {
         self.state != State::Ready
     }
 
-    /// Begins a transfer.
+    /// Starts a transfer. Returns its first command.
     ///
     /// # Panics
-    /// If the session is not ready for it.
+    /// If the session is not ready for a transfer.
     pub fn begin(&mut self) -> Command {
         assert!(self.state == State::Ready, "a session makes one transfer at a time");
         self.is_carried = false;
@@ -126,14 +126,14 @@ impl ClientSession {
         if self.is_extended { Command::ExtendedPassive } else { Command::Passive }
     }
 
-    /// The server has replied.
+    /// Handles a reply of the server. Returns the next steps.
     ///
     /// # Errors
-    /// It refuses, or says something that it may not say now.
+    /// The server refuses, or the reply is not allowed at this point.
     pub fn replied(&mut self, reply: &Reply) -> Result<Vec<ClientStep>, String> {
         let say = |command| vec![ClientStep::Say(command)];
         let steps = match (self.state, reply.code) {
-            // 120: it will be ready soon.
+            // 120: the server will be ready soon.
             (State::Greeting, 120) => vec![],
             (State::Greeting, 220) => {
                 self.state = State::User;
@@ -178,10 +178,10 @@ impl ClientSession {
         Ok(steps)
     }
 
-    /// The data connection is open.
+    /// Reports that the data connection is open.
     ///
     /// # Panics
-    /// If none was asked for.
+    /// If no data connection was requested.
     pub fn connected(&mut self) -> Vec<ClientStep> {
         assert!(self.state == State::Connecting, "a data connection was asked for");
         self.state = State::Asked;
@@ -194,7 +194,7 @@ impl ClientSession {
         }
     }
 
-    /// The data connection has carried so many bytes of the file, and has ended.
+    /// Reports that the data connection has ended after `bytes` of the file.
     ///
     /// # Errors
     /// The file has another size.
@@ -202,7 +202,7 @@ impl ClientSession {
         let whole = self.file.bytes;
         if bytes != whole {
             let what = if bytes < whole { "cut off" } else { "longer than announced" };
-            return Err(format!("the transfer was {what}: {bytes} B came of {whole} B"));
+            return Err(format!("the transfer was {what}: {bytes} B of {whole} B arrived"));
         }
         self.is_carried = true;
         Ok(self.end())
@@ -217,7 +217,9 @@ impl ClientSession {
         let bytes: u64 = reply.text.trim().parse().map_err(|_| self.odd(reply))?;
         if bytes != self.file.bytes {
             let RemoteFile { path, bytes: planned, .. } = &self.file;
-            return Err(format!("the file {path} has {bytes} B, and the plan says {planned} B"));
+            return Err(format!(
+                "the file {path} has {bytes} B instead of the {planned} B of the plan"
+            ));
         }
         Ok(self.ready())
     }
@@ -227,7 +229,7 @@ impl ClientSession {
         // Else a server could make its clients connect to any host: the attack of RFC 2577, 2, turned round.
         if Some(address) != self.server {
             return Err(format!(
-                "the server names a foreign address for data, {address}: no connection is opened there"
+                "the reply to PASV names another host, {address}: no data connection is opened"
             ));
         }
         Ok(self.connect(port))
@@ -247,7 +249,7 @@ impl ClientSession {
         vec![ClientStep::Done]
     }
 
-    /// Describes a reply that ends the session.
+    /// Describes a reply that ends the session, for the error.
     fn odd(&self, reply: &Reply) -> String {
         let what = match self.state {
             State::Greeting => "the greeting",
@@ -264,7 +266,7 @@ impl ClientSession {
         if *code >= 400 {
             format!("the server refuses {what}: {code} {text}")
         } else {
-            format!("the server's answer to {what} is none that FTP allows: {code} {text}")
+            format!("the server's answer to {what} is not allowed by FTP: {code} {text}")
         }
     }
 }
@@ -280,7 +282,7 @@ mod tests {
         ClientSession::new(login, RemoteFile { path: "data".into(), bytes: 7, sends }, Some(SERVER))
     }
 
-    /// The session's commands and steps after each reply.
+    /// Feeds replies to the session. Returns its commands and steps after each of them.
     fn answers(
         session: &mut ClientSession,
         replies: &[(u16, &str)],
@@ -374,7 +376,7 @@ mod tests {
         let mut session = ready(false);
         session.begin();
         let why = answers(&mut session, &[(502, "x"), (227, "(10,0,0,9,156,64)")]);
-        assert!(why.expect_err("it is foreign").contains("foreign address for data, 10.0.0.9"));
+        assert!(why.expect_err("it is foreign").contains("names another host, 10.0.0.9"));
     }
 
     #[test]
@@ -383,10 +385,7 @@ mod tests {
             (&[(421, "Too many")][..], "the greeting: 421 Too many"),
             (&[(220, "x"), (530, "No")], "the log-in: 530 No"),
             (&[(220, "x"), (331, "x"), (530, "Wrong")], "the log-in: 530 Wrong"),
-            (
-                &[(220, "x"), (331, "x"), (332, "Account")],
-                "the log-in is none that FTP allows: 332",
-            ),
+            (&[(220, "x"), (331, "x"), (332, "Account")], "the log-in is not allowed by FTP: 332"),
         ] {
             let why = answers(&mut session(false), replies).expect_err("it is refused");
             assert!(why.contains(what), "{why}");
@@ -404,8 +403,9 @@ mod tests {
         let mut before = session(false);
         answers(&mut before, &LOGIN).expect("fine");
         let why = answers(&mut before, &[(213, "8")]).expect_err("it is another size");
-        assert_eq!(why, "the file data has 8 B, and the plan says 7 B");
-        for (bytes, what) in [(6, "cut off: 6 B came of 7 B"), (8, "longer than announced: 8 B")] {
+        assert_eq!(why, "the file data has 8 B instead of the 7 B of the plan");
+        for (bytes, what) in [(6, "cut off: 6 B of 7 B arrived"), (8, "longer than announced: 8 B")]
+        {
             let mut session = ready(false);
             session.begin();
             answers(&mut session, &[(229, "(|||40000|)")]).expect("fine");

@@ -1,4 +1,5 @@
-//! Commands of a client: RFC 959, 4.1; RFC 2428 (EPSV, EPRT); RFC 3659 (SIZE); RFC 2389 (FEAT).
+//! Commands of an FTP client: RFC 959, 4.1; RFC 2428 (EPSV, EPRT); RFC 3659 (SIZE); RFC 2389
+//! (FEAT).
 
 use alloc::string::{String, ToString};
 use core::fmt;
@@ -6,48 +7,48 @@ use core::fmt;
 /// A command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// USER: who logs in.
+    /// USER: the user who logs in.
     User(String),
-    /// PASS: by which password.
+    /// PASS: the password.
     Password(String),
-    /// TYPE: how data are represented; `I` is binary.
+    /// TYPE: representation of the data; `I` is binary.
     Type(String),
-    /// MODE: how data are framed; `S` is a stream.
+    /// MODE: framing of the data; `S` is stream.
     Mode(String),
-    /// STRU: the structure of a file; `F` is none.
+    /// STRU: structure of the file; `F` is no structure.
     Structure(String),
-    /// SIZE: how long a file is.
+    /// SIZE: asks for the size of a file.
     Size(String),
     /// PASV: the server listens for the data connection.
     Passive,
-    /// EPSV: the same for any address family.
+    /// EPSV: as PASV, for any address family.
     ExtendedPassive,
-    /// PORT or EPRT: the server is to open the data connection.
+    /// PORT or EPRT: asks the server to open the data connection.
     Active,
     /// RETR: send a file.
     Retrieve(String),
     /// STOR: receive a file.
     Store(String),
-    /// PWD: where the session is.
+    /// PWD: asks for the current folder.
     Where,
-    /// CWD: go to a folder.
+    /// CWD: changes the folder.
     Go(String),
-    /// SYST: which system it is.
+    /// SYST: asks for the operating system.
     System,
-    /// FEAT: its features beyond RFC 959.
+    /// FEAT: asks for features beyond RFC 959.
     Features,
-    /// NOOP: nothing.
+    /// NOOP: does nothing.
     Nothing,
-    /// QUIT: the end.
+    /// QUIT: ends the session.
     Quit,
-    /// Any other, by its name.
+    /// Any other command, by name.
     Other(String),
     /// A known command whose argument is missing.
     Incomplete,
 }
 
 impl Command {
-    /// The command in a line.
+    /// Parses a line into a command.
     #[must_use]
     pub fn parse(line: &str) -> Self {
         let (name, argument) = line.split_once(' ').unwrap_or((line, ""));
@@ -78,7 +79,7 @@ impl Command {
     }
 }
 
-/// As it goes over the connection.
+/// The line as it is sent over the connection.
 impl fmt::Display for Command {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,4 +1,4 @@
-//! A client of FTP: its sessions, one a flow, through the phases of a run.
+//! An FTP client: its sessions, one per flow, through the phases of a run.
 
 use alloc::collections::VecDeque;
 use alloc::string::String;
@@ -17,7 +17,7 @@ use crate::phases::{Limit, Next, Phases, Sequence, Turn};
 pub struct FtpConfig {
     /// Time from the end of a transfer to the start of the next one of its session.
     pub pause: Duration,
-    /// How many transfers of each session, or for how long.
+    /// The phases, as a number of transfers of each session or as a time.
     pub phases: Phases,
 }
 
@@ -25,7 +25,7 @@ impl FtpConfig {
     /// Checks the limits of the configuration.
     ///
     /// # Errors
-    /// Says why not.
+    /// Says which limit is violated.
     pub fn check(&self) -> Result<(), &'static str> {
         self.phases.check()?;
         if self.phases.measure.is_empty() {
@@ -35,41 +35,41 @@ impl FtpConfig {
     }
 }
 
-/// The client's next action. A flow is a session: its control connection, and the data connections of its
-/// transfers, one after the other.
+/// The client's next action. A flow is a session: one control connection, and one data connection
+/// after another, one for each transfer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FtpAction {
     /// Open the control connection; then [`FtpClient::opened`].
     Open {
-        /// Of which flow.
+        /// The flow.
         flow: u32,
     },
     /// Send a command.
     Say {
-        /// On which flow.
+        /// The flow.
         flow: u32,
-        /// Which.
+        /// The command.
         command: Command,
     },
     /// Open the data connection; then [`FtpClient::connected`].
     Connect {
-        /// Of which flow.
+        /// The flow.
         flow: u32,
         /// The server's port.
         port: u16,
     },
-    /// Carry the file over the data connection; then [`FtpClient::carried`].
+    /// Transfer the file over the data connection; then [`FtpClient::carried`].
     Carry {
-        /// Of which flow.
+        /// The flow.
         flow: u32,
     },
     /// A session has logged in.
     LoggedIn {
-        /// Which.
+        /// The flow of the session.
         flow: u32,
         /// Time until its control connection was open.
         connect: Duration,
-        /// Time from there until it was ready for transfers.
+        /// Time from then until it was ready for transfers.
         login: Duration,
     },
     /// As [`Action::Begin`](crate::Action::Begin).
@@ -86,14 +86,14 @@ pub enum FtpAction {
     Hold,
 }
 
-/// A file that a data connection has carried.
+/// A file that was transferred over a data connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stored {
     /// Its bytes.
     pub bytes: u64,
-    /// When the first of them came, or left.
+    /// When the first byte was received or sent.
     pub first_byte: Option<Time>,
-    /// When the last of them was stored, or had left.
+    /// When the last byte was stored or sent.
     pub ended: Time,
 }
 
@@ -101,11 +101,11 @@ pub struct Stored {
 enum State {
     /// The session is not ready yet.
     LoggingIn,
-    /// No transfer begins any more in this phase.
+    /// No further transfer starts in this phase.
     Idle,
-    /// The next transfer begins then.
+    /// The next transfer starts at this time.
     Waiting(Time),
-    /// A transfer is under way since then.
+    /// A transfer has been in progress since this time.
     Busy(Time),
 }
 
@@ -113,13 +113,13 @@ enum State {
 struct Flow {
     session: ClientSession,
     state: State,
-    /// Transfers begun in this phase.
+    /// Transfers started in this phase.
     begun: u64,
     stored: Option<Stored>,
     opened: Time,
 }
 
-/// A client without a driver: begins all transfers.
+/// An FTP client without I/O: it starts all transfers of its sessions.
 #[derive(Clone, Debug)]
 pub struct FtpClient {
     config: FtpConfig,
@@ -127,12 +127,12 @@ pub struct FtpClient {
     limit: Limit,
     flows: Vec<Flow>,
     outbox: VecDeque<FtpAction>,
-    /// When the next transfer begins.
+    /// When the next transfer starts.
     wake: Time,
 }
 
 impl FtpClient {
-    /// A client of these sessions, which it opens first. See [`FtpConfig::check`].
+    /// A client with these sessions. It opens them first. See [`FtpConfig::check`].
     #[must_use]
     pub fn new(config: FtpConfig, sessions: Vec<ClientSession>) -> Self {
         let outbox = (0..sessions.len() as u32).map(|flow| FtpAction::Open { flow }).collect();
@@ -153,13 +153,13 @@ impl FtpClient {
         }
     }
 
-    /// Time of the next action that no event brings; [`Time::NEVER`] if there is none.
+    /// Time of the next action that is not caused by an event; [`Time::NEVER`] if there is none.
     #[must_use]
     pub fn next_action(&self) -> Time {
         if self.outbox.is_empty() { self.wake } else { Time::ZERO }
     }
 
-    /// The next action due at `now`; none: no further one.
+    /// The next action due at `now`; none: no further action.
     pub fn poll(&mut self, now: Time) -> Option<FtpAction> {
         if self.outbox.is_empty() && self.wake <= now {
             self.wake_up(now);
@@ -178,15 +178,16 @@ impl FtpClient {
         goes
     }
 
-    /// The control connection of a flow is open, which was begun at `begun`.
+    /// Reports that the control connection of a flow is open. The driver began to open it at
+    /// `begun`.
     pub fn opened(&mut self, now: Time, flow: u32, begun: Time) {
         let own = &mut self.flows[flow as usize];
         own.opened = now;
-        // Kept until the session is ready, when both times are known.
+        // The log-in sample needs both times once the session is ready.
         own.state = State::Busy(begun);
     }
 
-    /// The server has replied.
+    /// Handles a reply of the server.
     ///
     /// # Errors
     /// See [`ClientSession::replied`].
@@ -196,13 +197,13 @@ impl FtpClient {
         Ok(())
     }
 
-    /// The data connection is open.
+    /// Reports that the data connection is open.
     pub fn connected(&mut self, now: Time, flow: u32) {
         let steps = self.flows[flow as usize].session.connected();
         self.follow(now, flow, steps);
     }
 
-    /// The data connection has ended.
+    /// Reports that the data connection has ended.
     ///
     /// # Errors
     /// See [`ClientSession::carried`].
@@ -251,7 +252,8 @@ impl FtpClient {
     }
 
     fn ended(&mut self, now: Time, flow: u32) {
-        // A driver may report replies that came after that time before it polls for it.
+        // A driver may report replies that arrived after the end of the phase before it polls for
+        // that end.
         self.end_time(now);
         let next = now + self.config.pause;
         let own = &mut self.flows[flow as usize];
@@ -267,7 +269,7 @@ impl FtpClient {
             bytes_sent: if sends { bytes } else { 0 },
             started,
             first_byte,
-            // The server confirms a file when it has stored it.
+            // The server confirms a received file only when it has stored it.
             ended: if sends { now } else { ended },
         }));
         self.look_ahead(now);
@@ -287,7 +289,7 @@ impl FtpClient {
         self.begin_phase(now, limit);
     }
 
-    /// The measuring phase begins while the load of the warm-up goes on.
+    /// Begins the measuring phase while the load of the warm-up continues.
     fn go_on_measuring(&mut self, limit: Limit) {
         self.outbox.push_back(FtpAction::Begin);
         self.limit = limit;
@@ -301,8 +303,8 @@ impl FtpClient {
         }
     }
 
-    /// Sets the time of the next action; a phase is over when its time is and nothing of it is under
-    /// way.
+    /// Sets the time of the next action. Ends the phase if its time is over and no transfer is in
+    /// progress.
     fn look_ahead(&mut self, now: Time) {
         let wakes = self.flows.iter().map(|flow| match flow.state {
             State::Waiting(at) => at,
@@ -318,7 +320,7 @@ impl FtpClient {
         }
     }
 
-    /// Takes the actions that are due.
+    /// Performs the actions that are due.
     fn wake_up(&mut self, now: Time) {
         if self.sequence.is_to_be_told()
             && let Some(Turn::Measure(limit)) = self.sequence.turn(now)
@@ -340,7 +342,7 @@ impl FtpClient {
         self.look_ahead(now);
     }
 
-    /// Reports the end of the measuring phase's time, once it is over.
+    /// Reports the end of the measuring phase, if its time is over.
     fn end_time(&mut self, now: Time) {
         if let Some(Turn::Over) = self.sequence.turn(now) {
             self.outbox.push_back(FtpAction::Over);
@@ -380,7 +382,7 @@ mod tests {
         }
     }
 
-    /// A whole transfer, whose first command was sent at `now`.
+    /// Runs a whole transfer whose first command was sent at `now`.
     fn transfer(client: &mut FtpClient, flow: u32, now: Time) {
         client.replied(now, flow, &Reply::new(229, "(|||9|)")).expect("fine");
         client.connected(now, flow);

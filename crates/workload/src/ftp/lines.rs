@@ -1,12 +1,13 @@
-//! Lines of a control connection, from pieces as TCP delivers them.
+//! Splits the byte stream of a control connection into lines.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// Most bytes of a line, its end included. RFC 959 names no limit; paths of Linux have 4,096 bytes.
+/// Maximum bytes of a line, line end included. RFC 959 has no limit; a path in Linux has up to
+/// 4,096 bytes.
 pub const LINE_BYTES_MAX: usize = 4_608;
 
-/// A line that cannot be read.
+/// Why a line cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BadLine {
     /// It has more than [`LINE_BYTES_MAX`] bytes.
@@ -15,25 +16,26 @@ pub enum BadLine {
     NotText,
 }
 
-/// Joins pieces to lines. A line ends with CR LF; a bare LF is taken too, as other programs do.
+/// Joins received pieces into lines. A line ends with CR LF; a bare LF is accepted too, as in other
+/// programs.
 #[derive(Clone, Debug, Default)]
 pub struct Lines {
     read: Vec<u8>,
-    /// How many of them are known to hold no end of a line.
+    /// Number of leading bytes that are known to contain no line end.
     searched: usize,
 }
 
 impl Lines {
-    /// Adds bytes as they came.
+    /// Adds received bytes.
     pub fn push(&mut self, bytes: &[u8]) {
         self.read.extend_from_slice(bytes);
     }
 
-    /// The next whole line, without its end; none: it has not come yet. After an error the connection
-    /// cannot be read on.
+    /// The next complete line, without its end; none: not complete yet. After an error, nothing
+    /// more can be read from the connection.
     ///
     /// # Errors
-    /// A line that is too long or no text.
+    /// The line is too long or is not text.
     pub fn take(&mut self) -> Result<Option<String>, BadLine> {
         let found = self.read[self.searched..].iter().position(|&byte| byte == b'\n');
         let Some(end) = found.map(|at| at + self.searched) else {

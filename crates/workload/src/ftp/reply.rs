@@ -1,4 +1,4 @@
-//! Replies of a server: RFC 959, 4.2.
+//! Replies of an FTP server: RFC 959, 4.2.
 
 use alloc::string::String;
 use core::fmt;
@@ -6,7 +6,7 @@ use core::net::Ipv4Addr;
 
 use super::lines::{BadLine, Lines};
 
-/// Most lines of one reply.
+/// Maximum number of lines of one reply.
 const REPLY_LINES_MAX: usize = 256;
 
 /// A reply.
@@ -14,7 +14,7 @@ const REPLY_LINES_MAX: usize = 256;
 pub struct Reply {
     /// Three digits.
     pub code: u16,
-    /// Its text for people; further lines behind line feeds.
+    /// Its text for people; lines are separated by line feeds.
     pub text: String,
 }
 
@@ -62,7 +62,7 @@ impl Reply {
     }
 }
 
-/// As it goes over the connection.
+/// The lines as they are sent over the connection.
 impl fmt::Display for Reply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { code, text } = self;
@@ -72,7 +72,7 @@ impl fmt::Display for Reply {
                 for (number, line) in before.split('\n').enumerate() {
                     match number {
                         0 => write!(f, "{code}-{line}\r\n")?,
-                        // A space, so that no line begins with a code.
+                        // The space keeps a line from looking like a reply code.
                         _ => write!(f, " {line}\r\n")?,
                     }
                 }
@@ -82,12 +82,12 @@ impl fmt::Display for Reply {
     }
 }
 
-/// Something that is no reply.
+/// Why received text is not a reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BadReply {
     /// A line that cannot be read.
     Line(BadLine),
-    /// A line that begins with no code.
+    /// A line that does not begin with a code.
     NoCode(String),
     /// A reply of too many lines.
     Endless,
@@ -97,32 +97,32 @@ impl fmt::Display for BadReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Line(BadLine::TooLong) => f.write_str("a reply has a line that does not end"),
-            Self::Line(BadLine::NotText) => f.write_str("a reply is no text"),
-            Self::NoCode(line) => write!(f, "'{line}' is no reply of FTP"),
+            Self::Line(BadLine::NotText) => f.write_str("a reply is not text"),
+            Self::NoCode(line) => write!(f, "'{line}' is not an FTP reply"),
             Self::Endless => write!(f, "a reply has more than {REPLY_LINES_MAX} lines"),
         }
     }
 }
 
-/// Joins lines to replies.
+/// Joins lines into replies.
 #[derive(Clone, Debug, Default)]
 pub struct Replies {
     lines: Lines,
-    /// A reply of several lines whose last one has not come, and how many have.
+    /// An incomplete reply of several lines, and the number of its lines so far.
     begun: Option<(Reply, usize)>,
 }
 
 impl Replies {
-    /// Adds bytes as they came.
+    /// Adds received bytes.
     pub fn push(&mut self, bytes: &[u8]) {
         self.lines.push(bytes);
     }
 
-    /// The next whole reply; none: it has not come yet. After an error the connection cannot be read
-    /// on.
+    /// The next complete reply; none: not complete yet. After an error, nothing more can be read
+    /// from the connection.
     ///
     /// # Errors
-    /// The received text is no reply.
+    /// The received text is not a reply.
     pub fn take(&mut self) -> Result<Option<Reply>, BadReply> {
         while let Some(line) = self.lines.take().map_err(BadReply::Line)? {
             if let Some(reply) = self.add(line)? {
@@ -132,8 +132,8 @@ impl Replies {
         Ok(None)
     }
 
-    /// Adds a line. The first one of several has a hyphen behind its code; the last one the same code
-    /// and a space.
+    /// Adds a line. In a reply of several lines, the first line has a hyphen after the code, and
+    /// the last line has the same code and a space.
     fn add(&mut self, line: String) -> Result<Option<Reply>, BadReply> {
         let Some((reply, count)) = &mut self.begun else {
             let Some(code) = code(&line) else { return Err(BadReply::NoCode(line)) };
@@ -156,7 +156,8 @@ impl Replies {
     }
 }
 
-/// The code at the start of a line, behind which nothing, a space or a hyphen comes.
+/// The code at the start of a line. It must be followed by a space, a hyphen or the end of the
+/// line.
 fn code(line: &str) -> Option<u16> {
     let digits = line.get(..3)?;
     let is_code = matches!(digits.as_bytes(), [b'1'..=b'5', b'0'..=b'5', b'0'..=b'9']);

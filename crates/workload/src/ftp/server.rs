@@ -1,9 +1,9 @@
-//! The server's side of a session: its answer to each command. RFC 959, 5.4; passive and binary
-//! only.
+//! The server's side of an FTP session: its answer to each command. RFC 959, 5.4; passive and
+//! binary mode only.
 //!
-//! The driver hands over one line at a time with [`ServerSession::command`]. Where the answer needs the
-//! driver's help, the step says which, and the session waits for the result before the next line:
-//! [`ServerSession::is_busy`].
+//! The driver passes one line at a time to [`ServerSession::command`]. If the answer needs the
+//! driver, the returned step says for what, and the session waits for the result before the next
+//! line: [`ServerSession::is_busy`].
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -20,27 +20,27 @@ const LOGINS_MAX: u32 = 3;
 pub enum ServerStep {
     /// Send this reply.
     Reply(Reply),
-    /// Send this reply, and close.
+    /// Send this reply and close the connection.
     Close(Reply),
     /// Check whether the user and the password match; then [`ServerSession::known`].
     Check {
-        /// Who wants to log in.
+        /// The user who wants to log in.
         user: String,
-        /// By which password.
+        /// The user's password.
         password: String,
     },
     /// Listen for the data connection; then [`ServerSession::listening`].
     Listen,
-    /// Look how long a file is; then [`ServerSession::sized`].
+    /// Get the size of a file; then [`ServerSession::sized`].
     Measure {
         /// The file, in the served folder.
         path: String,
     },
-    /// Open a file and take the data connection; then [`ServerSession::opened`].
+    /// Open a file and accept the data connection; then [`ServerSession::opened`].
     Open {
         /// The file, in the served folder.
         path: String,
-        /// Whether the client sends it.
+        /// Whether the client sends the file.
         receives: bool,
     },
 }
@@ -48,15 +48,15 @@ pub enum ServerStep {
 /// Why a file cannot be opened, sent or received.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileTrouble {
-    /// There is none of this name, or none that is served.
+    /// No file of this name exists or is served.
     NotServed,
-    /// This server does not take files.
+    /// This server does not receive files.
     NotTaken,
     /// The client did not open the data connection.
     NoConnection,
     /// The data connection broke.
     Broken(String),
-    /// There is no room for it.
+    /// There is no space for the file.
     NoRoom,
     /// Another error at the server.
     Local(String),
@@ -75,24 +75,24 @@ impl FileTrouble {
     }
 }
 
-/// Where a session stands.
+/// State of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum State {
     /// Nobody has logged in.
     Stranger,
     /// A user has given a name.
     Named(String),
-    /// The driver looks at the log-in.
+    /// The driver checks the log-in.
     Checked,
     /// Logged in.
     Known,
     /// The driver opens the listener. True: EPSV.
     Listening(bool),
-    /// The driver looks at a file.
+    /// The driver gets the size of a file.
     Measured,
     /// The driver opens a file and the data connection.
     Opening,
-    /// Data are under way.
+    /// Data are being transferred.
     Carrying,
 }
 
@@ -101,13 +101,13 @@ enum State {
 pub struct ServerSession {
     state: State,
     failed_logins: u32,
-    /// A listener is open for the next transfer.
+    /// Whether a listener is open for the next transfer.
     is_listening: bool,
     is_binary: bool,
 }
 
 impl ServerSession {
-    /// A session with a client that has connected, and the first reply.
+    /// A session with a client that has just connected, and the first reply to it.
     #[must_use]
     pub fn new() -> (Self, Reply) {
         let session = Self {
@@ -119,7 +119,7 @@ impl ServerSession {
         (session, Reply::new(220, "netstudy"))
     }
 
-    /// Whether the session waits for its driver, and takes no command meanwhile.
+    /// Whether the session waits for its driver and takes no command until then.
     #[must_use]
     pub const fn is_busy(&self) -> bool {
         !matches!(self.state, State::Stranger | State::Named(_) | State::Known)
@@ -131,7 +131,7 @@ impl ServerSession {
         !matches!(self.state, State::Stranger | State::Named(_) | State::Checked)
     }
 
-    /// Takes the next line of the client.
+    /// Handles the next line of the client.
     ///
     /// # Panics
     /// If the session is busy.
@@ -166,7 +166,7 @@ impl ServerSession {
         ServerStep::Check { user, password }
     }
 
-    /// A command of a client that has logged in.
+    /// Handles a command of a client that has logged in.
     fn serve(&mut self, command: Command) -> ServerStep {
         let reply = match command {
             Command::Type(kind) => {
@@ -197,9 +197,9 @@ impl ServerSession {
             Command::Where => Reply::new(257, "\"/\""),
             Command::Go(path) if path == "/" => Reply::new(250, "There is one folder."),
             Command::Go(_) => Reply::new(550, "There is one folder."),
-            Command::Other(name) if is_known_name(&name) => Reply::new(502, "It is not served."),
+            Command::Other(name) if is_known_name(&name) => Reply::new(502, "Not implemented."),
             Command::Other(_) => Reply::new(500, "No such command."),
-            Command::Password(_) => Reply::new(503, "It is known already."),
+            Command::Password(_) => Reply::new(503, "Already logged in."),
             Command::User(_)
             | Command::Quit
             | Command::Nothing
@@ -225,7 +225,7 @@ impl ServerSession {
         self.with_path(path, State::Opening, |path| ServerStep::Open { path, receives })
     }
 
-    /// A step with a path in the served folder; a path outside of it is refused.
+    /// Returns a step with a path in the served folder, or the refusal of a path outside it.
     fn with_path(
         &mut self,
         path: &str,
@@ -241,7 +241,7 @@ impl ServerSession {
         }
     }
 
-    /// Whether the client of [`ServerStep::Check`] is known.
+    /// Reports the result of [`ServerStep::Check`].
     pub fn known(&mut self, is_known: bool) -> ServerStep {
         if is_known {
             self.state = State::Known;
@@ -256,7 +256,8 @@ impl ServerSession {
         ServerStep::Reply(reply)
     }
 
-    /// Where the driver listens for the data connection; none: it cannot.
+    /// Reports the address at which the driver listens for the data connection; none: no port was
+    /// free.
     pub fn listening(&mut self, at: Option<SocketAddr>) -> Reply {
         let State::Listening(extended) = self.state else { unreachable!("it was asked to listen") };
         self.state = State::Known;
@@ -273,13 +274,13 @@ impl ServerSession {
                 Reply::new(227, format!("Entering Passive Mode ({address},{high},{low})"))
             }
             // RFC 2428, 2: the protocol that is served, in parentheses. PASV has no room for its addresses.
-            IpAddr::V6(_) => return Reply::new(522, "Over IPv6 there is EPSV alone, (2)"),
+            IpAddr::V6(_) => return Reply::new(522, "Over IPv6, only EPSV is available, (2)"),
         };
         self.is_listening = true;
         reply
     }
 
-    /// The size of the file of [`ServerStep::Measure`]; none: no such file is served.
+    /// Reports the size of the file of [`ServerStep::Measure`]; none: no such file is served.
     pub fn sized(&mut self, bytes: Option<u64>) -> Reply {
         self.state = State::Known;
         match bytes {
@@ -288,8 +289,8 @@ impl ServerSession {
         }
     }
 
-    /// Whether the file of [`ServerStep::Open`] and the data connection are open. Data may flow behind
-    /// this reply.
+    /// Reports the result of [`ServerStep::Open`]. The driver may transfer data once it has sent
+    /// the returned reply.
     pub fn opened(&mut self, trouble: Option<&FileTrouble>) -> Reply {
         if let Some(trouble) = trouble {
             self.state = State::Known;
@@ -299,21 +300,23 @@ impl ServerSession {
         Reply::new(150, "Here it comes.")
     }
 
-    /// The file has been sent and its end acknowledged, or received and stored; or it was not.
+    /// Reports the end of a transfer. Without `trouble`, the file was sent and acknowledged, or
+    /// received and stored.
     pub fn carried(&mut self, trouble: Option<&FileTrouble>) -> Reply {
         self.state = State::Known;
         trouble.map_or_else(|| Reply::new(226, "The transfer is complete."), FileTrouble::reply)
     }
 }
 
-/// A path in the served folder, relative to it; none: it leads out. The root is the served folder.
+/// Converts a path, whose root is the served folder, into a path relative to that folder; none: it
+/// leads outside.
 fn served_path(path: &str) -> Option<String> {
     let inside = path.strip_prefix('/').unwrap_or(path);
     let is_plain = |part: &str| !matches!(part, "" | "." | "..");
     inside.split('/').all(is_plain).then(|| inside.to_string())
 }
 
-/// Whether RFC 959, RFC 2228 or RFC 3659 knows a command that is not served.
+/// Whether this is a command of RFC 959, RFC 2228 or RFC 3659 that this server does not implement.
 fn is_known_name(name: &str) -> bool {
     const NAMES: [&str; 23] = [
         "ABOR", "ACCT", "ALLO", "APPE", "AUTH", "CDUP", "DELE", "FEAT", "HELP", "LIST", "MDTM",

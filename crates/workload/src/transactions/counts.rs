@@ -4,32 +4,32 @@ use core::ops::AddAssign;
 
 use netstudy_units::Duration;
 
-/// Counts of one operation. Submissions that were due in the phase, or were under way when it began, are offered;
-/// offered = completed + network errors + server errors + not met + unfinished. The others count what
-/// ended within the phase.
+/// Counts of one operation. `offered` counts submissions that were due in the phase or in progress
+/// when it began: offered = completed + network errors + server errors + not met + unfinished. The
+/// other counts cover requests and submissions that ended within the phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Submissions that were due, or were under way when the phase began.
+    /// Submissions that were due in the phase or in progress when it began.
     pub offered: u64,
-    /// Submissions that were under way when it began.
+    /// Submissions in progress when the phase began.
     pub carried: u64,
-    /// Submissions that were not begun, since too many were under way.
+    /// Submissions not started because too many were in progress.
     pub not_met: u64,
     /// Submissions that ended without an error.
     pub completed: u64,
-    /// Submissions that were under way when the phase ended.
+    /// Submissions in progress when the phase ended.
     pub unfinished: u64,
-    /// Answers with success.
+    /// Responses with a success status.
     pub page_elements: u64,
-    /// Submissions that failed on their connection.
+    /// Submissions that failed because of their connection.
     pub network_errors: u64,
-    /// Submissions that the application refused or failed at.
+    /// Submissions that the application rejected or failed to process.
     pub server_errors: u64,
     /// Bytes read, headers included.
     pub bytes_read: u64,
     /// Bytes written, headers included.
     pub bytes_written: u64,
-    /// Response times of the page elements, all together.
+    /// Sum of the response times of all page elements.
     pub response_sum_ns: u64,
 }
 

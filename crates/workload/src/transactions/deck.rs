@@ -1,23 +1,24 @@
-//! The deck of users: dealt like cards, so that no user has two sessions at once.
+//! The deck of users. Users are dealt like cards, so that no user has two sessions at once.
 
 use alloc::vec::Vec;
 use core::mem;
 
 use super::Random;
 
-/// The registered users that one generator deals. Generators that share the users take every `step`-th one.
+/// The registered users of one generator. Generators that share the users take every `step`-th user
+/// each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeckConfig {
     /// Number of its first user.
     pub first: u32,
-    /// From one user to the next: the number of generators.
+    /// Difference between the numbers of two successive users: the number of generators.
     pub step: u32,
     /// How many users it has.
     pub users: u32,
 }
 
-/// A shuffled deck. A card is out from when it is dealt until it is given back; cards that were given back
-/// are shuffled into a new deck once all others have been dealt.
+/// A shuffled deck. A dealt card is out until it is given back. When all cards of the deck have
+/// been dealt, the returned cards are shuffled into a new deck.
 #[derive(Clone, Debug)]
 pub(super) struct Deck {
     undealt: Vec<u32>,
@@ -32,7 +33,7 @@ impl Deck {
         Self { undealt, played: Vec::new() }
     }
 
-    /// The next user.
+    /// Deals the next user.
     ///
     /// # Panics
     /// When all users are out.
@@ -44,13 +45,13 @@ impl Deck {
         self.undealt.pop().expect("a deck has at least one user a client")
     }
 
-    /// The session of a user has ended.
+    /// Returns a user whose session has ended to the deck.
     pub(super) fn give_back(&mut self, user: u32) {
         self.played.push(user);
     }
 }
 
-/// Fisher and Yates: each order is as likely.
+/// Fisher-Yates shuffle: all orders are equally likely.
 fn shuffle(cards: &mut [u32], random: &mut impl Random) {
     for last in (1..cards.len()).rev() {
         cards.swap(last, random.below(last as u32 + 1) as usize);

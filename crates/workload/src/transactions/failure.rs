@@ -7,42 +7,42 @@ use core::fmt;
 pub enum Failure {
     /// Its connection failed.
     Network(NetworkFailure),
-    /// The application refused it, or failed at it.
+    /// The application rejected it or failed to process it.
     Server(ServerFailure),
 }
 
 /// Failures of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NetworkFailure {
-    /// Nobody listens.
+    /// The connection was refused: nothing listens at the peer.
     Refused,
-    /// The peer reset it.
+    /// The peer reset the connection.
     Reset,
-    /// There was no whole answer in time.
+    /// There was no complete answer in time.
     TimedOut,
-    /// The peer closed it before the answer was whole.
+    /// The peer closed the connection before the answer was complete.
     ClosedEarly,
-    /// There is no way to the peer.
+    /// There is no route to the peer.
     Unreachable,
-    /// Any other.
+    /// Any other failure.
     Broken,
 }
 
 /// Failures of applications.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ServerFailure {
-    /// It answered with this status.
+    /// The application answered with this status.
     Status(u16),
-    /// Its answer is not one of HTTP.
+    /// The answer is not HTTP.
     Malformed,
-    /// The head of its answer is longer than is read.
+    /// The header of the answer is longer than the client accepts.
     HeadTooLong,
-    /// Its answer is of a version or a coding that is not understood.
+    /// The answer has an unsupported HTTP version or transfer coding.
     Unsupported,
 }
 
 impl Failure {
-    /// Whether the session is over: the application wants a log-in.
+    /// Whether the session is over, so that the user must log in again.
     #[must_use]
     pub const fn ends_session(self) -> bool {
         matches!(self, Self::Server(ServerFailure::Status(300..=399 | 401 | 403)))

@@ -1,4 +1,4 @@
-//! The generator of load: a closed or an open loop of clients, through the phases of a run.
+//! The load generator: a closed or an open loop of clients, through the phases of a run.
 
 use alloc::collections::{BinaryHeap, VecDeque};
 use alloc::string::ToString;
@@ -17,32 +17,32 @@ use super::script::{
 use super::{Random, Streams};
 use crate::phases::{Limit, Next, Phases, Sequence, Turn, Until};
 
-/// All shares together.
+/// Sum of all shares.
 const WHOLE_PPM: u32 = 1_000_000;
-/// Most users of one generator.
+/// Maximum users of one generator.
 const USERS_MAX: u32 = 1_000_000;
-/// Most shares of one purchase.
+/// Maximum number of shares in one purchase.
 const QUANTITY_MAX: u32 = 200;
-/// Time until a user of a closed loop submits again after a connection failed, where thinking takes less: an
-/// application that is down is not asked as fast as the generator can.
+/// Minimum time before a user of a closed loop submits again after a failed connection, so that the
+/// generator does not flood an application that is down.
 const PAUSE_AFTER_BREAK: Duration = Duration::from_ms(100);
 
-/// A generator of load.
+/// Configuration of a load generator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GeneratorConfig {
-    /// The mix. Where it is the brokerage's, clients log in first.
+    /// The mix of operations. Clients of the brokerage log in first.
     pub operations: Vec<OperationConfig>,
-    /// Who submits when.
+    /// The load: closed or open loop.
     pub load: Load,
     /// Registered users of the brokerage.
     pub deck: DeckConfig,
     /// Quoted stocks of the brokerage.
     pub quotes: u32,
-    /// Further page elements of a page of the brokerage, after the page itself.
+    /// Page elements of a brokerage page in addition to the page itself.
     pub page_images: u32,
-    /// Time between two statistics of the measuring phase.
+    /// Time between two rows of statistics in the measuring phase.
     pub statistics_every: Duration,
-    /// For how long it warms up and measures.
+    /// Durations of warm-up and measuring phase.
     pub phases: Phases,
 }
 
@@ -50,7 +50,7 @@ impl GeneratorConfig {
     /// Checks the limits of the configuration.
     ///
     /// # Errors
-    /// Says why not.
+    /// Says which limit is violated.
     pub fn check(&self) -> Result<(), &'static str> {
         self.check_phases()?;
         self.check_mix()?;
@@ -62,7 +62,7 @@ impl GeneratorConfig {
             return Err("a generator has at most a million users");
         }
         if let Load::Open { interval: Duration::ZERO, .. } = self.load {
-            return Err("in an open loop there is time between two submissions");
+            return Err("an open loop has an interval above zero");
         }
         if self.is_brokerage() && (self.deck.users < users || self.deck.step == 0) {
             return Err("there are at least as many registered users as clients");
@@ -76,13 +76,13 @@ impl GeneratorConfig {
     fn check_phases(&self) -> Result<(), &'static str> {
         self.phases.check()?;
         if matches!(self.phases.warmup, Until::Count(1..)) {
-            return Err("a generator warms up for a time");
+            return Err("the warm-up of a generator has a time, not a count");
         }
         if !matches!(self.phases.measure, Until::Time(time) if time > Duration::ZERO) {
-            return Err("a generator measures for a time");
+            return Err("the measuring phase of a generator has a time, not a count");
         }
         if self.statistics_every == Duration::ZERO {
-            return Err("there is time between two statistics");
+            return Err("the interval of statistics is above zero");
         }
         Ok(())
     }
@@ -90,14 +90,16 @@ impl GeneratorConfig {
     fn check_mix(&self) -> Result<(), &'static str> {
         let shares = self.operations.iter().map(|operation| u64::from(operation.share_ppm));
         if shares.sum::<u64>() != u64::from(WHOLE_PPM) {
-            return Err("the shares of a mix are a million together");
+            return Err("the shares of a mix sum to a million");
         }
         if self.operations.iter().any(|operation| operation.script.requests() == 0) {
             return Err("an operation has at least one request");
         }
         let of_brokerage = |operation: &OperationConfig| is_brokerage(operation.script);
         if self.is_brokerage() != self.operations.iter().any(of_brokerage) {
-            return Err("a mix is the brokerage's, or has all its requests");
+            return Err(
+                "a mix has either operations of the brokerage or listed requests, not both",
+            );
         }
         Ok(())
     }
@@ -115,12 +117,12 @@ const fn is_brokerage(script: Script) -> bool {
 /// The next action of a generator. Samples cover only requests and transactions that ended in the measuring phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransactionAction {
-    /// Send a request; then [`Generator::answered`] or [`Generator::failed`]. A client has one request under way
-    /// at a time.
+    /// Send a request; then [`Generator::answered`] or [`Generator::failed`]. A client has one
+    /// outstanding request at a time.
     Request {
-        /// Whose.
+        /// The client.
         client: u32,
-        /// Which.
+        /// The request.
         request: Request,
     },
     /// A page element has arrived.
@@ -129,71 +131,72 @@ pub enum TransactionAction {
         operation: u32,
         /// When its request was due.
         intended: Time,
-        /// When it was sent.
+        /// When the request was sent.
         sent: Time,
-        /// When the first byte of the answer came.
+        /// When the first byte of the answer arrived.
         first_byte: Time,
-        /// When the last one did.
+        /// When the last byte of the answer arrived.
         ended: Time,
     },
     /// A transaction has ended without an error.
     Transaction {
         /// Number of its operation.
         operation: u32,
-        /// When it was due.
+        /// When the transaction was due.
         intended: Time,
         /// When its first request was sent.
         sent: Time,
-        /// When its last answer was there.
+        /// When its last answer had arrived.
         ended: Time,
     },
     /// A transaction has failed.
     Failed {
         /// Number of its operation.
         operation: u32,
-        /// Why.
+        /// The reason.
         why: Failure,
     },
-    /// A block of statistics is due. The last one is of the whole phase; [`Self::Over`] follows it.
+    /// A row of statistics is due. The last row covers the whole phase; [`Self::Over`] follows it.
     Statistics(Statistics),
     /// The measuring phase has begun.
     Begin {
-        /// When.
+        /// Its start.
         at: Time,
     },
-    /// The time of the measuring phase is over. Transactions under way still end, uncounted; [`Self::End`]
-    /// follows.
+    /// The time of the measuring phase is over. Transactions in progress are completed without
+    /// being counted; [`Self::End`] follows.
     Over {
-        /// When.
+        /// The end of the phase.
         at: Time,
     },
-    /// Nothing of the measuring phase is under way any more.
+    /// The measuring phase has ended, and nothing is in flight any more.
     End,
-    /// The warm-up goes on until the time of [`Generator::go`], when the measuring phase is to begin.
+    /// The warm-up continues until the time set by [`Generator::go`], when the measuring phase
+    /// begins.
     Ready,
-    /// The warm-up has ended, with nothing under way; the generator waits for [`Generator::go`].
+    /// The warm-up has ended, and nothing is in flight; the generator waits for [`Generator::go`].
     Hold,
 }
 
-/// An answer with success.
+/// A successful answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// When the request was sent.
     pub sent: Time,
-    /// When the first byte of the answer came.
+    /// When the first byte of the answer arrived.
     pub first_byte: Time,
     /// Bytes read, headers included.
     pub bytes_read: u64,
     /// Bytes written, headers included.
     pub bytes_written: u64,
-    /// Of a portfolio: its first holding.
+    /// For a portfolio: its first holding.
     pub holding: Option<u64>,
 }
 
 /// A request that has failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failed {
-    /// Why.
+    /// The reason.
     pub why: Failure,
     /// Bytes read, headers included.
     pub bytes_read: u64,
@@ -201,16 +204,16 @@ pub struct Failed {
     pub bytes_written: u64,
 }
 
-/// The rest of a transaction under way.
+/// The remaining requests of a transaction in progress.
 #[derive(Clone, Copy, Debug)]
 enum Rest {
     /// These steps of the brokerage.
     Steps(&'static [Step]),
-    /// The requests from this number on.
+    /// The requests from number `next` on.
     Plain { next: u32, requests: u32 },
 }
 
-/// One client: it has a connection, at most one session, and at most one transaction under way.
+/// One client: it has a connection, at most one session, and at most one transaction in progress.
 #[derive(Clone, Copy, Debug)]
 struct Client {
     /// The registered user that it was dealt.
@@ -219,17 +222,17 @@ struct Client {
     is_busy: bool,
     operation: u32,
     rest: Rest,
-    /// The step whose answer is awaited.
+    /// The step that waits for its answer.
     step: Option<Step>,
-    /// Images of the current page that have not been asked for, from the last one on.
+    /// Number of images of the current page that have not been requested yet.
     images: u32,
     /// When the transaction was due.
     intended: Time,
-    /// When the request under way was.
+    /// When the outstanding request was due.
     due: Time,
     /// When the first request of the transaction was sent.
     sent: Option<Time>,
-    /// Of a sale: the holding to sell. Of a purchase: the stock.
+    /// The holding to sell, for a sale; below, the stock to buy, for a purchase.
     holding: u64,
     symbol: u32,
 }
@@ -251,30 +254,32 @@ impl Client {
     };
 }
 
-/// Generates the load of one host. The driver calls [`Self::start`], reports how requests end, and performs
-/// the actions of [`Self::poll`] whenever [`Self::next_action`] is due. Times never go back.
+/// Generates the load of one host. The driver calls [`Self::start`], reports how requests end, and
+/// performs the actions of [`Self::poll`] whenever [`Self::next_action`] is due. Times must not
+/// decrease.
 #[derive(Clone, Debug)]
 pub struct Generator<R> {
     config: GeneratorConfig,
     /// Sums of the shares up to each operation.
     shares: Vec<u32>,
     is_brokerage: bool,
-    /// Numbers of the operations that log in, that buy, and that sell.
+    /// Numbers of the log-in, purchase and sale operations.
     login: u32,
     buy: Option<u32>,
     sell: Option<u32>,
     streams: Streams<R>,
     deck: Deck,
     clients: Vec<Client>,
-    /// Clients of an open loop with nothing under way: the last one is next, so that no more log in than are
-    /// needed at a time.
+    /// Idle clients of an open loop. The last one is used next, so that no more clients log in than
+    /// are needed.
     free: Vec<u32>,
-    /// Clients of a closed loop that think, and when they submit.
+    /// Thinking clients of a closed loop, and when they submit.
     thinking: BinaryHeap<Reverse<(Time, u32)>>,
     /// When the next submission of an open loop is due.
     arrival: Time,
     under_way: u32,
-    /// Sales of registered users that bought instead: as many of their purchases sell.
+    /// Number of sales that became purchases for lack of a holding. The same number of later
+    /// purchases become sales.
     deficit: u64,
     updates: u64,
     purchases: u64,
@@ -282,12 +287,12 @@ pub struct Generator<R> {
     sequence: Sequence,
     limit: Limit,
     is_measuring: bool,
-    /// When the measuring phase began, and when the next statistics are due.
+    /// When the measuring phase began; below, when the next statistics are due.
     began: Time,
     statistics_due: Time,
     counts: Vec<Counts>,
     outbox: VecDeque<TransactionAction>,
-    /// When the first action of the outbox was decided on.
+    /// When the first action of the outbox was queued.
     since: Time,
 }
 
@@ -340,7 +345,7 @@ impl<R: Random> Generator<R> {
         }
     }
 
-    /// Names of the operations, by their number: the ones of the mix, and the log-in of the brokerage.
+    /// Names of the operations by number: the operations of the mix, and the brokerage's log-in.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.config.operations.iter().map(|operation| &*operation.name)
     }
@@ -368,13 +373,13 @@ impl<R: Random> Generator<R> {
         }
     }
 
-    /// Time of the next action that no event brings; [`Time::NEVER`] if there is none.
+    /// Time of the next action that is not caused by an event; [`Time::NEVER`] if there is none.
     #[must_use]
     pub fn next_action(&self) -> Time {
         if self.outbox.is_empty() { self.next_due() } else { self.since }
     }
 
-    /// The next action due at `now`; none: no further one.
+    /// The next action due at `now`; none: no further action.
     pub fn poll(&mut self, now: Time) -> Option<TransactionAction> {
         if self.outbox.is_empty() {
             self.advance(now);
@@ -382,8 +387,8 @@ impl<R: Random> Generator<R> {
         self.outbox.pop_front()
     }
 
-    /// See [`Traffic::go`](crate::Traffic::go). After a hold, all clients log in anew: the application may have
-    /// been started again meanwhile.
+    /// See [`Traffic::go`](crate::Traffic::go). After a hold, all clients log in again, because the
+    /// application may have been restarted.
     pub fn go(&mut self, at: Time) -> bool {
         let goes = self.sequence.go(at);
         if let Some(limit) = self.sequence.resume(at) {
@@ -393,7 +398,7 @@ impl<R: Random> Generator<R> {
         goes
     }
 
-    /// The application has answered a client's request with success.
+    /// Reports a successful answer to a client's request.
     pub fn answered(&mut self, now: Time, client: u32, answer: Answer) {
         // A driver may report an answer before it polls for actions that were due earlier.
         self.advance(now);
@@ -434,7 +439,7 @@ impl<R: Random> Generator<R> {
         self.ended(now, client, Duration::ZERO);
     }
 
-    /// A client's request has failed, and its transaction with it.
+    /// Reports a failed request of a client; its transaction fails too.
     pub fn failed(&mut self, now: Time, client: u32, failed: Failed) {
         self.advance(now);
         let index = client as usize;
@@ -467,13 +472,13 @@ impl<R: Random> Generator<R> {
         self.outbox.push_back(action);
     }
 
-    /// When the next action is due that no event brings.
+    /// Time of the next action that is not caused by an event.
     fn next_due(&self) -> Time {
         let thinker = self.thinking.peek().map_or(Time::NEVER, |Reverse((at, _))| *at);
         self.sequence.due().min(self.statistics_due).min(self.arrival).min(thinker)
     }
 
-    /// Goes through everything that is due up to `now`, in the order of time.
+    /// Performs everything that is due up to `now`, in the order of time.
     fn advance(&mut self, now: Time) {
         loop {
             let due = self.next_due();
@@ -508,7 +513,8 @@ impl<R: Random> Generator<R> {
         match self.config.load {
             Load::Closed { think, varies, .. } => {
                 for client in 0..clients {
-                    // Spread, as they will be later, if they think.
+                    // Spread the first submissions over the think time, as later submissions will
+                    // be.
                     let at = now
                         + if varies {
                             self.streams.pace.exponential(think)
@@ -532,7 +538,7 @@ impl<R: Random> Generator<R> {
         self.end_phase_if_over(at);
     }
 
-    /// The measuring phase begins while the load of the warm-up goes on.
+    /// Begins the measuring phase while the load of the warm-up continues.
     fn go_on_measuring(&mut self, at: Time, limit: Limit) {
         self.count_from(at);
         for client in &self.clients {
@@ -570,7 +576,7 @@ impl<R: Random> Generator<R> {
         self.push(at, TransactionAction::Statistics(statistics));
     }
 
-    /// A phase is over when its time is and nothing of it is under way.
+    /// Ends the phase if its time is over and nothing is in flight.
     fn end_phase_if_over(&mut self, now: Time) {
         let is_quiet =
             self.under_way == 0 && self.thinking.is_empty() && self.arrival == Time::NEVER;
@@ -584,19 +590,19 @@ impl<R: Random> Generator<R> {
         }
     }
 
-    /// A client of a closed loop submits at `at`, if the phase allows it.
+    /// Schedules the submission of a closed-loop client at `at`, if the phase allows it.
     fn submit_later(&mut self, at: Time, client: u32) {
         if self.limit.allows(0, at) {
             self.thinking.push(Reverse((at, client)));
         }
     }
 
-    /// The next submission of an open loop is due at `at`, if the phase allows it.
+    /// Schedules the next submission of an open loop at `at`, if the phase allows it.
     fn arrive_later(&mut self, at: Time) {
         self.arrival = if self.limit.allows(0, at) { at } else { Time::NEVER };
     }
 
-    /// A submission of an open loop is due.
+    /// Starts a submission of an open loop, which is due.
     fn arrive(&mut self, now: Time) {
         if let Load::Open { interval, varies, .. } = self.config.load {
             let wait = if varies { self.streams.pace.exponential(interval) } else { interval };
@@ -614,15 +620,16 @@ impl<R: Random> Generator<R> {
         }
     }
 
-    /// The next operation of the mix.
+    /// Draws the next operation of the mix.
     fn draw(&mut self) -> u32 {
         let chance = self.streams.mix.below(WHOLE_PPM);
         self.shares.partition_point(|&up_to| up_to <= chance) as u32
     }
 
-    /// The next operation of a client. A sale that finds nothing to sell becomes a purchase, so a later purchase
-    /// becomes a sale. New users are left out: they begin without holdings, and the others would sell theirs for
-    /// them until none were left (`DayTrader` 7 and 8 do the same: `getScenarioAction` and the scenario servlet).
+    /// The next operation of a client. A sale without a holding becomes a purchase, and in exchange
+    /// a later purchase becomes a sale. New users are excluded from the exchange: they start
+    /// without holdings, so the other users would sell until they had no holdings left (`DayTrader`
+    /// 7 and 8 do the same: `getScenarioAction` and the scenario servlet).
     fn choose(&mut self, client: usize) -> u32 {
         let own = &self.clients[client];
         let is_registered = own.user.is_some();
@@ -639,7 +646,7 @@ impl<R: Random> Generator<R> {
         }
     }
 
-    /// A client's next transaction, which was due at `due`.
+    /// Starts a client's next transaction, which was due at `due`.
     fn begin(&mut self, due: Time, client: usize) {
         let operation = self.choose(client);
         let own = &mut self.clients[client];
@@ -659,7 +666,7 @@ impl<R: Random> Generator<R> {
         self.ask(due, client);
     }
 
-    /// Makes a client's next request; false: its transaction has no further one.
+    /// Sends a client's next request; false: its transaction has no further request.
     fn ask(&mut self, now: Time, client: usize) -> bool {
         let Some(request) = self.next_request(client) else { return false };
         self.clients[client].due = now;
@@ -725,7 +732,7 @@ impl<R: Random> Generator<R> {
         }
     }
 
-    /// Applies the answer to a client's step.
+    /// Applies the effect of an answer to a client's step.
     fn follow(&mut self, client: usize, holding: Option<u64>) {
         let own = &mut self.clients[client];
         let Some(step) = own.step else { return };
@@ -746,7 +753,7 @@ impl<R: Random> Generator<R> {
         }
     }
 
-    /// A sale without a holding is counted as the purchase that it is.
+    /// Counts a sale without a holding as a purchase.
     fn becomes_purchase(&mut self, client: usize) {
         let (own, Some(buy)) = (&mut self.clients[client], self.buy) else { return };
         if self.is_measuring {
@@ -761,7 +768,7 @@ impl<R: Random> Generator<R> {
         own.operation = buy;
     }
 
-    /// A client's session is over.
+    /// Ends a client's session.
     fn leave(&mut self, client: usize) {
         let own = &mut self.clients[client];
         own.is_logged_in = false;
@@ -770,8 +777,8 @@ impl<R: Random> Generator<R> {
         }
     }
 
-    /// A client's transaction has ended. Its next one follows after the think time, or after `pause` if that is
-    /// longer.
+    /// Ends a client's transaction. The next one follows after the think time, or after `pause` if
+    /// that is longer.
     fn ended(&mut self, now: Time, client: u32, pause: Duration) {
         let own = &mut self.clients[client as usize];
         own.is_busy = false;

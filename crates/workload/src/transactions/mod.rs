@@ -1,8 +1,8 @@
 //! Transactions: users who submit operations to an application, each of one or more requests.
 //!
-//! The [`Generator`] decides who submits which operation and when. It knows neither HTTP nor sizes: a driver
-//! sends its requests and reports how each has ended, so the simulator and the agent share it. An *operation* is
-//! one transaction; a *page element* is one answer.
+//! The [`Generator`] decides which user submits which operation, and when. It knows neither HTTP
+//! nor sizes: a driver sends its requests and reports their results. So the simulator and the agent
+//! can share it. An *operation* is one transaction; a *page element* is one answer.
 
 mod counts;
 mod deck;
@@ -20,15 +20,16 @@ use netstudy_units::Duration;
 
 /// Random draws, made outside of this crate.
 pub trait Random {
-    /// A number from 0 to `n - 1`, each as likely.
+    /// A uniform random number from 0 to `n - 1`.
     fn below(&mut self, n: u32) -> u32;
-    /// A span from zero to `max`, each as likely.
+    /// A uniform random span from zero to `max`.
     fn uniform_span(&mut self, max: Duration) -> Duration;
-    /// A span of the exponential distribution with the mean `mean`.
+    /// A random span of the exponential distribution with this mean.
     fn exponential(&mut self, mean: Duration) -> Duration;
 }
 
-/// The random streams of a generator, each for one purpose: a further draw of one kind shifts no other.
+/// The random streams of a generator, one for each purpose: an additional draw for one purpose does
+/// not change the others.
 #[derive(Clone, Debug)]
 pub struct Streams<R> {
     /// Shuffles the deck of users.
@@ -42,7 +43,7 @@ pub struct Streams<R> {
 }
 
 impl<R> Streams<R> {
-    /// The streams that `stream` makes of their names.
+    /// Creates the streams by calling `stream` with the name of each.
     pub fn new(mut stream: impl FnMut(&str) -> R) -> Self {
         Self {
             deck: stream("deck"),

@@ -4,10 +4,10 @@ use alloc::string::String;
 
 use netstudy_units::Duration;
 
-/// One request. Its form in HTTP is the driver's business.
+/// One request. The driver converts it to HTTP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Request {
-    /// Begins a session of a registered user; an earlier session of the client is over.
+    /// Begins a session of a registered user; it ends an earlier session of the client.
     Login {
         /// The user's number.
         user: u32,
@@ -18,7 +18,7 @@ pub enum Request {
     Home,
     /// Prices of some stocks.
     Quotes(Symbols),
-    /// The user's holdings. The answer tells the first of them.
+    /// The user's holdings. The answer contains the first of them.
     Portfolio,
     /// The user's account.
     Account,
@@ -33,7 +33,8 @@ pub enum Request {
         symbol: u32,
         /// Number of shares.
         quantity: u32,
-        /// Number of this purchase, once in a generator: one submitted twice is one purchase.
+        /// Number of this purchase, unique in a generator: the application treats a repeated number
+        /// as the same purchase.
         number: u64,
     },
     /// Sells a holding.
@@ -43,15 +44,15 @@ pub enum Request {
     },
     /// Registers a new user, whose session begins.
     Register {
-        /// Number of this user, once in a generator.
+        /// Number of this user, unique in a generator.
         number: u64,
     },
-    /// A page element that belongs to the page before.
+    /// An image of the previous page.
     Image {
         /// Its number, from 0.
         number: u32,
     },
-    /// A request of an operation that the plan has in full.
+    /// A request that is listed in the plan.
     Plain {
         /// Number of the operation in the mix.
         operation: u32,
@@ -68,7 +69,7 @@ pub struct Symbols {
 }
 
 impl Symbols {
-    /// Most stocks of one request.
+    /// Maximum number of stocks in one request.
     pub(super) const MOST: u32 = 10;
 
     pub(super) fn new(count: u32, mut draw: impl FnMut() -> u32) -> Self {
@@ -87,11 +88,11 @@ impl Symbols {
 /// The requests of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Script {
-    /// Of the brokerage.
+    /// An operation of the brokerage.
     Brokerage(Brokerage),
-    /// So many, which the plan has in full.
+    /// Requests listed in the plan.
     Plain {
-        /// How many.
+        /// Number of requests.
         requests: u32,
     },
 }
@@ -99,9 +100,9 @@ pub enum Script {
 /// Operations of the brokerage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Brokerage {
-    /// Another user's session begins.
+    /// A session of another user begins.
     Login,
-    /// The session ends; another user's begins.
+    /// The session ends; a session of another user begins.
     Logout,
     /// The home page.
     Home,
@@ -111,13 +112,13 @@ pub enum Brokerage {
     Portfolio,
     /// The account.
     Account,
-    /// Looks at the account, and changes the profile.
+    /// Views the account and changes the profile.
     Update,
-    /// Looks at a price, and buys.
+    /// Views a price and buys.
     Buy,
-    /// Looks at the holdings, and sells the first; without one buys instead.
+    /// Views the holdings and sells the first one; buys instead if there is none.
     Sell,
-    /// The session ends; that of a new user begins.
+    /// The session ends; a session of a new user begins.
     Register,
 }
 
@@ -128,7 +129,7 @@ pub(super) enum Step {
     Logout,
     Home,
     Quotes,
-    /// Of the stock that is bought next.
+    /// The price of the stock that is bought next.
     Quote,
     Portfolio,
     Account,
@@ -138,11 +139,11 @@ pub(super) enum Step {
     Register,
 }
 
-/// The rest of a sale without a holding.
+/// The remaining steps of a sale without a holding.
 pub(super) const BUY_INSTEAD: &[Step] = &[Step::Quote, Step::Buy];
 
 impl Brokerage {
-    /// All of them with their names.
+    /// All operations with their names.
     const NAMES: [(&'static str, Self); 10] = [
         ("login", Self::Login),
         ("logout", Self::Logout),
@@ -156,8 +157,8 @@ impl Brokerage {
         ("register", Self::Register),
     ];
 
-    /// Its requests, as in the public successors of the published application: the scenario servlet of
-    /// `DayTrader` 7 and 8, and the load scripts that come with it.
+    /// Its requests, as in the public successors of the published application: the scenario servlet
+    /// of `DayTrader` 7 and 8, and its load scripts.
     pub(super) const fn steps(self) -> &'static [Step] {
         match self {
             Self::Login => &[Step::Login],
@@ -175,7 +176,7 @@ impl Brokerage {
 }
 
 impl Script {
-    /// The operation of the brokerage with this name; none: it has none.
+    /// The brokerage operation with this name; none: there is no such operation.
     #[must_use]
     pub fn of_brokerage(name: &str) -> Option<Self> {
         let (_, operation) = Brokerage::NAMES.iter().find(|(own, _)| *own == name)?;
@@ -197,39 +198,39 @@ impl Script {
 pub struct OperationConfig {
     /// Its name.
     pub name: String,
-    /// Its share of all operations, in millionths: all together a million.
+    /// Its share of all operations, in millionths; the shares sum to a million.
     pub share_ppm: u32,
     /// Its requests.
     pub script: Script,
 }
 
-/// Who submits when: a generator's own part.
+/// The load of one generator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Load {
     /// Users who submit, wait for the answer, think, and submit again (closed loop).
     Closed {
-        /// How many.
+        /// Number of users.
         users: u32,
-        /// Time from an answer to the next submission, on average.
+        /// Mean time from an answer to the next submission.
         think: Duration,
-        /// Whether think times vary (exponential), or are all the same.
+        /// Whether think times vary (exponentially) or are all the same.
         varies: bool,
     },
     /// Submissions at a rate, whether or not earlier ones are answered (open loop).
     Open {
-        /// Time between two submissions, on average.
+        /// Mean time between two submissions.
         interval: Duration,
-        /// Whether they are independent of each other (Poisson), or all as far apart.
+        /// Whether submissions are independent of each other (Poisson) or equally spaced.
         varies: bool,
-        /// Where they are as far apart: time until the first. Generators take turns by it.
+        /// For equally spaced submissions: time until the first one. It staggers the generators.
         offset: Duration,
-        /// Most submissions under way at a time: a further one is not met.
+        /// Maximum number of submissions in progress; further submissions count as not met.
         users: u32,
     },
 }
 
 impl Load {
-    /// Most submissions under way at a time.
+    /// Maximum number of submissions in progress.
     #[must_use]
     pub const fn users(&self) -> u32 {
         match *self {

@@ -139,8 +139,8 @@ fn connections_of_an_open_loop_take_turns() {
 fn what_cannot_be_carried_out_is_refused_with_the_reason() {
     let count = Until::Count(1);
     for (bad, why) in [
-        (config(closed(0, Duration::ZERO), count), "at least one request is under way"),
-        (config(Schedule::Every(Duration::ZERO), count), "time between"),
+        (config(closed(0, Duration::ZERO), count), "at least one outstanding request"),
+        (config(Schedule::Every(Duration::ZERO), count), "interval above zero"),
         (config(closed(1, Duration::ZERO), Until::Count(0)), "at least one request"),
         (RequestConfig { connections: 0, ..config(closed(1, LATENCY), count) }, "connection"),
     ] {

@@ -316,10 +316,10 @@ fn what_cannot_be_carried_out_is_refused_with_the_reason() {
     refused(counted, "for a time");
     let mut endless = stream(Direction::Get);
     endless.phases.measure = Until::Told;
-    refused(endless, "after a count or a time");
+    refused(endless, "must have a count or a time");
     let mut told = good;
     told.phases.warmup = Until::Told;
-    refused(told, "is ended");
+    refused(told, "needs a warm-up with a count or a time");
     let empty = shape(Direction::Put, TransferSize::Fixed(0));
     refused(TransferConfig { shape: empty, ..good }, "at least one byte");
 }

@@ -1,4 +1,4 @@
-"""How well a study's own values, simulated or measured, agree with published ones."""
+"""How well the values that a study simulates or measures agree with published values."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from netstudy.wire import Level
 
 @dataclass(frozen=True)
 class Beside:
-    """A published value paired with the study's own; None where either is missing."""
+    """A published value paired with the study's own value, simulated or measured; None: missing."""
 
     x: Level | None
     published: float | None
     estimate: Estimate | None
     redrawn: Floats | None = field(default=None, repr=False, compare=False)
-    """The study's own value over resampled sets of runs; None where resampling is impossible."""
+    """The study's own value in each resampled set of runs; None if resampling is impossible."""
     fitted: bool = False
     """Whether a profile was fitted to the published value, so that agreement is no evidence."""
     because: str | None = None
@@ -44,8 +44,8 @@ class Beside:
 
     @property
     def error(self) -> float | None:
-        """The study's own value minus the published one; 0 where they differ only by rounding of
-        floats, as the base row of percentages does from 100 %."""
+        """The study's own value minus the published value; 0 if they differ only by floating-point
+        rounding, which occurs in base rows (100 %)."""
         if self.published is None or self.own is None:
             return None
         is_equal = math.isclose(self.own, self.published, rel_tol=1e-12)
@@ -70,25 +70,24 @@ class Agreement:
 
     @property
     def compared(self) -> int:
-        """Number of rows with an error in percent: both values exist, the published one is not
-        0."""
+        """Number of rows with an error in percent: both values exist, and the published value is
+        not 0."""
         return sum(row.error_pct is not None for row in self.rows)
 
     @property
     def off_zero(self) -> tuple[Beside, ...]:
-        """Rows with a published 0 and another value of the study's own: no percentage exists."""
+        """Rows whose published value is 0 and whose own value is not: they have no `error_pct`."""
         return tuple(row for row in self.rows if row.published == 0 and row.own)
 
     @property
     def median_abs_pct(self) -> float | None:
-        """Median of the absolute percentage errors; None if no row has a published value other than
-        0."""
+        """Median of the absolute percentage errors; None if no row has an error in percent."""
         errors = [abs(row.error_pct) for row in self.rows if row.error_pct is not None]
         return float(np.median(errors)) if errors else None
 
     @property
     def median_abs_pct_interval(self) -> Interval | None:
-        """Its 95 % interval, by resampling runs; None if a cell has fewer than two runs."""
+        """95 % interval of `median_abs_pct`, from resampled runs; None if a row has none."""
         middle = self.median_abs_pct
         if middle is None:
             return None
@@ -111,7 +110,7 @@ class Agreement:
 
 @dataclass(frozen=True)
 class RatioAgreement:
-    """The ratio of two levels at one x: the published one, and the study's own."""
+    """The ratio of a metric between two levels at one x, published and from the study itself."""
 
     metric: Metric
     x: Level | None
@@ -124,7 +123,7 @@ class RatioAgreement:
 
     @property
     def error_pct(self) -> float | None:
-        """The relative difference of the study's own ratio from the published one, in percent."""
+        """Error of the study's own ratio, in percent of the published ratio."""
         if self.own is None or not self.published:
             return None
         return 100 * (self.own / self.published - 1)
@@ -138,9 +137,9 @@ class OrderAgreement:
     level: Level
     base: Level
     compared: int
-    """Rows in which the published values, and the study's own, differ by more than the noise."""
+    """Number of rows in which the two levels differ clearly, both as published and in the study."""
     same: int
-    """Number of these rows in which the same level is ahead."""
+    """Number of these rows in which study and publication have the same order."""
 
     @property
     def contradicted(self) -> bool:
@@ -151,7 +150,7 @@ class OrderAgreement:
 def agreement(
     metric: Metric, level: Level | None, rows: Sequence[Beside], *, test: bool = True
 ) -> Agreement:
-    """Summarises the rows of one metric of one level."""
+    """Summarises the rows of one metric at one level."""
     ranks = rank_correlation([row.published for row in rows], [row.own for row in rows], test=test)
     return Agreement(metric, level, tuple(rows), ranks)
 
@@ -180,7 +179,8 @@ def ratio_agreement(level: Agreement, base: Agreement) -> RatioAgreement | None:
 def order_agreement(
     level: Agreement, base: Agreement, margin_pct: float | None
 ) -> OrderAgreement | None:
-    """Compares the order of two levels; None if no row has clear differences on both sides."""
+    """Compares the order of two levels; None if no row shows a clear difference in both the
+    published values and the study's own."""
     others = {row.x: row for row in base.rows}
     signs = [
         (
@@ -198,7 +198,8 @@ def order_agreement(
 
 
 def _own_sign(a: Estimate | None, b: Estimate | None, margin_pct: float | None) -> int:
-    """As `_sign`, for the study's own values; also 0 where Welch's test does not show the order."""
+    """Like `_sign`, but for the values that this study measured; also 0 where Welch's test finds no
+    significant difference."""
     p = None if a is None or b is None else p_different(a, b)
     if a is None or b is None or (p is not None and p >= ALPHA):
         return 0

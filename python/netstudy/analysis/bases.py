@@ -1,8 +1,9 @@
-"""The base (100 %) of relative metrics, which are in percent of a base row.
+"""The base (100 %) of relative metrics, which are percentages of a value in a base row.
 
-The base row is the one that `normalise` names in a table of the test case, among the cells that
-share a table; with a growing factor, at the last level that gains. Without such a table it is the
-first cell of the test case.
+The key `normalise` of a table names the base row. Factors outside the rows and columns split a
+table into several, each with its own base. If a factor grows, the base is taken at the last level
+that gains. Without `normalise`, the base is the first row, or without a table the first cell, that
+has a value.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ def bases_of(study: Study, case: str, cells: CellTable) -> dict[int, dict[str, f
 
 
 def _asked(study: Study, case: str, names: Collection[str]) -> tuple[Table | None, Normal]:
-    """The first table of a test case that normalises one of these metrics; else the first table
-    that shows one."""
+    """The first table of a test case that normalises one of these metrics, and how; else the first
+    table that shows one of them."""
     tables = [one for one in study.report.tables if one.case in (None, case)]
     for table in tables:
         normals = {str(name): normal for name, normal in table.normalise.items()}
@@ -55,7 +56,8 @@ def _asked(study: Study, case: str, names: Collection[str]) -> tuple[Table | Non
 
 
 def _base_metric(normal: Normal, relative: Relative, relatives: Sequence[Relative]) -> Metric:
-    """The metric whose value in the base row is 100 %: the metric's own, or that of `by`."""
+    """The metric whose value in the base row is 100 %: the metric that `by` names, else the metric
+    that the relative one is computed from."""
     named = {name: one.of for one in relatives for name in (one.metric.name, one.of.name)}
     return named.get(str(normal.by), relative.of)
 
@@ -63,8 +65,8 @@ def _base_metric(normal: Normal, relative: Relative, relatives: Sequence[Relativ
 def _held_together(
     study: Study, case: str, rows: Sequence[CellRow], table: Table | None
 ) -> Iterator[list[CellRow]]:
-    """The cells grouped by table: a table shows cells with equal levels of all factors that are
-    not in its rows or columns and do not grow."""
+    """The cells grouped by printed table: its cells have equal levels of all factors other than its
+    rows, its columns and the growing factor."""
     if table is None:
         yield list(rows)
         return
@@ -85,7 +87,7 @@ def _growing(study: Study, case: str) -> set[str]:
 def _by_place(
     rows: Sequence[CellRow], table: Table | None, cells: CellTable
 ) -> list[list[CellRow]]:
-    """The cells of each row of a table, in its order; without a table each cell is a row."""
+    """The cells of each table row, in the order of the rows; without a table, a row per cell."""
     names = tuple(cells.factors) if table is None else table.rows
     places: dict[tuple[int, ...], list[CellRow]] = {}
     for row in rows:
@@ -101,8 +103,8 @@ def _by_place(
 def _settling(
     study: Study, case: str, table: Table | None, cells: CellTable
 ) -> Callable[[Sequence[CellRow]], Sequence[CellRow]]:
-    """A function that picks the cells to show from one table row: the last level that gains if a
-    growing factor is not in the table's rows, else all."""
+    """A function that picks the cells to show in a table row: if a factor grows outside the table's
+    rows, only the last level that gains; else all."""
     growing = next((one.growing for one in study.cases if one.name == case), None)
     if growing is None or growing.growth is None or table is None or growing.name in table.rows:
         return lambda rows: rows
@@ -114,8 +116,8 @@ def _settling(
 
 
 def _base(places: Iterable[Sequence[CellRow]], normal: Normal, of: Metric) -> float | None:
-    """The best value among the cells of the base row; if no row is named, of the first row that has
-    a value."""
+    """The best value in the base row; if `normalise` names no row, in the first row that has a
+    value."""
     best = min if of.direction == "lower" else max
     for rows in places:
         meant = [row for row in rows if _is_meant(row.treatment, normal.row)]

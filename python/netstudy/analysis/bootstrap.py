@@ -1,9 +1,9 @@
 """The uncertainty of a number that combines many cells: a bootstrap over replicates.
 
-Each cell is a stratum whose runs are drawn with replacement. With n runs the plain bootstrap shows
-only (n - 1)/n of the variance, a fifth too little with five, so every draw's distance from the
-cell's own value is stretched by √(n/(n - 1)) (Rao & Wu 1988, Resampling inference with complex
-survey data).
+Each cell is a stratum whose runs are drawn with replacement. With n runs the plain bootstrap gives
+only (n - 1)/n of the variance: a fifth is missing with 5 runs. The distance of every draw from the
+cell's own value is therefore stretched by √(n/(n - 1)) (Rao & Wu 1988, Resampling inference with
+complex survey data).
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def resampled(cell: CellRow, metric: Metric) -> Floats | None:
 
 
 def _stream(cell: CellRow) -> np.random.Generator:
-    """The random generator of a cell, seeded from its levels, so that adding a cell changes no
-    other."""
+    """The random generator of a cell, seeded from its levels, so that an added cell does not change
+    the draws of other cells."""
     address = repr(sorted(cell.treatment.items())).encode()
     return np.random.default_rng([SEED, *hashlib.sha256(address).digest()])
 

@@ -1,9 +1,9 @@
 """Finds the bottleneck of throughput: the utilisation of each candidate compared with its limit.
 
-A candidate is at its limit from the share `near` (set by the study) on. It is the bottleneck if it
-is the only measured candidate at its limit; with several, or none, the question stays open. A
-candidate that was not measured is not ruled out. Nor is a candidate without a known limit, unless
-it carried more in another cell over the same links.
+A candidate counts as at its limit if it uses at least the share `near` of it, which the study sets.
+It is the bottleneck if it is the only measured candidate at its limit; with several, or none, the
+question stays open. A candidate that was not measured is not ruled out. A candidate without a known
+limit is ruled out only if it carried more in another cell over the same links.
 
 One of several CPUs may be saturated while the others idle. Without counters of each CPU, only
 bounds of the busiest one are known: at least the mean, and at most all of the CPU time spent.
@@ -43,7 +43,7 @@ class Candidate:
 
     name: str
     metric: Metric | None = None
-    """The metric that was read, at the fullest of several hosts; None: not measured."""
+    """The metric that was read, of several hosts at the fullest; None: not measured."""
     where: str | None = None
     """The host or link that the value is from, if there are several."""
     value: float | None = None
@@ -58,7 +58,7 @@ class Candidate:
     """Upper bound of the share, where the value itself is not known."""
     state: State = "not measured"
     note: str = ""
-    """Why it is not measured, or why its value decides nothing more."""
+    """A remark for the report: why there is no measurement, or how to read the value."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,13 +66,13 @@ class Limits:
     """The candidates at one setting, in the cell where throughput has stopped growing."""
 
     metric: Metric
-    """The metric of throughput."""
+    """The throughput metric."""
     row: CellRow
     held: Treatment
     factor: str | None
     """The factor along which throughput grows; None: there is none."""
     grows: bool
-    """Whether throughput still grows at the last level, so that nothing need be full."""
+    """Whether throughput still grows at the last level: then perhaps no candidate is full yet."""
     near_pct: float
     candidates: tuple[Candidate, ...]
     """The fullest first; unmeasured candidates last."""
@@ -86,8 +86,8 @@ class Limits:
 
     @property
     def limit(self) -> Candidate | None:
-        """The bottleneck: the only candidate at its limit, even if others may be at theirs; None:
-        not decided."""
+        """The bottleneck: the only candidate in the state "at its limit", whatever the number in
+        the state "may be at its limit"; None: undecided."""
         full = self.in_state("at its limit")
         return full[0] if len(full) == 1 and not self.grows else None
 
@@ -97,7 +97,8 @@ class Limits:
 
 
 def bottlenecks(asked: Bottleneck, cells: Cells) -> Iterator[Limits]:
-    """The limits at each setting of the other factors; if no factor grows, in the best cell."""
+    """The limits at each setting of the factors other than the load; without a load factor, in the
+    best cell."""
     found = list(cells.growths(cells.load))
     for growth in found:
         yield _of_growth(asked, cells, growth)
@@ -109,7 +110,7 @@ def bottlenecks(asked: Bottleneck, cells: Cells) -> Iterator[Limits]:
 def _of_growth(asked: Bottleneck, cells: Cells, growth: Growth) -> Limits:
     """The limits at the best level of the plateau. If several candidates are full there, looks for
     another level of the plateau with the same throughput, within the noise, at which only one of
-    them is full: the others have capacity to spare."""
+    them is full: there the others have spare capacity, so they are not the limit."""
     metric, plateau = growth.metric, (growth.last_gain, *growth.beyond)
     best = _best(plateau, metric) or growth.last_gain
     first = _limits(asked, cells, best, growth)
@@ -132,7 +133,7 @@ def _is_alike(row: CellRow, best: CellRow, cells: Cells) -> bool:
 
 
 def _best(rows: Sequence[CellRow], metric: Metric) -> CellRow | None:
-    """The first row with the best value: candidates are fullest there."""
+    """The row with the best value, where candidates are fullest; of several, the first."""
     known = [(value, row) for row in rows if (value := row.value(metric)) is not None]
     most = min if metric.direction == "lower" else max
     return most(known, key=lambda one: one[0])[1] if known else None
@@ -174,7 +175,7 @@ def _fullest_first(one: Candidate) -> tuple[int, float]:
 
 
 Member = tuple[str | None, MetricName]
-"""A host of a group, if it has several, and its metric."""
+"""A host (None if there is only one to choose from), and the metric to read there."""
 _OF_HOSTS: Final = (
     ("packet CPU of {name}", "packet_cpu_pct"),
     ("disk of {name}", "disk_busy_pct"),
@@ -334,7 +335,7 @@ class _Look:
         )
 
     def _links(self, groups: Sequence[str]) -> Iterator[Candidate]:
-        """Each kind of link in each direction: the fullest of its links."""
+        """For each pair of groups or switches, in each direction: the fullest of its links."""
         found: dict[str, list[tuple[str | None, MetricName, MetricName]]] = {}
         for link in self.network.links:
             for near, far in (link.ports, link.ports[::-1]):
@@ -356,7 +357,8 @@ class _Look:
         return found.name, isinstance(found, Switch)
 
     def _read_at(self, near: str, far: str) -> tuple[MetricName, MetricName]:
-        """The two metrics, the preferred one first, that read the direction from near to far."""
+        """The utilisation from near to far, as a switch port counts it (preferred) and as the host
+        at the other end does."""
         if isinstance(self.network.node(far), Switch):
             of_switch = MetricName(Scope(far, near), "port_in_utilisation_pct")
             return of_switch, MetricName(Scope(near, far), "send_utilisation_pct")
@@ -379,7 +381,7 @@ class _Look:
             note=_of_drops(dropped, full),
         )
 
-    # ---- of published runs, which have no network
+    # ---- candidates of published runs, which have no network
 
     def _of_published(self) -> Iterator[Candidate]:
         """Hosts, links and switches of the study's topology, as far as values were published."""

@@ -34,13 +34,13 @@ class Crossing:
     """Payload and counters of one placement of the endpoints, over all its cells."""
 
     held: Treatment
-    """The levels that all of its cells share and other cells do not."""
+    """The levels that all of its cells share and some other cell does not."""
     line_mbps: float
     """The highest payload rate that the line between the two ends can carry."""
     fastest: CellRow
-    """The cell with the fastest slowest repetition."""
+    """The cell whose slowest repetition is faster than the slowest of any other cell."""
     slowest_mbps: float
-    """Payload rate of the slowest repetition of that cell."""
+    """Payload rate of the slowest repetition of `fastest`."""
     largest_mbps: float
     """Payload rate of the fastest repetition of all cells."""
     carried: tuple[float, ...]
@@ -95,7 +95,7 @@ def crossings(study: Study, table: CellTable, rows: Sequence[CellRow]) -> Crossi
 
 
 def _placement(study: Study, row: CellRow) -> str:
-    """The topology of a cell and the places of its endpoints, as a text."""
+    """The topology of a cell and the places of its endpoints, as a key."""
     topology, places = _places(study, row)
     return repr((topology, places))
 
@@ -161,7 +161,7 @@ def _line_mbps(study: Study, row: CellRow) -> float | None:
 
 
 def _of_network(row: CellRow) -> float:
-    """Payload rate of the slower end's interfaces, without the headers of full-size frames."""
+    """Highest payload rate through the interfaces of the slower end, with full-size frames."""
     run = row.planned[0]
     network, roles = run.network, run.workload.roles
     ends = [
@@ -173,7 +173,7 @@ def _of_network(row: CellRow) -> float:
 
 
 def _links(network: Network, members: Sequence[str]) -> list[tuple[Port, Port]]:
-    """The links of these members, each once, as the host's end and the other one."""
+    """The links of these members, each once, as two ports: the host's, and the one opposite."""
     found = {
         (end.node, end.name): (end, far)
         for member in members
@@ -185,8 +185,8 @@ def _links(network: Network, members: Sequence[str]) -> list[tuple[Port, Port]]:
 
 
 def _of_topology(study: Study, row: CellRow) -> float | None:
-    """As `_of_network`, for a published study: from the links of its topology; None where a profile
-    sets the rate."""
+    """Like `_of_network`, but for a published study, from the links of its topology; None if only a
+    profile gives a rate."""
     topology, places = _places(study, row)
     found = [_link_mbps(topology, place) for place in places]
     known = [one for one in found if one is not None]
@@ -213,8 +213,8 @@ def _is_at(link: Link, group: str, interface: str | None) -> bool:
 
 
 def _carried(table: CellTable, run: RunSample) -> float | None:
-    """Bytes at the interfaces of one end ÷ payload, for the end that carried more. None where the
-    counters of either end are missing."""
+    """Bytes at the interfaces of the clients, or of the servers if they carried more, ÷ payload.
+    None if counters of either end are missing."""
     metric = table.workload.bounded
     goodput = None if metric is None else metric.reading.of_run(run)
     if not goodput or not run.measure_s or not run.planned.network.nodes:

@@ -67,7 +67,7 @@ class CaseResult:
     layout: Layout
     panels: tuple[PanelResult, ...]
     loops: tuple[GrownLoop, ...]
-    """Its growing factor at each combination of the others; empty if no factor grows."""
+    """The growing factor's loop at each combination of the other factors; empty if none grows."""
     holes: tuple[tuple[Treatment, str], ...]
     """Treatments that are not run, with the reason that the study gives."""
 
@@ -82,7 +82,7 @@ def case_result(
     here: Here,
     loops: Sequence[GrownLoop],
 ) -> CaseResult:
-    """The findings of a test case; `only` has the levels that were kept of its factors."""
+    """The findings of a test case; `only`: factor -> the levels that the invocation kept."""
     laid = layout(cells, case.name, comparing.factor if comparing else None)
     published = [one for one in published if one.case in (None, case.name)]
     return CaseResult(
@@ -99,6 +99,7 @@ def case_result(
             _panel(panel, cells, comparing, margin_pct, published, here) for panel in laid.panels
         ),
         loops=tuple(one for one in loops if one.loop.case == case.name),
+        # The command line left out other levels; holes at those levels are no finding of this run.
         holes=tuple(
             (treatment, reason)
             for treatment, reason in reasoned_holes(case)
@@ -116,6 +117,7 @@ def _panel(
     here: Here,
 ) -> PanelResult:
     compared = comparing is not None and panel.series == comparing.factor
+    # Causes and published ratios need a base even if the study compares another factor, or none.
     base = comparing.base if comparing and compared else panel.series_levels[0]
     workload = cells.workload
     reference = beside(
@@ -159,7 +161,8 @@ def _verdicts(panel: Panel, comparing: Comparing) -> Iterator[VerdictTable]:
 
 
 def verdicts_by_cells(cases: Iterable[CaseResult]) -> Verdicts:
-    """Every verdict, by its two cells; the first one if several cases compare the same cells."""
+    """Every verdict, by its metric, cell and base cell; if several test cases compare the same
+    cells, the first case's verdict."""
     found: dict[tuple[str, CellRow, CellRow], Comparison] = {}
     for result in (one for case in cases for one in case.panels):
         for table in result.verdicts:

@@ -9,8 +9,8 @@ Each link is therefore tested in three scopes, from weak to strong:
   iterations of a run if the workload has any, else between the runs.
 
 Where samples allow it, time is accounted for as well: the share of time above wire speed that one
-minimum RTO per iteration with a timeout explains. A metric whose product with the effect is fixed
-is no link: the two are one observation.
+minimum RTO per iteration with a timeout explains. A metric whose product with the effect is
+constant is not a cause: both are the same observation.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from netstudy.wire import Level
 
 Scope = Literal["along x", "between levels", "inside cells"]
 SIGNS_MIN = 6
-"""Fewer values, even if all have one sign, cannot be distinguished from chance."""
+"""Fewest values of a sign test: with fewer, even equal signs may be chance."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Link:
 
 @dataclass(frozen=True)
 class TimeAccount:
-    """The account of one cell's time."""
+    """The parts that make up one cell's time."""
 
     x: Level | None
     level: Level | None
@@ -102,7 +102,7 @@ class Causes:
     retransmissions_per_drop: float | None
     """Ratio of the sums over all cells."""
     signals: tuple[Signals, ...]
-    """The counts at each level of the series."""
+    """Counts of congestion signals at each level of the series."""
     long_waits: tuple[LongWaits, ...]
     """Cells with waits of about one minimum RTO that are no timeouts."""
 
@@ -171,7 +171,7 @@ def _correlate(cells: Sequence[CellRow], cause: Metric, effect: Metric) -> RankC
 
 
 def _between_levels(panel: Panel, base: Level | None, chain: Chain) -> list[Link]:
-    """Relative differences of each level from the base, at each x."""
+    """Tests each link on the relative differences of a level from the base, one for each x."""
     return [
         _level_link(panel, level, base, step)
         for step in chain
@@ -208,7 +208,8 @@ def _has_samples(cells: Sequence[CellRow], chain: Chain) -> bool:
 
 
 def _inside_cells(step: Step, cells: Sequence[CellRow], *, single: bool) -> Link:
-    """The median rho within a cell; p from the sign test over the cells, which are independent."""
+    """The median over the cells of rho within a cell; p by the sign test over the cells, which are
+    independent."""
     within = _between_samples if single else _between_runs
     found = [
         value for cell in cells if (value := within(cell, step.cause, step.effect)) is not None
@@ -266,7 +267,7 @@ def _entries(metric: Metric, run: RunSample) -> Floats | None:
 
 def sign_test(values: Sequence[float]) -> float | None:
     """Two-sided p of "positive and negative values are equally likely"; None for fewer than six
-    values: five of one sign give 0.0625."""
+    values: even five of one sign give only p = 0.0625."""
     signs = [value > 0 for value in values if value != 0]
     if len(signs) < SIGNS_MIN:
         return None

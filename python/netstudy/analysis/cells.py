@@ -57,8 +57,7 @@ class CellRow:
         return self._known[metric.name]
 
     def lacking(self, metric: Metric) -> Lacking | None:
-        """The lack of samples for a percentile; None if a value is missing for another reason, or
-        not at all."""
+        """The samples that a percentile has and needs, if it has too few; else None."""
         reading = metric.reading
         return reading.lacking(self.runs) if isinstance(reading, Percentile) else None
 
@@ -81,11 +80,11 @@ class CellTable:
     metrics: tuple[Metric, ...]
     """Metrics of the workload, then of the probe and of sampled connections."""
     further: tuple[Metric, ...]
-    """Other statistics of the sampled quantities, for a study that names them."""
+    """Other statistics of the sampled quantities, computed only for a study that names them."""
     asked: tuple[Metric, ...]
     """Metrics that the study names beyond `metrics`: of nodes, or other statistics."""
     of_nodes: tuple[Metric, ...]
-    """Metrics of hosts, switches, links and the machine, without names that are in `metrics`."""
+    """Metrics of hosts, switches, links and the machine, except names already in `metrics`."""
     rows: tuple[CellRow, ...]
 
     @property

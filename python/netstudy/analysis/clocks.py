@@ -1,8 +1,8 @@
 """Clock domains: times of two nodes may be compared only if both use the same clock.
 
-Phases and edges of a record use the clock of the run's first client. A node with another clock was
-read at the same edges and reports their times by its own clock, which give the phase in its time.
-If it reports none, its times cannot be placed.
+Phases and edges of a record use the clock of the run's first client. A node with another clock
+reports when, by its own clock, it was read at each edge; these times bound the phase on that clock.
+Without them, the node's samples cannot be assigned to a phase.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Booleans = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Window:
-    """A phase in the time of one clock."""
+    """Start and end of a phase by one clock."""
 
     clock: str
     start_ns: int
@@ -35,7 +35,7 @@ def clock_of(record: RunRecord, node: str) -> str | None:
 
 
 def window_of(run: RunSample, node: str, phase: PhaseKind = "measure") -> Window | None:
-    """A phase in the time of a node's clock; None if the record does not determine it."""
+    """Start and end of a phase by a node's clock; None if the record does not determine them."""
     record, times = run.record, run.record.phase(phase)
     clock = clock_of(record, node)
     if times is None or clock is None:

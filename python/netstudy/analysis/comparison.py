@@ -1,13 +1,13 @@
 """Compares two results folders, of one study or of two related ones, cell by cell.
 
 Cells are matched by test case and by the levels of the factors that both folders have. A factor
-that only one folder has, or that each holds at its own level, cannot be matched on: it is reported,
+that only one folder has, or that each holds at its own level, cannot match cells: it is reported,
 and a cell of one folder may then be compared with several of the other. Refuses two folders that
 each vary a factor the other lacks: a pair would mix the effects of both factors.
 
-The difference, second minus first, has Welch's interval from the replicates of both. The value
-decides whether a declared band is kept, as with a requirement; the interval shows how certain that
-is.
+The difference, second minus first, has Welch's interval from the replicates of both. The difference
+itself decides whether a declared band is kept, like the value of a requirement; the interval shows
+how certain that verdict is.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from netstudy.wire import Level, Treatment
 Outcome = Literal["inside", "outside", "not measured"]
 Key = tuple[str | None, ...]
 _NO_CASE = ""
-"""Key of a cell none of whose test cases is in the other folder."""
+"""Key of a cell if the other folder has none of its test cases."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class CellPair:
     """Two cells that match."""
 
     treatment: Treatment
-    """The levels of both; a factor that each holds at its own level is left out."""
+    """The levels of both, without factors that each folder holds at its own level."""
     a: CellRow
     b: CellRow
     differences: tuple[Difference, ...]
@@ -105,7 +105,7 @@ class CellPair:
 
 @dataclass(frozen=True)
 class Apart:
-    """A factor that cells were not matched by."""
+    """A factor that was not used to match cells."""
 
     factor: str
     a: tuple[Level, ...]
@@ -168,6 +168,7 @@ def comparison(a: CellTable, b: CellTable, bands: Bands) -> FolderComparison:
     of_b = _by_key(b.rows, matched_by, cases)
     of_a = _by_key(a.rows, matched_by, cases)
     _refuse_mixed(of_a, of_b, matched_by, apart)
+    # Two folders may define a metric of one name differently, so each side reads its own.
     compared = [(m, _own(m, a), _own(m, b), by_metric.get(m, bands.other)) for m in metrics]
     pairs = tuple(
         CellPair(
@@ -206,7 +207,7 @@ def _by_metric(
     for name, band in named.items():
         metric = _metric_of(name, among)
         if metric is None:
-            raise StudyError(f"neither run gives {name}, which a band is given for")
+            raise StudyError(f"neither run gives {name}, but a band is given for this metric")
         if metric in found:
             other = next(one for one in named if _metric_of(one, among) == metric)
             raise StudyError(f"{other} and {name} are one metric: give it one band")
@@ -215,13 +216,13 @@ def _by_metric(
 
 
 def _metric_of(name: MetricName | str, among: Sequence[Metric]) -> Metric | None:
-    """The metric with this name, or of the figure with this name."""
+    """The metric with this name, or the metric whose figure has this name."""
     drawn = figure_named(str(name), among)
     return metric_named(name, among) if drawn is None and isinstance(name, MetricName) else drawn
 
 
 def _apart(a: CellTable, b: CellTable) -> Iterator[Apart]:
-    """Factors that only one folder has, or that each folder holds at a level of its own."""
+    """Factors that only one folder has, or that each folder holds at its own single level."""
     for name in dict.fromkeys((*a.factors, *b.factors)):
         left, right = a.factors.get(name, ()), b.factors.get(name, ())
         held = len(left) == len(right) == 1 and level_text(left[0]) != level_text(right[0])
@@ -261,7 +262,7 @@ def _refuse_mixed(
     matched_by: Sequence[str],
     apart: Sequence[Apart],
 ) -> None:
-    """Refuses folders in which several cells of one match several of the other."""
+    """Refuses two folders whose cells match many-to-many."""
     if not any(len(rows) > 1 and len(of_b.get(key, ())) > 1 for key, rows in of_a.items()):
         return
     own_a = listed([one.factor for one in apart if len(one.a) > 1]) or "its test cases"

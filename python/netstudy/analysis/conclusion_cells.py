@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Growth:
-    """How a metric grows with a factor, at one setting of the others."""
+    """How a throughput metric grows with a factor, at one setting of the other factors."""
 
     metric: Metric
     factor: str
@@ -35,7 +35,8 @@ class Growth:
     """Along the factor."""
     judged: Judged
     line_bps: int | None = None
-    """The rate of the one link that carries all of it; None: not known, or no such link."""
+    """The rate of the one link that carries all of the throughput; None: unknown, or no such
+    link."""
     delay: Metric | None = None
     """The delay metric that grows under overload, when more is offered than served."""
 
@@ -69,7 +70,7 @@ class Growth:
 
     @property
     def beyond(self) -> tuple[CellRow, ...]:
-        """The cells of the levels after it, which gain nothing."""
+        """The cells after the last level that gains."""
         return self.cells[self.cells.index(self.last_gain) + 1 :]
 
 
@@ -126,8 +127,8 @@ class Cells:
     def along(
         self, factor: str, grown: str | None = None
     ) -> Iterator[tuple[Treatment, tuple[CellRow, ...]]]:
-        """The cells along a factor, at each setting of the others. Of cells that differ only in the
-        growing factor `grown`, keeps the one at the last level that gains throughput."""
+        """The cells along a factor, at each setting of the other factors. Of cells that differ only
+        in the growing factor `grown`, keeps the cell at the last level that gains throughput."""
         left_out = (factor,) if grown is None else (factor, grown)
         groups: dict[frozenset[tuple[str, Level]], list[CellRow]] = {}
         rows: Sequence[CellRow] = self.rows
@@ -166,7 +167,7 @@ class Cells:
 
     @property
     def scaled(self) -> str | None:
-        """The factor that ideal growth is proportional to: x of a figure that draws ideal growth,
+        """The factor to which ideal growth is proportional: x of a figure that draws ideal growth,
         else the load, or another numeric factor if the load has only one level at each setting.
         None if the load's levels are not numeric."""
         numeric = [name for name, found in self.levels.items() if is_numeric(found)]

@@ -1,8 +1,8 @@
 """The conclusions that a study asks for, drawn from its cells in the order of the study.
 
-A conclusion is drawn for its test case, or for each test case, from the cells at its levels. All
-kinds use the rest of the analysis: verdicts to compare levels, the rule of growing factors to find
-where growth stops.
+A conclusion is drawn for the test case that it names, else for every test case, from the cells at
+the levels that it names. All kinds use the rest of the analysis: verdicts to compare levels, the
+rule of growing factors to find where growth stops.
 """
 
 from __future__ import annotations
@@ -121,9 +121,9 @@ class TradeOff:
     """One for each metric, in the order of the study."""
 
     def leading(self, pair: PairEffect) -> Level | None:
-        """The level that is better in a metric. Without a better direction, less is better for
-        percentages, such as shares of a resource, and more for all other units. None: the levels
-        are equal, or no difference is shown."""
+        """The level that is better in a metric. If the metric has no better direction, lower counts
+        as better for percentages, such as utilisations, and higher for all other units. None: the
+        levels are equal, or no difference is shown."""
         if not pair.is_shown or self.is_equal(pair):
             return None
         direction = pair.metric.direction
@@ -175,13 +175,14 @@ class Loss:
     levels: tuple[LossAt, ...]
     """The levels after the first, in order."""
     line_bps: int | None
-    """The rate of the one link that carries all of it; None: not known, or no such link."""
+    """The rate of the one link that carries all of the throughput; None: unknown, or no such
+    link."""
     missing: tuple[Level, ...]
     """Levels without a value at this setting: levels measured at other settings, and for an
     open-ended growing factor the whole numbers in between."""
     grown: str | None = None
-    """The growing factor, which each cell has at its last level that gains; None: there is none, or
-    all cells have the same level."""
+    """The growing factor, if each cell was taken at the last level that gains; None: no factor
+    grows, or all cells have the same level."""
 
     @property
     def last(self) -> LossAt:
@@ -204,8 +205,8 @@ class LimitReached:
 
 
 LEAST_REPETITIONS = 3
-"""Fewest repetitions of a setting to compare the first with the later ones, whose spread needs
-two."""
+"""Fewest repetitions of a setting: the first, and two later ones for an estimate of their
+spread."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,7 +215,7 @@ class Repetitions:
 
     metric: Metric
     cells: int
-    """Number of cells with at least LEAST_REPETITIONS that are not all alike."""
+    """Number of cells with at least LEAST_REPETITIONS repetitions that are not all alike."""
     apart: tuple[tuple[CellRow, float], ...]
     """Cells whose first repetition is outside the prediction interval of the later ones, with the
     ratio of the first to their geometric mean; the largest difference first."""
@@ -247,13 +248,13 @@ class Concluded:
     case: str
     at: Treatment
     drawn: tuple[Drawn, ...]
-    """The findings; empty if the runs lack the values that it needs."""
+    """The findings; empty if the runs lack the values that the conclusion needs."""
     unmeasured: tuple[MetricName, ...] = ()
     """Metrics that the conclusion names but no run measured."""
 
 
 def concluded(study: Study, table: CellTable) -> tuple[Concluded, ...]:
-    """Each conclusion of the study, for each of its test cases."""
+    """Each conclusion of the study, for each test case that it applies to."""
     found: list[Concluded] = []
     for asked in study.conclude:
         draw = _DRAW[type(asked)]
@@ -286,7 +287,7 @@ def _compare(asked: Conclusion, cells: Cells) -> Iterator[Drawn]:
 
 
 def _trade_offs(factor: str, found: Sequence[LevelsCompared]) -> Iterator[TradeOff]:
-    """Every pair of levels that was compared in several metrics."""
+    """A trade-off for every pair of levels that was compared in several metrics."""
     together: dict[tuple[Level, Level], list[PairEffect]] = {}
     for one in found:
         for pair in one.pairs:
@@ -302,7 +303,8 @@ def _deciding(cells: Cells) -> Metric | None:
 
 
 def _bundles(cells: Cells, compared: Sequence[LevelsCompared]) -> Iterator[Bundle]:
-    """Every pair of levels that differs in several things at once, over all compared metrics."""
+    """A bundle for every pair of levels that differs in several things at once; it combines all
+    compared metrics."""
     together: dict[tuple[str, Level, Level], list[PairEffect]] = {}
     for one in compared:
         for pair in one.pairs:
@@ -339,6 +341,7 @@ def _substitute(asked: Conclusion, cells: Cells) -> Iterator[Drawn]:
     compared = [throughput] if throughput else []
     wanted = (*_of_comparison(cells), *cells.table.workload.compared_on)
     compared = list(dict.fromkeys([*compared, *cells.table.measured(wanted)]))
+    # A loss may also be a compared metric: both lists below read the same pairs.
     by_metric = {
         one.name: {pair.level: pair for pair in cells.pairs(one, factor, base) if pair.base == base}
         for one in dict.fromkeys((*compared, *_losses(cells)))
@@ -387,7 +390,7 @@ def _equivalent(asked: Conclusion, cells: Cells) -> Iterator[Drawn]:
     assert isinstance(asked, Equivalence)
     metric = cells.metric(asked.equivalent)
     for factor in cells.levels if metric else ():
-        assert metric is not None, "there are no factors without it"
+        assert metric is not None, "without a metric, no factor is looped over"
         pairs = cells.pairs(metric, factor)
         if pairs:
             compared = LevelsCompared(metric, factor, pairs)
@@ -395,7 +398,7 @@ def _equivalent(asked: Conclusion, cells: Cells) -> Iterator[Drawn]:
             yield from _bundles(cells, [compared])
 
 
-def _plateau(asked: Conclusion, cells: Cells) -> Iterator[Drawn]:  # noqa: ARG001  # as every kind
+def _plateau(asked: Conclusion, cells: Cells) -> Iterator[Drawn]:  # noqa: ARG001  # see _DRAW
     yield from cells.growths(cells.load)
 
 
@@ -404,7 +407,7 @@ def _knee(asked: Conclusion, cells: Cells) -> Iterator[Drawn]:
     yield from cells.growths(asked.knee)
 
 
-def _loss(asked: Conclusion, cells: Cells) -> Iterator[Drawn]:  # noqa: ARG001  # as every kind
+def _loss(asked: Conclusion, cells: Cells) -> Iterator[Drawn]:  # noqa: ARG001  # see _DRAW
     for metric in cells.scaling:
         yield from _loss_of(metric, cells)
 
@@ -465,10 +468,7 @@ def _bottleneck(asked: Conclusion, cells: Cells) -> Iterator[Drawn]:
     yield from bottlenecks(asked, cells)
 
 
-def _extrapolate(
-    asked: Conclusion,  # noqa: ARG001  # as every kind
-    cells: Cells,
-) -> Iterator[Drawn]:
+def _extrapolate(asked: Conclusion, cells: Cells) -> Iterator[Drawn]:  # noqa: ARG001  # see _DRAW
     yield from clients_per_link(cells)
 
 
@@ -487,7 +487,7 @@ def _limit(asked: Conclusion, cells: Cells) -> Iterator[Drawn]:
 
 
 def _first_repetition(
-    asked: Conclusion,  # noqa: ARG001  # as every kind
+    asked: Conclusion,  # noqa: ARG001  # see _DRAW
     cells: Cells,
 ) -> Iterator[Drawn]:
     metric = _deciding(cells)
@@ -504,6 +504,7 @@ def _first_repetition(
     squares = sum(sum((v - fmean(late)) ** 2 for v in late) for _, (_, *late) in found)
     df = sum(len(late) - 1 for _, (_, *late) in found)
     spread = math.sqrt(squares / df)
+    # Bonferroni over the cells: among many cells, one would stand out by chance.
     level = student_quantile(1 - ALPHA / 2 / len(found), df)
     apart = [
         (row, math.exp(first - fmean(late)))
@@ -515,7 +516,7 @@ def _first_repetition(
     yield Repetitions(metric, len(found), tuple(apart), spread_pct, alike)
 
 
-def _bypasses(asked: Conclusion, cells: Cells) -> Iterator[Drawn]:  # noqa: ARG001  # as every kind
+def _bypasses(asked: Conclusion, cells: Cells) -> Iterator[Drawn]:  # noqa: ARG001  # see _DRAW
     found = crossings(cells.study, cells.table, cells.rows)
     if found.of:
         yield found
@@ -545,3 +546,4 @@ _DRAW: Mapping[type[Conclusion], Callable[[Conclusion, Cells], Iterator[Drawn]]]
     FirstRepetition: _first_repetition,
     BypassesTheWire: _bypasses,
 }
+"""How each kind is drawn: one signature for all, though some kinds need no parameters."""

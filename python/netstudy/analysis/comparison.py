@@ -271,7 +271,7 @@ def _refuse_mixed(
     raise StudyError(
         f"the cells cannot be matched one by one: {shared}; A alone varies {own_a}, B alone "
         f"{own_b}. Compare folders with the same factors, "
-        "or carry one of them out with such a factor held at one level (--only FACTOR=LEVEL)"
+        "or run one study again with its extra factor held at one level (--only FACTOR=LEVEL)"
     )
 
 

@@ -1,6 +1,6 @@
 """Curves of runs: the course over time, and the distribution of latencies.
 
-One cell per series is drawn: the one at the last x, where the cells of a panel usually differ most.
+One cell per series is drawn: the cell at the last x, where the series usually differ most.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _longer(found: Histogram) -> tuple[Floats, Floats]:
 
 
 def _round_trips(panel: Panel) -> Iterator[Curve]:
-    """Mean over the connections of the first run, by the sampler's own times."""
+    """Mean over the connections of the first run, at the sampler's timestamps."""
     for level, cell in _last(panel):
         found = _mean_over_connections(cell.runs)
         if found is not None:

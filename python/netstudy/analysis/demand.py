@@ -2,10 +2,10 @@
 
     CPU time = CPU % ÷ 100 × CPUs ÷ throughput        (service demand law; Denning and Buzen 1978)
 
-It is about the same in all rows of one application. Each row is compared with the median of the
-others, using the number of CPUs that its source prints even if the study sets another. A row is an
-outlier if the logarithm of its ratio to the median exceeds 3.5 robust standard deviations of the
-others (Iglewicz and Hoaglin 1993) and the ratio is more than a quarter off.
+The service demand is about the same in all rows of one application. Each row is compared with the
+median of the others. Its CPUs are counted as its source prints them, even if the study sets another
+number. A row is an outlier if the logarithm of its ratio to the median exceeds 3.5 robust standard
+deviations of the others (Iglewicz and Hoaglin 1993) and the ratio is more than a quarter off.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ RATIO_MIN: Final = 1.25
 _ROBUST: Final = 1.4826
 """Standard deviation of a normal distribution ÷ its median absolute deviation."""
 _LEAST_SPREAD: Final = 0.02
-"""Rounding of printed values already makes rows differ by this much."""
+"""Least spread of the logarithms: rounding of printed values already causes this much."""
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ class Values:
         return int(self.ascending.size)
 
     def quantile(self, q: float) -> float:
-        """See Distribution; interpolates linearly as `numpy.quantile`, without sorting again."""
+        """See Distribution; interpolates linearly like `numpy.quantile`, without sorting again."""
         share, below = math.modf(q * (self.count - 1))
         low, high = self.ascending[int(below)], self.ascending[min(int(below) + 1, self.count - 1)]
         step = high - low
@@ -78,8 +78,8 @@ class Values:
 
 @dataclass(frozen=True, eq=False)
 class Histogram:
-    """Latencies of requests as a merged histogram. Percentiles are the highest value of their
-    bucket, as in HdrHistogram, but never above the largest latency."""
+    """Latencies of requests as a merged histogram. A percentile is the highest value of its bucket,
+    like in HdrHistogram, but at most the largest latency."""
 
     value_ns: NDArray[np.int64]
     """Highest latency of each bucket, ascending."""
@@ -108,8 +108,8 @@ class Histogram:
         return float(min(int(self.value_ns[bucket]), self.max_ns))
 
     def above_ns(self, limit: float) -> int:
-        """Number of requests that took longer, including all of the bucket that holds the limit
-        unless the limit is its upper end."""
+        """Number of requests above a limit; counts the whole bucket that contains the limit, unless
+        the limit is its upper end."""
         highest = np.minimum(self.value_ns, self.max_ns)
         return int(self.requests[highest > limit].sum())
 

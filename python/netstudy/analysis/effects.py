@@ -3,10 +3,11 @@
 A test case is a factorial design: each treatment has a level of every factor. The effect of two
 levels of a factor is the mean of their differences over the contexts: the treatments of the other
 factors that were run with both levels. Contexts have equal weights, whatever their numbers of
-replicates. If every value is positive, differences are taken of logarithms, and an effect is a
-ratio of geometric means; else it is a difference. Intervals and tests are Welch-Satterthwaite's,
-for a linear combination of cell means; they hold only for the contexts that were run. The p values
-are adjusted for their number (Holm 1979), for effects and interactions separately.
+replicates. If every value is positive and the metric is no percentage, differences are taken of
+logarithms, and an effect is a ratio of geometric means; else it is a difference. Intervals and
+tests are Welch-Satterthwaite's, for a linear combination of cell means; they hold only for the
+contexts that were run. The p values are adjusted for their number (Holm 1979), for effects and
+interactions separately.
 
 See Montgomery, Design and Analysis of Experiments, chapter 5.
 """
@@ -51,7 +52,7 @@ class Contrast:
 
     @property
     def p(self) -> float | None:
-        """Two-sided p of "it is 0"."""
+        """Two-sided p of "the combination is 0"."""
         if self.variance is None:
             return None
         if self.variance == 0:
@@ -119,7 +120,7 @@ class Interaction:
     by: str
     at: Level
     against: Level
-    """The effect at the level `at` of `by`, less the effect at `against`."""
+    """The interaction is the effect at level `at` of `by` minus the effect at level `against`."""
     scale: Scale
     contrast: Contrast
     p: float | None
@@ -249,7 +250,7 @@ class _Design:
     def _sum(self, terms: Sequence[tuple[float, float]]) -> float:
         """The weighted sum, 0 if it is only rounding error: with zero variance, even that would be
         significant."""
-        least = 1.0 if self.scale == "ratio" else 0.0  # a logarithm is rounded as its value is
+        least = 1.0 if self.scale == "ratio" else 0.0  # ln x keeps its rounding error near x = 1
         size = math.fsum(abs(weight) * max(abs(value), least) for weight, value in terms)
         found = math.fsum(weight * value for weight, value in terms)
         return 0.0 if abs(found) <= ROUNDING * size else found
@@ -307,6 +308,7 @@ def _pair(
         x=None,
         margin_pct=margin_pct,
     )
+    # p and is_shown are set in `_all_pairs`: Holm's correction needs the p of every pair.
     return PairEffect(
         metric=metric,
         factor=factor,
@@ -364,6 +366,7 @@ def _of_two(design: _Design, factor: str, by: str) -> Iterator[Interaction]:
                 for one in design.contexts(by, at, against)
                 if (factor, level) in one
             ]
+            # All four corners of a context, or both effects would be over different contexts.
             whole = [
                 one
                 for one in contexts

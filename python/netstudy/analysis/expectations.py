@@ -1,10 +1,10 @@
 """Checks a study's expectations against the cells: confirmed, refuted or undecided.
 
 A condition is checked against the 95 % interval of each cell. Levels are compared as in verdicts,
-so that an expected difference must exceed the study's noise; for two cells that the study itself
-compares, its verdict is used. An expectation is confirmed if every cell confirms it, and refuted if
-one cell refutes it; the significance level of each test is divided by the number of cells, so that
-many cells do not refute it by chance. Cells left out of this run do not count.
+so that an expected difference must exceed the study's noise; if the report has a verdict on the
+same two cells, that verdict is used. An expectation is confirmed if every cell confirms it, and
+refuted if one cell refutes it; the significance level of each test is divided by the number of
+cells, so that many cells do not refute it by chance. Cells left out of this run do not count.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class CheckedExpectation:
     metric: Metric | None
     """None for a metric that this version does not compute."""
     partly: Mapping[str, tuple[Level, ...]]
-    """Factor -> the expected levels that were run, for factors of which some were not run."""
+    """Factor -> the expected levels that were run, if only some of them were."""
     places: tuple[Place, ...]
 
     @property
@@ -106,8 +106,8 @@ def _against(bound: Bound, row: CellRow, metric: Metric, cells: int) -> Place:
 
 
 def _interval(estimate: Estimate | None, confidence: float = CONFIDENCE) -> Interval | None:
-    """The interval over the runs; for a published value, its rounding; None where run-to-run
-    variation is unknown. A percentile's is no narrower than its order statistics allow."""
+    """The interval over the runs; for a published value, its rounding; None if run-to-run variation
+    is unknown. For a percentile, at least as wide as its interval from order statistics."""
     if estimate is None:
         return None
     if estimate.unit == "rounding":

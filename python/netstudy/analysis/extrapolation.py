@@ -3,11 +3,11 @@
     clients = capacity of the link ÷ (throughput ÷ clients of the run)
 
 Capacity and throughput count the same bytes: for a metric of frames, without preamble and gap; for
-application bytes, without headers too. The result is rounded down to whole clients. Its range
-covers all numbers of clients measured before growth ends, each with its interval over the
-replicates, because the rate per client may change with their number. Clients that already fill the
-link are limited by it, so their rate is no basis; where this was measured, it is reported with the
-result.
+application bytes, also without headers. The result is rounded down to whole clients. Its range
+covers every measured number of clients up to the end of growth, each with its interval over the
+replicates, because the rate per client may change with the number of clients. Cells whose clients
+already fill the link are left out, since the link limits their rate; the first of them is reported
+with the result.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from netstudy.study.levels import is_numeric
 from netstudy.wire import Treatment
 
 FULL: Final = 0.9
-"""Share of its capacity from which a link limits its clients."""
+"""A link that carries at least this share of its capacity counts as the limit of its clients."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Share:
     """Its 95 % interval over the replicates; None: run-to-run variation is unknown."""
 
     def fit_into(self, capacity_mbps: float) -> float:
-        """How many such clients fill a link."""
+        """Number of clients at this rate that fill a link."""
         return capacity_mbps / self.mbps
 
 
@@ -57,7 +57,7 @@ class Extrapolated:
     most: CellRow
     """The cell with the largest throughput of the test case, over all settings."""
     filled: Share | None = None
-    """The fewest measured clients that fill the link; None: none of the measured numbers does."""
+    """The fewest measured clients that fill the link; None: no measured number of clients does."""
 
     @property
     def basis(self) -> Share:
@@ -93,7 +93,7 @@ class Extrapolated:
 
 
 def clients_per_link(cells: Cells) -> Iterator[Extrapolated]:
-    """One for each setting of the factors other than the number of clients."""
+    """An extrapolation for each setting of the factors other than the number of clients."""
     metric = cells.throughput
     if metric is None or metric.unit != "Mbit/s":
         return
@@ -126,8 +126,8 @@ def clients_per_link(cells: Cells) -> Iterator[Extrapolated]:
 
 
 def _counting(cells: Cells) -> str | None:
-    """The factor that sets the number of clients; None where all cells have the same number. A
-    factor of other hosts does not count, such as the servers of an incast."""
+    """The factor that sets the number of clients; None if all cells have the same number. The
+    number of other hosts, such as the servers of an incast, does not count."""
     likely = filter(None, (cells.hosts, cells.load))
     every = dict.fromkeys((*likely, *cells.levels))
     return next((factor for factor in every if _counts_clients(factor, cells)), None)

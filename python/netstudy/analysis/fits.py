@@ -28,11 +28,11 @@ class Law:
     parameters: tuple[str, ...]
     of: Callable[..., Floats]
     start: Callable[[Floats, Floats], Sequence[float]]
-    """Where the search for the parameters begins, given the points."""
+    """Initial values of the parameters for the search, given the points."""
     is_relative: bool = False
     """Whether relative errors are minimised, as on logarithmic axes."""
     not_negative: tuple[str, ...] = ()
-    """Parameters without a meaning below zero."""
+    """Parameters that have no meaning below zero."""
 
 
 def _line(x: Floats, y: Floats) -> tuple[float, float]:
@@ -137,10 +137,10 @@ def fit(name: str, x: Sequence[float], y: Sequence[float]) -> Fitted | None:
 
 def _least_squares(law: Law, at: Floats, values: Floats) -> tuple[Floats, Floats] | None:
     """Parameters and their covariance."""
-    from scipy.optimize import OptimizeWarning, curve_fit  # a quarter of a second, for few reports
+    from scipy.optimize import OptimizeWarning, curve_fit  # takes 0.25 s, and few reports fit
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", OptimizeWarning)  # no covariance: as many as points
+        warnings.simplefilter("ignore", OptimizeWarning)  # parameters = points
         try:
             best, spread = curve_fit(
                 law.of,

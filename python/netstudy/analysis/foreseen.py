@@ -1,7 +1,7 @@
-"""Limits of a plan that arithmetic shows before it runs: percentiles of too few samples,
+"""Weaknesses of a plan that can be calculated before its runs: percentiles of too few samples,
 comparisons of single runs, phases of only a few round trips, switches that never queue.
 
-After the runs, the records show the same more exactly: see `untested` and the verdicts.
+After the runs, the records show them more exactly: see `untested` and the verdicts.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class FewSamples:
     """Estimated number of samples without losses."""
     needed: int
     of_one_run: bool
-    """Whether single runs have too few, whose values a verdict compares."""
+    """Whether single runs have too few samples: a verdict needs a value of each run."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class _Quantile(Protocol):
 
 
 def foreseen(study: Study, plan: Plan) -> tuple[Foreseen, ...]:
-    """Everything that the runs will lack; `plan` has one run of each treatment."""
+    """All weaknesses of a plan; `plan` has one run of each treatment."""
     runs = [run for run in plan.runs if run.network.nodes]
     if not runs:
         return ()  # a published study
@@ -163,8 +163,8 @@ def _trip_ns(run: Run) -> float:
 
 
 def _no_queues(study: Study, runs: Iterable[Run]) -> Iterator[NoQueue]:
-    """Only if the study varies its switches or asks for their drops: without a queue, a switch's
-    settings have no effect, and it drops nothing."""
+    """Reported only if the study varies its switches or asks for their drops: without a queue, a
+    switch's settings have no effect, and it drops nothing."""
     if not (_varies_switches(study) or _asks_for_drops(study)):
         return
     switches: dict[str, None] = {}
@@ -216,7 +216,7 @@ def _key(hop: Hop) -> tuple[str, str]:
 
 
 def _ways(run: Run) -> Iterator[tuple[str, str]]:
-    """Each pair of sending and receiving end, in both directions, as acknowledgments flow too."""
+    """Each pair of endpoints in both directions, because acknowledgments flow back."""
     roles = run.workload.roles
     pairs = set(roles.pairs)
     for database in getattr(roles, "database", ()):

@@ -87,7 +87,7 @@ def grown_loops(
 
 
 def loops_of(folder: Folder, study: Study, plan: Plan, cells: CellTable) -> tuple[GrownLoop, ...]:
-    """The outer loops of a results folder; `cells` are all its cells."""
+    """The outer loops of a results folder; `cells` must be all its cells."""
     invocation = folder.invocation()
     if not invocation.has_rounds(study):
         return ()
@@ -144,7 +144,7 @@ def _metric(of: MetricName | None, plan: Plan) -> Metric:
     if of is None:
         return workload_of(plan).throughput
     metric = metric_named(of, _vocabulary(plan))
-    assert metric is not None, "a metric that the runs do not give was refused before them"
+    assert metric is not None, "`unsupported` refused unknown metrics before the runs"
     return metric
 
 

@@ -71,7 +71,7 @@ def access_links(network: Network, member: str) -> tuple[Link, ...]:
 
 
 def arrival_rate_bps(network: Network, member: str) -> int:
-    """Rate at which data arrives at a member: that of the port at the other end of its first
+    """Rate at which data arrives at a member: the rate of the port at the other end of its first
     link."""
     host, _ = host_of(network, member)
     link = access_links(network, member)[0]
@@ -106,7 +106,7 @@ def _end_of(network: Network, member: str) -> str:
 
 
 def _capacities(network: Network, ends: Container[str]) -> dict[str, dict[str, int]]:
-    """Node, or interface among the ends -> next node -> rate; parallel links are added up."""
+    """Node -> neighbour -> rate, parallel links added up; interfaces in `ends` count as nodes."""
     found: dict[str, dict[str, int]] = {}
     for link in network.links:
         a, b = (_owner(port, ends) for port in link.ports)

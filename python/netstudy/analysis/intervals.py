@@ -1,5 +1,5 @@
-"""Estimates with their uncertainty. The unit is the run: everything restarts, so runs are
-independent.
+"""Estimates with their uncertainty. The unit is the run: every run starts everything anew, so runs
+are independent.
 
 Inside a run the samples are autocorrelated; an interval from a single run therefore comes from
 batch means (Law & Kelton, Simulation Modeling and Analysis, 9.5.3), and is valid for that run only.
@@ -27,7 +27,8 @@ BATCH_MIN_SIZE = 5
 ROUNDING = 1e-12
 """Relative rounding error: sums of the same values in another order differ by less."""
 LAG_ONE_QUANTILE = 1.645
-"""One-sided 5 % point of the normal distribution: more correlated batches are made longer."""
+"""One-sided 5 % point of the normal distribution; if neighbouring batches are significantly
+correlated by this test, batches are made longer."""
 
 Unit = Literal["run", "batch", "sample", "rounding", "none"]
 
@@ -111,7 +112,7 @@ def student_interval(
 
 
 def ratio_of_sums(numerators: Floats, denominators: Floats, unit: Unit) -> Estimate | None:
-    """Sum over sum, with its variance over the n units of the sums.
+    """Sum of numerators ÷ sum of denominators, with its variance over the n units.
 
     None if the denominator is 0 or missing. With one unit the variance is unknown.
     """

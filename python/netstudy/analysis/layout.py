@@ -40,7 +40,7 @@ class Panel:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """The layout of a test case: its factors, which are along x and compared, and its panels."""
+    """The layout of a test case: its factors, its axes (x and series), and its panels."""
 
     case: str
     factors: Mapping[str, tuple[Level, ...]]

@@ -31,7 +31,7 @@ STANDARD_MTU: Final = 1500
 
 @dataclass(frozen=True)
 class Capacity:
-    """The capacity of a link, as the metric of throughput counts it."""
+    """The capacity of a link, in the bytes that a throughput metric counts."""
 
     line_bps: int
     share: float
@@ -46,9 +46,9 @@ class Capacity:
 
 
 def line_bps(study: Study | None, row: CellRow, metric: MetricName) -> int | None:
-    """The line rate in one direction at a place; None where it is not known. The rate of a group is
-    the sum over its lines. For published runs the study must have exactly one such link; without a
-    study it is not known."""
+    """The line rate in one direction at a place; None: not known. The rate of a group is the sum
+    over its lines. For published runs the rate is known only if `study` is given and has exactly
+    one such link."""
     direction = line_direction(metric)
     if direction is None or metric.scope is None:
         return None
@@ -103,9 +103,9 @@ def frame_share(mtu_bytes: int) -> float:
 def capacity(
     study: Study, workload: WorkloadAnalysis, row: CellRow, metric: Metric
 ) -> Capacity | None:
-    """The capacity of the link that limits a metric of throughput. For application bytes this is
-    the server's link, with both directions added where data flows both ways. None if there is no
-    such link."""
+    """The capacity of the link that limits a throughput metric. For application bytes this is the
+    server's link, with both directions added if data flows both ways. None if there is no such
+    link."""
     run, network = row.planned[0], row.planned[0].network
     if workload.bounded is not None and metric.name == workload.bounded.name and network.nodes:
         server = run.workload.roles.server[0]
@@ -123,9 +123,9 @@ def capacity(
 def carrying_bps(
     study: Study, workload: WorkloadAnalysis, row: CellRow, metric: Metric
 ) -> int | None:
-    """The rate of the one link that carries all of a metric of throughput in one direction: of the
-    only server, else of the only client. None if there are several of both, or if both directions
-    count: then throughput may exceed every link's rate."""
+    """The rate of the one link that carries all of the throughput in one direction: the link of the
+    only server, else of the only client. None if there are several servers and clients, or if both
+    directions count: then throughput may exceed every link's rate."""
     link, run = capacity(study, workload, row, metric), row.planned[0]
     if link is None or metric.scope is not None:
         return None if link is None else link.line_bps

@@ -54,7 +54,7 @@ class RatioOfSums:
     """The largest possible value; intervals end there."""
 
     def estimate(self, runs: Sequence[RunSample]) -> Estimate | None:
-        """The sum of all numerators by the sum of all denominators."""
+        """The sum of all numerators ÷ the sum of all denominators."""
         found = [pair for run in runs if (pair := self.of(run)) is not None]
         estimate = over_runs(found) if found else None
         return None if estimate is None else replace(estimate, ceiling=self.ceiling)
@@ -92,7 +92,7 @@ class Pooled:
         """The value of one run."""
         return self.of([run])
 
-    def terms(self, run: RunSample) -> Terms | None:  # noqa: ARG002  # as every reading has it
+    def terms(self, run: RunSample) -> Terms | None:  # noqa: ARG002  # of `Reading`
         """None: it is no ratio of sums."""
         return None
 
@@ -135,19 +135,19 @@ def within_percents(found: Interval | None) -> Interval | None:
 
 @dataclass(frozen=True)
 class Percentile:
-    """A percentile of all samples of the runs; missing if they are too few for it.
+    """A percentile of all samples of the runs; missing if there are too few samples.
 
-    Its interval is the wider of that from order statistics, which assumes independent samples, and
+    Its interval is the wider of two: from order statistics, which assume independent samples; and
     Student's over the percentiles of single runs, which includes run-to-run variation. Tests
-    between cells use only the variance over the runs, as for means. For a value of its own, a
-    single run needs at least one sample beyond the percentile.
+    between cells use only the variance over the runs, as for means. A single run has a value only
+    if at least one of its samples is expected beyond the percentile.
     """
 
     q: float
     quantity: SampledQuantity
 
     def estimate(self, runs: Sequence[RunSample]) -> Estimate | None:
-        """The percentile, with the variance of the mean of the runs' own."""
+        """The percentile, with the variance of the mean of the single runs' percentiles."""
         found = self.quantity.of(runs)
         if found is None or not carries(self.q, found.count):
             return None
@@ -184,7 +184,7 @@ class Percentile:
         enough = found is not None and has_beyond(self.q, found.count)
         return found.quantile(self.q) if found is not None and enough else None
 
-    def terms(self, run: RunSample) -> Terms | None:  # noqa: ARG002  # as every reading has it
+    def terms(self, run: RunSample) -> Terms | None:  # noqa: ARG002  # of `Reading`
         """None: it is no ratio of sums."""
         return None
 
@@ -200,7 +200,7 @@ class Metric:
     unit: str
     """Unit of the values; empty for a plain count."""
     formula: str
-    """How the value follows from the records, in words and signs."""
+    """How the value is computed from the records, in words and symbols."""
     direction: Direction
     instruments: tuple[str, ...]
     """The origin of the raw counts."""
@@ -212,22 +212,22 @@ class Metric:
     """Name under which a study asks for its figure."""
     reading: Reading = field(repr=False, compare=False)
     per: str = ""
-    """The reference of each value, after the unit of an axis: an iteration, a GB."""
+    """The amount of work that a value refers to, printed after the unit: an iteration, a GB."""
     exported: bool = True
     """Whether the CSV export has a column for it, and a comparison a table."""
     is_relative: bool = False
     """Whether it is in percent of a base row: then ratios are reported, not percentage points."""
     named: MetricName | None = field(default=None, repr=False, compare=False)
-    """Its name, taken apart, if it was made for that name: a metric of a node, or a share above a
-    limit. None: it is on a workload's own list."""
+    """The parsed name, if the metric was created from a name: a metric of a node, or a share above
+    a limit. None: it comes from a workload's list."""
     sampled: SampledQuantity | None = field(default=None, repr=False, compare=False)
-    """The samples that it is the mean of, if they are known one by one."""
+    """The samples whose mean this metric is; None: no distribution is known."""
     is_of_work: bool = False
     """True for the mean time of the workload's own operation; a lower value is called faster."""
 
     @property
     def scope(self) -> Scope | None:
-        """Where it is read; None: it is a workload's own."""
+        """The place where the metric is read; None: it is a metric of the workload."""
         return None if self.named is None else self.named.scope
 
     @property

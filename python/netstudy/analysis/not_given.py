@@ -70,7 +70,7 @@ class TooFew:
 
 
 def too_few(study: Study, cells: CellTable) -> tuple[TooFew, ...]:
-    """Percentiles that the study names and some cells have too few samples for."""
+    """Percentiles that the study names, but for which some cells have too few samples."""
     places: dict[Metric, list[str]] = {}
     for path, name in dict.fromkeys(_wanted(study)):
         metric = metric_named(name, cells.vocabulary)

@@ -48,7 +48,7 @@ class AsPublished:
         """The published value of the run."""
         return run.record.published.get(self.name)
 
-    def terms(self, run: RunSample) -> Terms | None:  # noqa: ARG002  # as every reading has it
+    def terms(self, run: RunSample) -> Terms | None:  # noqa: ARG002  # of `Reading`
         """None: the denominator of a published value is not known."""
         return None
 

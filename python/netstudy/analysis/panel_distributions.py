@@ -1,8 +1,8 @@
 """The distributions of a panel: percentiles of each cell, and its two humps (modes).
 
-Figures and tables show only the cells at a few levels of x, chosen where the answer is decided. A
-sample belongs to the hump of timeouts only if it is marked as such: nothing is guessed from the
-shape of a distribution.
+Figures and tables show only the cells at a few levels of x, chosen where the compared levels differ
+most. A sample belongs to the hump of timeouts only if its timeout was counted: nothing is guessed
+from the shape of a distribution.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LEVELS_SHOWN = 3
 
 @dataclass(frozen=True, eq=False)
 class Hump:
-    """The samples of a cell with a timeout, or those without."""
+    """The samples of a cell with a timeout, or the samples without."""
 
     samples: Values
     median: Estimate | None
@@ -57,7 +57,7 @@ class CellSamples:
     cell: CellRow
     found: Distribution
     percentiles: Mapping[float, Estimate | Lacking]
-    """Quantile -> its estimate, or the number of samples that it lacks."""
+    """Quantile -> its estimate, or the samples found and needed if there are too few."""
     humps: Humps | None
     """None: the samples have no marks."""
 
@@ -135,8 +135,9 @@ def _distribution(
 def _ranked(
     panel: Panel, metric: Metric, verdicts: Sequence[VerdictTable]
 ) -> Iterator[Level | None]:
-    """Levels of x in the order of interest, each once: the largest difference of the deciding
-    verdict (without a verdict, of the means), changes of the lead, the last level, the first."""
+    """Levels of x, the most informative first, each once: the level with the largest difference in
+    the deciding verdict (without a verdict, between the means), levels at which the lead changes,
+    the last level, the first, all others."""
     decided = [row for row in (verdicts[0].rows if verdicts else ()) if row.outcome == "different"]
     crossings = verdicts[0].crossovers if verdicts else ()
     largest = max(decided, key=lambda row: _distance(row.value, row.base_value), default=None)

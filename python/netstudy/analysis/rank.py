@@ -19,12 +19,12 @@ SEED = 20_260_101
 """Fixed, so that the same records give the same report."""
 MIN_PAIRS = 4
 MIN_TESTED = 5
-"""With four pairs, 2 of the 24 orders are as extreme as the most extreme: p is at least 0.083."""
+"""Fewest pairs for a test: with four, 2 of the 24 orders are the most extreme, so p >= 0.083."""
 
 
 @dataclass(frozen=True)
 class RankCorrelation:
-    """Spearman's rho over n pairs; all None with a constant side or too few pairs."""
+    """Spearman's rho over n pairs; all None if a variable is constant or pairs are too few."""
 
     n: int
     rho: float | None
@@ -41,13 +41,13 @@ def ranks(values: Floats) -> Floats:
 
 
 def rho(x: Floats, y: Floats) -> float | None:
-    """Spearman's rho; None when a side is constant."""
+    """Spearman's rho; None if a variable is constant."""
     a, b = standard_ranks(x), standard_ranks(y)
     return None if a is None or b is None else rho_of(a, b)
 
 
 def rho_of(a: Floats, b: Floats) -> float:
-    """Spearman's rho from the standard ranks of both sides."""
+    """Spearman's rho from the standard ranks of both variables."""
     return float(np.clip(a @ b, -1.0, 1.0))
 
 
@@ -62,7 +62,7 @@ def standard_ranks(values: Floats) -> Floats | None:
 def rank_correlation(
     x: Sequence[float | None], y: Sequence[float | None], *, test: bool = True
 ) -> RankCorrelation:
-    """Rho over the pairs with both sides measured; without `test` there is no p."""
+    """Rho over the pairs with both values measured; without `test` there is no p."""
     both = [(a, b) for a, b in zip(x, y, strict=True) if a is not None and b is not None]
     if len(both) < MIN_PAIRS:
         return RankCorrelation(len(both), None, None, None)
@@ -86,8 +86,8 @@ def _interval(value: float, n: int) -> Interval | None:
 
 
 def _permutation_p(a: Floats, b: Floats, value: float) -> float:
-    """Share of random pairings of standard ranks at least as correlated, including the observed
-    one."""
+    """Share of pairings that correlate at least as strongly as the observed one, among random
+    pairings and the observed one."""
     reached = np.abs(b[_orders(len(b))] @ a) >= abs(value) - 1e-12
     return float(1 + reached.sum()) / (PERMUTATIONS + 1)
 

@@ -1,6 +1,6 @@
-"""Compares two estimates: ratio, interval, difference and equivalence tests, Holm.
+"""Compares two estimates: the interval of their ratio, and tests of difference and equivalence.
 
-All four use the same t statistic with the same degrees of freedom, so that the interval and the
+All three use the same t statistic with the same degrees of freedom, so that the interval and the
 tests agree: Fieller's interval contains 1 exactly when Welch's test does not reject, and lies in
 the noise band exactly when the two one-sided tests (Schuirmann 1987) both reject.
 """
@@ -72,7 +72,7 @@ def _tail(distance: float, a: Estimate, b: Estimate, rho: float) -> float:
 
 
 def holm(values: Sequence[float | None]) -> list[float | None]:
-    """p values adjusted for their number by Holm (1979); missing ones stay missing."""
+    """p values adjusted for their number by Holm (1979); missing p values stay missing."""
     order = sorted((p, i) for i, p in enumerate(values) if p is not None)
     adjusted: list[float | None] = [None] * len(values)
     worst = 0.0

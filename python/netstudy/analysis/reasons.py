@@ -8,7 +8,7 @@ from netstudy.wire import RunRecord, TestbedLimit
 
 
 def reasons(record: RunRecord) -> str:
-    """Its error, the laws that it broke, and the limits of the testbed that it exceeded."""
+    """The run's error, the laws that it broke, and the testbed's limits that it exceeded."""
     return "; ".join(_reasons(record)) or "no reason given"
 
 

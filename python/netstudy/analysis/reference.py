@@ -45,7 +45,7 @@ class Published:
     rounding: float
     """One unit of the last given digit: a source may have rounded or truncated."""
     case: str | None = None
-    """The test case that it belongs to; None: every case with its levels."""
+    """The test case that it belongs to; None: every test case that has its levels."""
     fitted: bool = False
     """Whether a profile was fitted to it."""
     because: str | None = None

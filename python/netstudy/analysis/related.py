@@ -1,6 +1,6 @@
 """The cells of a study: its runs pooled, then its relative metrics related to their base rows.
 
-A base is a value of pooled cells (`bases`), so relating comes after pooling (`cells`).
+A base (`bases`) is a value of pooled cells (`cells`), so runs are pooled first.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A study's requirements of its outcome, checked against the cells.
 
-The value decides, not its interval: a requirement is a fixed line, and the report shows the
-uncertainty of the value with it. A requirement fails if a value could not be measured, since it was
-not shown to be met. Cells left out of this run (`--only`, `--quick`) do not count.
+The value decides, not its interval: a requirement is a fixed limit, and the report also shows the
+uncertainty of the value. A requirement fails if a value could not be measured, because nothing
+shows that it is met. Cells left out of this run (`--only`, `--quick`) do not count.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class CheckedRequirement:
     metric: Metric | None
     """None for a metric that this version does not compute."""
     at: Mapping[str, tuple[Level, ...]]
-    """Factor -> the levels at which it must hold, as the study writes them: 1..6."""
+    """Factor -> the levels at which it must hold, as written in the study, such as 1..6."""
     partly: Mapping[str, tuple[Level, ...]]
     """Factor -> the levels of `at` in this run, for factors with missing levels."""
     cells: tuple[CheckedCell, ...]
@@ -53,7 +53,7 @@ class CheckedRequirement:
 
     @property
     def outcome(self) -> Outcome:
-        """Missed if one cell misses it, not measured if one has no value."""
+        """Missed if a cell misses the bound; else not measured if a cell has no value."""
         if not self.cells:
             return "not in this run"
         if all(cell.met for cell in self.cells):
@@ -68,7 +68,7 @@ class CheckedRequirement:
 
     @property
     def worst(self) -> CheckedCell | None:
-        """The cell furthest beyond the bound, else the nearest to it."""
+        """The cell furthest beyond the bound; if none is, the cell nearest to the bound."""
         measured = [cell for cell in self.cells if cell.estimate is not None]
         sign = 1 if self.bound.sign in ("<", "<=") else -1
         values = [sign * cell.estimate.value for cell in measured if cell.estimate is not None]

@@ -39,7 +39,7 @@ class Sampled:
     connection: int | None
     at_ns: Floats
     columns: Mapping[str, Floats]
-    """Counter or state -> its values; NaN if one could not be read."""
+    """Counter or state -> its values; NaN where it could not be read."""
 
     @classmethod
     def of(cls, series: Series) -> Sampled:
@@ -134,7 +134,7 @@ def by_second(values: Floats, starts_ns: Floats) -> tuple[Floats, Floats]:
 
 
 def jain_index(shares: Floats) -> float | None:
-    """Equality of shares: 1 if all are equal, 1/n if one has everything; None without any share.
+    """Equality of shares: 1 if all are equal, 1/n if one has everything; None if all are 0.
 
     Jain, Chiu and Hawe, A quantitative measure of fairness, DEC-TR-301, 1984.
     """

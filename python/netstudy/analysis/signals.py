@@ -91,8 +91,8 @@ class LongWaits:
     min_rto_ms: float
     p99_ms: float
     samples: int | None
-    """Number of samples of the cell; None: samples have no timeout counts, the wait was found from
-    the cell's percentiles."""
+    """Number of samples of the cell; None: samples have no timeout counts, so the wait was found
+    from the cell's percentiles."""
     waiting: int
     """Number of samples that wait."""
     retransmitting: int
@@ -103,7 +103,7 @@ class LongWaits:
 
     @property
     def is_explained(self) -> bool:
-        """Whether tail loss probes or SYN retransmissions were counted, which wait this long."""
+        """Whether tail loss probes or SYN retransmissions, which wait this long, were counted."""
         return bool(self.probes) or bool(self.setup)
 
 
@@ -151,6 +151,7 @@ def _of_cell(
     cell = panel.cell(x, level)
     if cell is None or not cell.runs or workload.tail is None:
         return None
+    # Without a common minimum RTO it is unknown how long a timeout's wait would be.
     late = cell.value(workload.tail[1])
     min_rto_ms = least_rto_ms(cell.planned[0])
     if late is None or min_rto_ms is None:
@@ -227,9 +228,9 @@ def _has_hump(times: Distribution, min_rto: float) -> bool:
 def _by_percentiles(
     cell: CellRow, workload: WorkloadAnalysis, min_rto_ms: float
 ) -> tuple[int | None, int, int] | None:
-    """As `_counted`, if samples have no timeout counts: the cell has no timeouts, its median is at
-    most one minimum RTO, its 99th percentile about one above the median, at a hump."""
-    assert workload.tail is not None, "the caller has looked"
+    """Like `_counted`, for samples without timeout counts. The cell must have no timeouts, a median
+    of at most one minimum RTO, and in a hump a 99th percentile about one minimum RTO above it."""
+    assert workload.tail is not None, "`_of_cell` skips workloads without a tail"
     middle, late = (cell.value(metric) for metric in workload.tail)
     if middle is None or late is None or cell.value(workload.timeouts) != 0:
         return None

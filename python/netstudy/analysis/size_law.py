@@ -1,9 +1,9 @@
 """Finds a size whose times do not follow the law of the other sizes, such as a mistyped size.
 
 The law is latency + size/bandwidth. If the law fitted to the other sizes is plausible for a path,
-and a size's times are off it, the size is reported with the implied size: the one at which the law
-gives these times. Published times of such a size are compared with the study's own times at both
-the published and the implied size.
+and the times of one size are off this law, the size is reported with the implied size: the size at
+which the law gives these times. Published times of such a size are compared with the study's own
+times at both the published and the implied size.
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ if TYPE_CHECKING:
 
 LAW = "latency + size/bandwidth"
 _OFF = 1.5
-"""Ratio of a mean time to the law's time, or its inverse, from which a size is off the law."""
+"""A size is off the law if its mean time ÷ the law's time, or the inverse, exceeds this."""
 _SLACK = 0.1
-"""A fitted latency may be negative by this share of the shortest time: it may estimate 0."""
+"""A fitted latency may be negative by this share of the shortest time: the true one may be 0."""
 _CLEARLY = 3.0
-"""The fit error without this size must be this many times smaller than without any other."""
+"""A size is off the law only if leaving it out gives a fit error this many times smaller than
+leaving out any other size."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,9 +33,9 @@ class Step:
     None for the first level, and if no noise is known, so that no gain can be shown."""
     gained: bool
     before: Estimate | None = None
-    """The best value before it; None: there is none."""
+    """The best value before this level; None: there is none."""
     ahead: float | None = None
-    """Improvement over that value, in the metric's unit; negative if it is worse."""
+    """Improvement over `before`, in the metric's unit; negative if this level is worse."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Judged:
     best: Step | None
     """The level with the best value, the first of equal ones; None: no level has a value."""
     last_gain: Step | None
-    """The last level that gained: later ones are not better by more than the noise."""
+    """The last level that gained: later levels are not better by more than the noise."""
     without_gain: int
     """Number of consecutive levels without gain at the end."""
 
@@ -97,9 +97,9 @@ def _threshold(
 def settled(
     rows: Sequence[CellRow], factor: str, metric: Metric, margin_pct: float | None
 ) -> list[CellRow]:
-    """Of rows that differ only in a growing factor, the one at its last level that gains: higher
-    levels only add delay. `rows` are in the order of its levels; rows without a value are left
-    out."""
+    """Of rows that differ only in a growing factor, the row at the last level that gains: higher
+    levels only add delay. `rows` are in the order of the factor's levels; rows without a value are
+    left out."""
     groups: dict[frozenset[tuple[str, Level]], list[CellRow]] = {}
     for row in rows:
         if row.value(metric) is not None:

@@ -164,11 +164,12 @@ def pool(folder: Folder) -> Pooled:
 
 
 def analyse(folder: Folder, pooled: Pooled | None = None) -> StudyResult:
-    """Analyses a results folder, finished or not; reads it unless it is pooled already."""
+    """Analyses a results folder, finished or not; reads it if `pooled` is not given."""
     pooled = pooled or pool(folder)
     study, plan, cells = pooled.study, pooled.plan, pooled.cells
     testbed = _testbed(folder, pooled.records)
     comparing, not_compared = _comparing(study, cells)
+    # The cells of a published study already are the reference data: nothing to compare with.
     published = () if testbed.published else read_reference(study, cells.vocabulary)
     figures, not_drawn = _figures(study, plan, cells)
     headline, not_tabled = _headline(study, plan, cells)

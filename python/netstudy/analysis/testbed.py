@@ -125,7 +125,7 @@ class TestbedResult:
 
     @property
     def here(self) -> Here:
-        """The name of its values."""
+        """The label of its values."""
         if self.published:
             return "published"
         return "simulated" if self.simulated else "measured here"
@@ -139,7 +139,7 @@ class TestbedResult:
 
     @property
     def smaller_scale(self) -> str:
-        """The largest unit fraction of at most half its scale: 1/20 after 1/10."""
+        """The largest scale 1/n that is at most half the scale of these runs: 1/20 after 1/10."""
         used = min(parse_scale(part) for part in (self.scaled_by or "1").split(_OR))
         return f"1/{ceil(2 / used)}"
 
@@ -201,7 +201,7 @@ def _all_failed(name: str, records: Sequence[RunRecord]) -> bool:
 
 
 def _taken(one: LimitInRun) -> float:
-    """The value of a limit as a share of the allowed one."""
+    """The measured value as a share of the allowed value."""
     value, allowed = one.limit.value or 0.0, one.limit.allowed
     if allowed:
         return value / allowed

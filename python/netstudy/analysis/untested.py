@@ -1,4 +1,4 @@
-"""Questions of a study that it cannot test: found from its plan before it runs, and from its
+"""Questions that a study asks but cannot test: found from its plan before it runs, and from its
 records afterwards.
 
 A factor's kind follows from the settings that its levels change: only buffers of switches, only the
@@ -90,7 +90,7 @@ class Untested:
     every_ns: int = 0
     """Time between two samples of that probe or sampler."""
     phase_ns: int = 0
-    """Length of the measuring phase, which is shorter than that."""
+    """Length of the measuring phase, which is shorter than `every_ns`."""
     repetitions: int = 0
     """Largest number of repetitions of any setting, if too few."""
 
@@ -168,7 +168,7 @@ class _Design:
         return next(iter(kinds))
 
     def equal_levels(self, factor: str) -> Iterator[tuple[Level, ...]]:
-        """Levels that set the same values in every group with several of them."""
+        """Sets of levels whose settings are equal in every group that has several of them."""
         classes: list[set[Level]] = [set(self.levels[factor])]
         groups = list(self.groups(factor))
         for group in groups:
@@ -210,7 +210,7 @@ def of_plan(
     """Questions that a plan cannot test, whatever the results. Switches that mark for no host are
     reported only if the study itself sets a threshold: profiles always do.
 
-    `repetitions` is their number per setting, if the plan has only one run of each.
+    `repetitions`: their number per setting, if the plan has only one run of each setting.
     """
     design = _Design.of(plan, {name: factor.names for name, factor in study.factors.items()})
     switches = study.topology.all_switches.values()
@@ -423,7 +423,7 @@ def _at_once(run: Run, workload: WorkloadAnalysis) -> int | None:
         return None
     total = 0.0
     groups = _groups(run.network)
-    mtu = min(link.mtu_bytes for link in run.network.links)  # upper bound: most headers
+    mtu = min(link.mtu_bytes for link in run.network.links)  # an upper bound: it needs most headers
     for (client, server), offered in zip(
         run.workload.connected, workload.offered(run), strict=True
     ):

@@ -63,7 +63,8 @@ class Comparison:
     p_same: float | None
     """p of a ratio outside the noise band, after Holm inside the table."""
     noise_pct: float | None
-    """Difference between two series of identical runs, from the replicates (A/A noise)."""
+    """Likely difference between two series of identical runs (A/A noise), from the replicates; the
+    larger one of both cells."""
     outcome: Outcome
     winner: Level | None
     """The better level if the two differ."""
@@ -80,7 +81,7 @@ class Comparison:
     difference_interval: Interval | None = None
     """95 % interval of value − base_value, by Welch's degrees of freedom."""
     lacking: Lacking | None = None
-    """The lack of samples in a cell in which a percentile therefore has no value."""
+    """Samples found and needed, if a cell has too few for a percentile."""
 
     @property
     def difference(self) -> float | None:
@@ -115,7 +116,7 @@ class VerdictTable:
     base: Level
     x: str | None
     margin_pct: float | None
-    """The study's own threshold."""
+    """The study's equivalence margin (`noise`)."""
     rows: tuple[Comparison, ...]
     crossovers: tuple[Crossover, ...]
 
@@ -204,6 +205,7 @@ def _judge(
     a, b = test.a, test.b
     rounded = any(e is not None and e.unit == "rounding" for e in (a, b))
     within = not rounded and any(e is not None and e.unit != "run" for e in (a, b))
+    # Tests need run-to-run variation: rounded values and single runs are decided without them.
     if rounded and a and b:
         outcome = _by_rounding(a, b, margin)
     else:
@@ -267,8 +269,8 @@ def _outcome(
 
 
 def _by_rounding(a: Estimate, b: Estimate, margin: float | None) -> Outcome:
-    """Different if outside the noise band, the same if inside, for every value within the rounding
-    and within the interval of a repeated value; else undecided."""
+    """Different if the values differ by more than the noise band, the same if by less, wherever the
+    true values lie within their rounding and intervals; else undecided."""
     gap, band = abs(a.value - b.value), (margin or 0.0) * abs(b.value)
     slack = _known_within(a) + (1 + (margin or 0.0)) * _known_within(b)
     if gap - slack > band:
@@ -315,10 +317,10 @@ def _largest(values: Iterable[float | None]) -> float | None:
 
 
 def _more_runs(a: Estimate, b: Estimate, margin: float | None, compared: int) -> int | None:
-    """Runs to add to each cell so that the nearer verdict is reached with 80 % power; None if no
-    number of them would do.
+    """Runs to add to each cell so that the nearer verdict is reached with 80 % power; None if a
+    thousand runs are not enough, or if no number is.
 
-    Plans with the variances seen so far and Bonferroni's level for the compared rows.
+    Assumes the variances seen so far, and Bonferroni's level for the compared rows.
     """
     if _not_of_single_runs(a) or _not_of_single_runs(b):
         return None
@@ -356,5 +358,5 @@ def _crossovers(rows: Sequence[Comparison]) -> tuple[Crossover, ...]:
 
 
 def _known(level: Level | None) -> Level:
-    assert level is not None, "only rows with an x and a winner are led"
+    assert level is not None, "crossovers are sought between rows with an x and a winner"
     return level

@@ -42,8 +42,8 @@ class WarmUp:
 
     @property
     def effect_pct(self) -> float:
-        """Bias of the mean because the part was not cut, in percent of the mean of the rest;
-        infinite if that is 0."""
+        """Bias of the mean by the samples that were not cut, in percent of the mean of the rest;
+        infinite if that mean is 0."""
         if self.cut_mean is None:
             return 0.0
         if self.kept_mean == 0:

@@ -55,7 +55,7 @@ class Warnings:
     not_measured: Mapping[str, Metric] = field(default_factory=dict)
     """Path of the study -> the metric named there that no run measured."""
     too_few: tuple[TooFew, ...] = ()
-    """Percentiles that the study names and some cells have too few samples for."""
+    """Percentiles that the study names, but for which some cells have too few samples."""
     truncated: tuple[Truncated, ...] = ()
     """Cells whose latencies are too low because they exclude many unanswered requests."""
     off_law: tuple[OffLaw, ...] = ()
@@ -99,13 +99,15 @@ def warnings_of(
     left_out_by_variant: tuple[str, ...],
     references: Iterable[PanelReference],
 ) -> Warnings:
-    """The warnings about the runs of a study; `references` are the published values beside them."""
+    """The warnings about the runs of a study; `references`: its comparisons with published
+    values."""
     return Warnings(
         problems=cells.problems,
         empty_cells=tuple(row for row in cells.rows if not row.runs),
         few_runs=tuple(row for row in cells.rows if len(row.runs) < RUNS_RECOMMENDED),
         warm_up=alarms(cells),
         reference=tuple(unread),
+        # A metric that only restates the deciding one would report one contradiction twice.
         contradicted=tuple(
             one
             for reference in references

@@ -203,8 +203,8 @@ def _terms_of_cell(
 
 
 def _of_each_run(fractions: Sequence[Fraction], rule: Rule) -> list[Terms]:
-    """As `_together`, separately for each run: a fraction has one entry per run. Runs without a
-    value are left out."""
+    """Like `_together`, but for each run separately: a fraction has one entry per run. Runs without
+    a value are left out."""
     above, below = (np.stack([one[part] for one in fractions]) for part in (0, 1))
     counted = ~(np.isnan(above) | np.isnan(below)).any(axis=0)
     if rule == "ratio":

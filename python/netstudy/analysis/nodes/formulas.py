@@ -117,8 +117,8 @@ def _cpu_a_byte(growth: Growth) -> Fraction | None:
 
 
 _CARRIED = 0.9
-"""Least bytes sent by sockets ÷ bytes sent by interfaces for socket times to count: the times of
-connections that ended before the reading are lost."""
+"""Socket times count only if the sockets sent at least this share of the interfaces' bytes: the
+times of connections that ended before the reading are lost."""
 
 
 def _limited(counter: str) -> Callable[[Growth], Fraction | None]:
@@ -264,6 +264,7 @@ def _disk_and_swap() -> dict[str, Formula]:
             "time with at least one request under way ÷ time × 100",
             source=source,
         ),
+        # In pages of 4 KiB, to be comparable with pswpin/s and pswpout/s of sar.
         "swap_pages_per_s": Formula(
             _rate("swapped_in_bytes", "swapped_out_bytes", scale=1 / 4096, of_node=True),
             "sum",
@@ -423,8 +424,8 @@ def _of_port(
 
 
 def _left(growth: Growth) -> Fraction | None:
-    """A frame counts as forwarded as soon as the port has taken it: bytes still in the queue are
-    subtracted if they are known."""
+    """The rate of bytes that left. The counter includes frames that still wait in the port's queue:
+    they are subtracted if the queue is known."""
     forwarded, queued = growth.ports("bytes_forwarded"), growth.ports("queue_bytes")
     if forwarded is None:
         return None

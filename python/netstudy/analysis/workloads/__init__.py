@@ -70,12 +70,12 @@ def workload_of(plan: Plan) -> WorkloadAnalysis:
 
 
 def headline_of(plan: Plan) -> tuple[Metric, ...]:
-    """The columns of the main table of a study that names none."""
+    """The columns of the main table if the study names none."""
     return (*workload_of(plan).headline, *shown_beside(plan))
 
 
 def figures_of(plan: Plan) -> tuple[Metric, ...]:
-    """The figures of a study that names none."""
+    """The figures if the study names none."""
     return (*workload_of(plan).figures, *shown_beside(plan)[1:])
 
 

@@ -28,9 +28,9 @@ class Bound:
     """The highest goodput that the network allows."""
 
     line_rate_bps: int
-    """The rate of the narrowest place that all bytes share."""
+    """The rate of the network's narrowest part, which all bytes must pass."""
     goodput_mbps: float
-    """That rate without headers."""
+    """`line_rate_bps` without headers."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,8 @@ class Step:
 
 @dataclass(frozen=True)
 class Relative:
-    """A metric that is another one in percent of a base row, which depends on the study's table and
-    so on the test case."""
+    """A metric in percent of the value that another metric has in a base row. The base row depends
+    on the study's table, and so on the test case."""
 
     metric: Metric
     of: Metric
@@ -144,9 +144,9 @@ class WorkloadAnalysis:
     metrics: tuple[Metric, ...]
     """In the order of exports and tables."""
     headline: tuple[Metric, ...]
-    """The columns of the main table of a study that names none."""
+    """The columns of the main table if the study names none."""
     figures: tuple[Metric, ...]
-    """The figures of a study that names none."""
+    """The figures if the study names none."""
     observed: tuple[Metric, ...]
     """Reported first if the study compares nothing."""
     compared_on: tuple[Metric, ...]
@@ -204,7 +204,7 @@ class WorkloadAnalysis:
         return self.compared_on[0]
 
     def says_again(self, metric: Metric) -> bool:
-        """Whether a metric only restates the deciding one, as their product is fixed."""
+        """Whether a metric only restates the deciding one, because their product is fixed."""
         law = self.identity
         pair = () if law is None else (law.first, law.second)
         return metric in pair and metric != self.deciding

@@ -48,7 +48,7 @@ from netstudy.wire import Incast, Run, RunRecord
 
 TABLE = "iteration"
 MIN_GROUP = 5
-"""Iterations with and without a timeout that a cell must have for their means to be compared."""
+"""Fewest iterations with a timeout, and without, for their means to be compared."""
 
 
 def iterations(run: RunSample) -> int:
@@ -251,8 +251,8 @@ SIGNALS = signals_of(
 
 @dataclass(frozen=True)
 class Ideal:
-    """The bound of one iteration: every byte of the blocks, in full segments with their headers,
-    once over the client's link, which all blocks share. It needs no simulation."""
+    """The fastest possible iteration: every byte of the blocks, in full segments with headers, once
+    over the client's link, which all blocks share. It needs no simulation."""
 
     line_rate_bps: int
     payload_bytes: int
@@ -276,7 +276,7 @@ class Ideal:
 def ideal_of(run: Run) -> Ideal:
     """The bound for a run, from its network and workload."""
     work = run.workload
-    assert isinstance(work, Incast), "the bound is that of an iteration"
+    assert isinstance(work, Incast), "only an incast has iterations"
     client, servers = work.roles.client[0], work.roles.server
     full = framing(run.network, (client, *servers), servers[0])
     payload = sum(work.response_bytes)
@@ -345,7 +345,7 @@ def _sent_again(run: RunSample) -> float | None:
 
 def _offered(run: Run) -> tuple[int, ...]:
     """Bytes that each server sends in an iteration."""
-    assert isinstance(run.workload, Incast), "these are blocks of iterations"
+    assert isinstance(run.workload, Incast), "only an incast has iterations"
     return run.workload.response_bytes
 
 

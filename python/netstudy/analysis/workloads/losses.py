@@ -1,4 +1,4 @@
-"""Losses as totals, for workloads without iterations to count them by."""
+"""Losses as totals, for workloads that have no iterations."""
 
 from __future__ import annotations
 
@@ -60,6 +60,7 @@ def loss_metrics(
     """
 
     def metric(name: str, counts: Counts, what: str, unit: str, title: str) -> Metric:
+        # Inside a sentence, abbreviations such as TCP keep their capitals.
         return Metric(
             name=f"{name}_{suffix}",
             label=f"{title[:1].lower() if title[1:2].islower() else title[:1]}{title[1:]} {per}",

@@ -60,7 +60,7 @@ class _Increase(Pooled):
     """The noun for one of its samples."""
 
     def expected_samples(self, run: Run) -> float:
-        """The number of samples of the state with fewer."""
+        """The number of samples idle or under load, whichever is smaller."""
         return min(IDLE.expected(run), LOADED.expected(run))
 
     def of_run(self, run: RunSample) -> float | None:
@@ -232,7 +232,7 @@ def idle_of(metric: Metric) -> Metric | None:
 
 
 def shown_beside(plan: Plan) -> tuple[Metric, ...]:
-    """The probe's metrics in the main table, as throughput needs latency to be judged."""
+    """The probe's metrics in the main table, because throughput has to be judged with latency."""
     return (IDLE_P50, LOADED_P50, LOADED_P99) if _is_probed(plan) else ()
 
 

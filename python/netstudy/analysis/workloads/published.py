@@ -40,7 +40,7 @@ class AsPublished:
         n, mean = len(values), float(np.mean(values))
         if n < 2:
             return Estimate(mean, None, 0, n, "rounding", rounding)
-        # Values rounded to the same digit may still differ: by the variance of rounding.
+        # Equal values may still differ by their rounding, so that is the least variance.
         spread = max(float(np.var(values, ddof=1)), rounding**2 / 12)
         return Estimate(mean, spread / n, n - 1, n, "run", rounding)
 
@@ -61,7 +61,7 @@ def published(
     `bases` are the workloads that analysis computes, `known` all metrics that have a name.
     """
     work = plan.runs[0].workload
-    assert isinstance(work, Published), "only such a plan comes here"
+    assert isinstance(work, Published), "`workload_of` calls this only for published runs"
     base = bases.get(work.of)
     own = (*base.metrics, *base.further) if base else ()
     metrics = _metrics(plan, (*own, *known))
@@ -72,7 +72,7 @@ def published(
     instead = {} if base is None else {one.of.name: one.metric.name for one in base.relatives}
 
     def of(wanted: Sequence[Metric]) -> tuple[Metric, ...]:
-        """The published ones; instead of a missing metric, its value in percent of a base row."""
+        """The published ones of these metrics; a relative metric replaces a missing metric."""
         names = (name if (name := one.name) in given else instead.get(name) for one in wanted)
         return tuple(given[name] for name in names if name in given)
 
@@ -118,7 +118,7 @@ def _one_of(metric: Metric | None, given: Mapping[str, Metric]) -> Metric | None
 
 
 def _not_given(metric: Metric) -> Metric:
-    """A metric of the workload that nobody published: it has no value anywhere."""
+    """A metric of the workload that the source does not publish: it has no value in any run."""
     return replace(metric, reading=AsPublished(metric.name))
 
 
@@ -150,5 +150,5 @@ def _metrics(plan: Plan, known: Sequence[Metric]) -> tuple[Metric, ...]:
 
 def _named(name: str, known: Sequence[Metric]) -> Metric:
     found = metric_named(split_metric(name), known)
-    assert found is not None, f"{name} has no title and no unit, and yet a study may name it"
+    assert found is not None, f"a study may name {name}, but no metric of this name is defined"
     return found

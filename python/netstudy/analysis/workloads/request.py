@@ -151,9 +151,9 @@ SIGNALS = signals_of(
 
 
 def _offered(run: Run) -> list[int | None]:
-    """Bytes of outstanding messages on each connection; None for an open loop, without a limit."""
+    """Bytes of outstanding messages on each connection; None: an open loop has no limit."""
     work = run.workload
-    assert isinstance(work, Request), "these are messages of requests"
+    assert isinstance(work, Request), "only requests have outstanding messages"
     most = max(work.request_bytes, work.response_bytes) * work.outstanding
     return [None if work.every_ns is not None else most for _ in work.connected]
 

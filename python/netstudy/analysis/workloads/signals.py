@@ -84,8 +84,9 @@ class Signals:
     loss_probes: Metric
 
     def steps(self, deciding: Metric, drops: Metric, again: Metric) -> tuple[Step, ...]:
-        """Their links to the losses and to the deciding metric. Marks and PAUSE prevent drops;
-        PAUSE also holds up frames for others behind the paused port (head-of-line blocking)."""
+        """The links of these signals to the losses and to the deciding metric. Marks and PAUSE
+        prevent drops; PAUSE also delays frames to other receivers that wait behind the paused port
+        (head-of-line blocking)."""
         worse = deciding.direction == "lower"
         return (
             Step(self.ring_drops, again, rises=True),
@@ -109,6 +110,7 @@ def signals_of(
             value, work = counted(count, run), amount(run)
             return None if value is None or not work else one(value, work)
 
+        # Inside a sentence, abbreviations such as ECN keep their capitals.
         return Metric(
             name=f"{name}_{suffix}",
             label=f"{title[:1].lower() if title[1:2].islower() else title[:1]}{title[1:]} {per}",

@@ -132,8 +132,8 @@ def intervals_of(run: RunSample) -> Intervals | None:
 
 
 def _etr(run: RunSample) -> Terms | None:
-    """Page elements and seconds, by blocks of statistics if these add up to the total, so that a
-    single run has an interval."""
+    """Page elements and seconds: one term per block of statistics if the blocks add up to the
+    total, so that a single run has an interval; else the totals."""
     elements, window = total(run, "page_elements"), run.measure_s
     if elements is None or not window:
         return None
@@ -168,8 +168,8 @@ def _ratio(above: str, below: str) -> Callable[[RunSample], Terms | None]:
 
 
 def _response(run: RunSample) -> Terms | None:
-    """Response times and page elements, by blocks of statistics if these cover exactly the page
-    elements of the histogram."""
+    """Response times and page elements: one term per block of statistics if the blocks cover
+    exactly the page elements of the histogram; else the totals."""
     found = latency_histogram([run], PAGE_ELEMENT, "response")
     if found is None or not found.count:
         return None
@@ -260,7 +260,7 @@ def _due_per_second(run: RunSample) -> Terms | None:
 
 
 def _met(run: RunSample) -> Terms | None:
-    """Completed in percent of the offered load; only for an open loop, as a closed loop has no
+    """Completed in percent of the offered load; only for an open loop, because a closed loop has no
     fixed load."""
     offered, done = _due(run), total(run, "completed")
     if isinstance(work_of(run.planned).load, ClosedLoad):
@@ -276,7 +276,7 @@ def _not_met(run: RunSample) -> Terms | None:
 def published_rate(values: Mapping[MetricName, float], spec: Spec) -> float | None:
     """Page elements per second of a published row: its ETR, or users ÷ response time for a closed
     loop without think time."""
-    assert isinstance(spec, TransactionsSpec), "only this workload comes here"
+    assert isinstance(spec, TransactionsSpec), "only called for transactions"
     etr = values.get(MetricName(None, "etr_per_s"))
     if etr is not None:
         return etr
@@ -435,7 +435,7 @@ ITR = _metric(
 
 
 def _relative(name: str, of: Metric, short: str, *, scaling: bool = False) -> Metric:
-    """A metric by its value in a base row, which the cells know (`RunSample.bases`)."""
+    """A metric ÷ its value in a base row (`RunSample.bases`)."""
     scale = 1.0 if scaling else 100.0
 
     def terms(run: RunSample) -> Terms | None:

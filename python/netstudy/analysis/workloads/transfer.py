@@ -77,8 +77,8 @@ def _gigabytes(run: RunSample) -> float | None:
 
 
 def _goodput(run: RunSample, direction: str | None = None) -> Terms | None:
-    """Megabits and seconds, by second if these add up to the total, so that a single run has an
-    interval."""
+    """Megabits and seconds: one term per second if the seconds add up to the total, so that a
+    single run has an interval; else the totals."""
     moved, window = _moved(run, "connection", direction), run.measure_s
     if moved is None or not window:
         return None
@@ -89,8 +89,8 @@ def _goodput(run: RunSample, direction: str | None = None) -> Terms | None:
 
 
 def _seconds(run: RunSample, direction: str | None = None) -> Terms | None:
-    """Bytes of all connections in each second, and the length of each second: the end of the phase
-    cuts off the last one."""
+    """Bytes of all connections in each second, and the length of each second: the last is shorter
+    if the phase ends mid-second."""
     moved, starts = _moved(run, "second", direction), run.column("second", "start_ns")
     window = run.measure_s
     if moved is None or starts is None or not window:
@@ -127,7 +127,8 @@ TIMES = raw("transfer", _times)
 
 
 def _fairness(run: RunSample) -> Terms | None:
-    """None for one connection: it has nobody to be fair to."""
+    """Jain's index of bytes moved ÷ busy time of each connection; None for a single connection,
+    which has no other to share with."""
     moved, busy = _moved(run, "connection"), run.column("connection", "busy_ns")
     if moved is None or busy is None or moved.size < 2 or not busy.all():
         return None

@@ -137,7 +137,8 @@ class OrderAgreement:
     level: Level
     base: Level
     compared: int
-    """Number of rows in which the two levels differ clearly, both as published and in the study."""
+    """Number of rows in which the two levels differ by more than the noise, both as published and
+    in the study."""
     same: int
     """Number of these rows in which study and publication have the same order."""
 

@@ -1,6 +1,6 @@
 """Finds the bottleneck of throughput: the utilisation of each candidate compared with its limit.
 
-A candidate counts as at its limit if it uses at least the share `near` of it, which the study sets.
+A candidate counts as at its limit if it uses at least the share `near` (set by the study) of it.
 It is the bottleneck if it is the only measured candidate at its limit; with several, or none, the
 question stays open. A candidate that was not measured is not ruled out. A candidate without a known
 limit is ruled out only if it carried more in another cell over the same links.
@@ -39,11 +39,11 @@ State = Literal[
 
 @dataclass(frozen=True)
 class Candidate:
-    """Something that may be the limit, as a cell measured it."""
+    """A resource that may limit throughput, as measured in one cell."""
 
     name: str
     metric: Metric | None = None
-    """The metric that was read, of several hosts at the fullest; None: not measured."""
+    """The metric that was read, on the fullest of several hosts; None: not measured."""
     where: str | None = None
     """The host or link that the value is from, if there are several."""
     value: float | None = None
@@ -86,8 +86,8 @@ class Limits:
 
     @property
     def limit(self) -> Candidate | None:
-        """The bottleneck: the only candidate in the state "at its limit", whatever the number in
-        the state "may be at its limit"; None: undecided."""
+        """The bottleneck: the only candidate in the state "at its limit"; others may be in the
+        state "may be at its limit". None: undecided, or throughput still grows."""
         full = self.in_state("at its limit")
         return full[0] if len(full) == 1 and not self.grows else None
 
@@ -141,7 +141,7 @@ def _best(rows: Sequence[CellRow], metric: Metric) -> CellRow | None:
 
 def _limits(asked: Bottleneck, cells: Cells, row: CellRow, growth: Growth | None) -> Limits:
     metric = cells.throughput
-    assert metric is not None, "without it there is no cell to look at"
+    assert metric is not None, "without a throughput metric, no cell is examined"
     look = _Look(cells, row, asked.near)
     own = asked.candidates.items()
     found = list(look.asked(own) if own else look.standard())

@@ -99,7 +99,7 @@ def case_result(
             _panel(panel, cells, comparing, margin_pct, published, here) for panel in laid.panels
         ),
         loops=tuple(one for one in loops if one.loop.case == case.name),
-        # The command line left out other levels; holes at those levels are no finding of this run.
+        # Holes at levels that the command line left out (--only) are no finding of this run.
         holes=tuple(
             (treatment, reason)
             for treatment, reason in reasoned_holes(case)

@@ -88,7 +88,7 @@ class Difference:
 
     @property
     def broken(self) -> bool:
-        """Whether the comparison must not count as an agreement."""
+        """Whether the cells disagree: a value is outside its band, or a required one is missing."""
         return self.outcome in ("outside", "not measured")
 
 

@@ -546,4 +546,4 @@ _DRAW: Mapping[type[Conclusion], Callable[[Conclusion, Cells], Iterator[Drawn]]]
     FirstRepetition: _first_repetition,
     BypassesTheWire: _bypasses,
 }
-"""How each kind is drawn: one signature for all, though some kinds need no parameters."""
+"""Draws each kind; all functions have the same signature, though some do not need `asked`."""

@@ -62,7 +62,7 @@ class Contrast:
 
 @dataclass(frozen=True, eq=False)
 class PairEffect:
-    """Two levels of a factor over all contexts, and in each of them."""
+    """The effect of two levels of a factor, over all contexts and in each of them."""
 
     metric: Metric
     factor: str
@@ -75,7 +75,7 @@ class PairEffect:
     contexts: tuple[Treatment, ...]
     """Treatments of the other factors that were run with both levels."""
     rows: tuple[Comparison, ...]
-    """The verdict in each context, in their order; adjusted over the contexts."""
+    """The verdicts in the order of `contexts`; their p values are adjusted over the contexts."""
     is_shown: bool
     """Whether the effect over all contexts is significant and exceeds the margin."""
 
@@ -127,7 +127,7 @@ class Interaction:
     """Adjusted over all interactions."""
 
     def changed(self, value: float) -> float:
-        """A value of the contrast's scale as a ratio, or unchanged for differences."""
+        """Converts a value of the contrast: a logarithm becomes a ratio, a difference stays."""
         return math.exp(value) if self.scale == "ratio" else value
 
     @property

@@ -88,7 +88,7 @@ class Extrapolated:
     def at_most_mbps(self) -> float:
         """The largest throughput of the test case."""
         value = self.most.value(self.metric)
-        assert value is not None, "it is chosen by its value"
+        assert value is not None, "the cell was chosen by this value"
         return value
 
 

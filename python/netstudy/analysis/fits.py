@@ -137,10 +137,10 @@ def fit(name: str, x: Sequence[float], y: Sequence[float]) -> Fitted | None:
 
 def _least_squares(law: Law, at: Floats, values: Floats) -> tuple[Floats, Floats] | None:
     """Parameters and their covariance."""
-    from scipy.optimize import OptimizeWarning, curve_fit  # takes 0.25 s, and few reports fit
+    from scipy.optimize import OptimizeWarning, curve_fit  # takes 0.25 s; few reports have fits
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", OptimizeWarning)  # parameters = points
+        warnings.simplefilter("ignore", OptimizeWarning)  # as many parameters as points
         try:
             best, spread = curve_fit(
                 law.of,

@@ -153,7 +153,8 @@ def _vocabulary(plan: Plan) -> tuple[Metric, ...]:
 
 
 def unsupported(study: Study, plan: Plan) -> list[str]:
-    """Growing factors whose metric cannot decide here: one sentence each, with file position."""
+    """Growing factors whose metric these runs cannot judge: a sentence for each, with the position
+    in the file."""
     found: list[str] = []
     for case in study.cases:
         factor = case.growing

@@ -88,7 +88,7 @@ def _panels(
     groups: dict[tuple[tuple[str, Level], ...], list[CellRow]] = {}
     for row in rows:
         held = (f for f in factors if f in row.treatment and f not in (x, series))
-        fixed = tuple((f, row.treatment[f]) for f in held)  # independent of the order in the run
+        fixed = tuple((f, row.treatment[f]) for f in held)  # the same key for any order in a run
         groups.setdefault(fixed, []).append(row)
     # In an incomplete design the first rows may lack the first levels.
     placed = sorted(groups, key=lambda fixed: [factors[f].index(level) for f, level in fixed])

@@ -92,7 +92,7 @@ class Pooled:
         """The value of one run."""
         return self.of([run])
 
-    def terms(self, run: RunSample) -> Terms | None:  # noqa: ARG002  # of `Reading`
+    def terms(self, run: RunSample) -> Terms | None:  # noqa: ARG002  # part of Reading
         """None: it is no ratio of sums."""
         return None
 
@@ -184,7 +184,7 @@ class Percentile:
         enough = found is not None and has_beyond(self.q, found.count)
         return found.quantile(self.q) if found is not None and enough else None
 
-    def terms(self, run: RunSample) -> Terms | None:  # noqa: ARG002  # of `Reading`
+    def terms(self, run: RunSample) -> Terms | None:  # noqa: ARG002  # part of Reading
         """None: it is no ratio of sums."""
         return None
 

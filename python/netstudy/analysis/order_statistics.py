@@ -70,9 +70,9 @@ def ranks(q: float, samples: int) -> tuple[int, int] | None:
     """
     if not carries(q, samples):
         return None
-    if q < 0.5:  # the same, seen from the other end
+    if q < 0.5:  # by symmetry, from the other end of the samples
         mirrored = ranks(1 - q, samples)
-        assert mirrored is not None, "both ends carry the same"
+        assert mirrored is not None, "q and 1 - q need equally many samples"
         return samples + 1 - mirrored[1], samples + 1 - mirrored[0]
     upper = min(samples, _least(1 - _TAIL, samples, q) + 1)
     below = float(bdtr(upper - 1, samples, q)) - CONFIDENCE

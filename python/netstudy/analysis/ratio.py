@@ -1,8 +1,9 @@
 """Compares two estimates: the interval of their ratio, and tests of difference and equivalence.
 
 All three use the same t statistic with the same degrees of freedom, so that the interval and the
-tests agree: Fieller's interval contains 1 exactly when Welch's test does not reject, and lies in
-the noise band exactly when the two one-sided tests (Schuirmann 1987) both reject.
+tests agree: Fieller's 95 % interval contains 1 exactly when Welch's test does not reject at 5 %,
+and his 90 % interval lies in the noise band exactly when the two one-sided tests (Schuirmann 1987)
+both reject at 5 %.
 """
 
 from __future__ import annotations

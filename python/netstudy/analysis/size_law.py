@@ -44,9 +44,9 @@ class OffLaw:
     metric: Metric
     settings: int
     ratio: tuple[float, float]
-    """Mean time ÷ time by the law of the other sizes, least and most over the settings."""
+    """Mean time ÷ time by the law of the other sizes: smallest and largest over the settings."""
     implied_bytes: tuple[float, float]
-    """The size at which the law of the other sizes gives these times, least and most."""
+    """The size at which the law of the other sizes gives these times: smallest and largest."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +100,7 @@ class _Off:
 
 
 def off_laws(study: Study, table: CellTable) -> tuple[OffLaw, ...]:
-    """The sizes that are off the law, for each figure that fits it in each test case."""
+    """The sizes that are off the law, for every figure that fits this law, in each test case."""
     found = [
         one
         for metric, factor, case in _fitted_along(study, table)

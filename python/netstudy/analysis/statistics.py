@@ -75,7 +75,7 @@ def share_above(like: Metric, limit: Limit) -> Metric:
     value = limit.in_unit(like.unit)
 
     def terms(run: RunSample) -> Terms | None:
-        # One term a sample where samples are known: then a single run has an interval.
+        # One term per sample if samples are known, so that a single run has an interval.
         if quantity.values is not None:
             found = quantity.values(run)
             return None if found is None else each(np.where(found > value, 100.0, 0.0))

@@ -1,4 +1,4 @@
-"""Everything that a report of a results folder says, computed once: `analyse(folder)`."""
+"""All findings that the report of a results folder prints, computed once: `analyse(folder)`."""
 
 from __future__ import annotations
 
@@ -260,7 +260,7 @@ def _testbed(folder: Folder, records: Sequence[RunRecord]) -> TestbedResult:
 
 
 def _comparing(study: Study, cells: CellTable) -> tuple[Comparing | None, tuple[str, ...]]:
-    """The comparison, and metrics of `compare.on` that this workload does not have."""
+    """The study's comparison, and the metrics of `compare.on` that this workload does not have."""
     asked = study.compare
     if asked is None:
         return None, ()

@@ -49,7 +49,7 @@ class LimitFound:
 
     @property
     def unknown(self) -> tuple[LimitInRun, ...]:
-        """The runs in which it could not be measured."""
+        """The runs in which the limit could not be measured."""
         return tuple(one for one in self.in_runs if one.limit.value is None)
 
     @property
@@ -79,7 +79,7 @@ class CheckFound:
 
     @property
     def disagreeing(self) -> tuple[CheckInRun, ...]:
-        """The runs in which they disagree."""
+        """The runs in which the two instruments disagree."""
         return tuple(one for one in self.in_runs if not one.found.holds)
 
     @property
@@ -103,13 +103,13 @@ class NodesAlike:
 class TestbedResult:
     """The testbed of a results folder, according to its records."""
 
-    __test__ = False  # not a test case, whatever its name suggests to pytest
+    __test__ = False  # pytest would collect a class of this name as tests
 
     name: str
     simulated: bool
     """Whether its values come from a model, according to the records of runs."""
     published: bool
-    """Whether its values are published ones, without any run of its own."""
+    """Whether its values are published values, without any run of the study itself."""
     limits: tuple[LimitFound, ...]
     """Exceeded limits first."""
     checks: tuple[CheckFound, ...]

@@ -62,7 +62,7 @@ Kind = Literal[
 
 @dataclass(frozen=True)
 class Depth:
-    """The size of a buffer at one level, and the most that filled it or could fill it."""
+    """The size of a buffer at one level, and the most bytes that were or could be in it."""
 
     level: Level
     size_bytes: int
@@ -88,7 +88,7 @@ class Untested:
     unsampled: MetricName | None = None
     """The metric of a node that no instrument samples."""
     every_ns: int = 0
-    """Time between two samples of that probe or sampler."""
+    """Time between two samples of the probe or sampler."""
     phase_ns: int = 0
     """Length of the measuring phase, which is shorter than `every_ns`."""
     repetitions: int = 0
@@ -423,7 +423,7 @@ def _at_once(run: Run, workload: WorkloadAnalysis) -> int | None:
         return None
     total = 0.0
     groups = _groups(run.network)
-    mtu = min(link.mtu_bytes for link in run.network.links)  # an upper bound: it needs most headers
+    mtu = min(link.mtu_bytes for link in run.network.links)  # most headers: an upper bound
     for (client, server), offered in zip(
         run.workload.connected, workload.offered(run), strict=True
     ):
@@ -441,8 +441,8 @@ def _at_once(run: Run, workload: WorkloadAnalysis) -> int | None:
 def of_records(
     plan: Plan, cells: CellTable, margin_pct: float | None = None
 ) -> tuple[Untested, ...]:
-    """Questions left untested because the runs did not reach the condition, and levels with the
-    same program whose results differ by more than the noise."""
+    """Questions left untested because no run met their condition, such as a full buffer, a timeout
+    or a loss; and levels with the same program whose results differ by more than the noise."""
     design = _Design.of(plan, cells.factors)
     rows = [row for row in cells.rows if row.runs]
     if not rows or not design.runs:

@@ -1,11 +1,11 @@
 """Compares two levels, treatment by treatment: the ratio of means, the verdict, and the winner.
 
-A pair of cells differs only in the level of the compared factor. "same" is an equivalence inside
-the study's noise band, "different" a ratio outside the band whose test rejects after Holm; all else
-is undecided, with the number of runs that would probably decide it. With only one replicate per
-cell, run-to-run variation is unknown, so there is no verdict. For published values without
-repetitions only the rounding is known: they are compared with the noise band directly, and differ
-if rounding cannot explain the difference.
+A pair of cells differs only in the level of the compared factor. "same" means that the ratio is
+shown to lie inside the study's noise band; "different", that it lies outside and the test of
+equality rejects after Holm. All other pairs are undecided, with the number of runs that would
+probably decide them. With only one replicate per cell, run-to-run variation is unknown, so there is
+no verdict. For published values without repetitions only the rounding is known: they are compared
+with the noise band directly, and differ if rounding cannot explain the difference.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ class Comparison:
     interval: Interval | None
     """95 % Fieller interval of the ratio."""
     p_different: float | None
-    """p of equality, after Holm inside the table."""
+    """p of "both means are equal", Holm-adjusted over the rows of the table."""
     p_same: float | None
-    """p of a ratio outside the noise band, after Holm inside the table."""
+    """p of "the ratio is outside the noise band", Holm-adjusted over the rows of the table."""
     noise_pct: float | None
     """Likely difference between two series of identical runs (A/A noise), from the replicates; the
     larger one of both cells."""

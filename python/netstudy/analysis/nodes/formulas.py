@@ -43,7 +43,7 @@ class Formula:
     label: str
     """Its name in the middle of a sentence, before `of app`."""
     text: str
-    """The formula in words and signs."""
+    """The formula in words and symbols."""
     direction: Direction = "neutral"
     decimals: int = 1
     source: str = "counters of the interfaces"

@@ -41,7 +41,7 @@ class Identity:
     first: Metric
     second: Metric
     product: Callable[[Run], float]
-    """The required product, in their units."""
+    """The required product, in the units of both metrics."""
     text: str
     """The product as a formula."""
     result: str
@@ -182,7 +182,8 @@ class WorkloadAnalysis:
     further: tuple[Metric, ...] = ()
     """Other statistics of the sampled quantities, for a study that names them."""
     latencies: Callable[[Sequence[RunSample]], Histogram | None] | None = None
-    """Latencies of its own requests in the measuring phase, over all runs; None: it has none."""
+    """Latencies of the workload's requests in the measuring phase, over all runs; None: there are
+    no requests."""
     timeout_share: Metric | None = None
     """Share of samples with a timeout, if samples have timeout counts."""
     tail: tuple[Metric, Metric] | None = None

@@ -56,7 +56,7 @@ def loss_metrics(
 ) -> tuple[Metric, Metric, Metric]:
     """Drops, retransmissions and timeouts per amount of work: a ratio of sums over runs.
 
-    `per` follows the unit, such as `a GB`; `figures`: whether their figures have the plain names.
+    `per` follows the unit, such as `a GB`; `figures`: whether figures are named without `suffix`.
     """
 
     def metric(name: str, counts: Counts, what: str, unit: str, title: str) -> Metric:

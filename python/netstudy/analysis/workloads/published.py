@@ -40,7 +40,7 @@ class AsPublished:
         n, mean = len(values), float(np.mean(values))
         if n < 2:
             return Estimate(mean, None, 0, n, "rounding", rounding)
-        # Equal values may still differ by their rounding, so that is the least variance.
+        # Values that are equal after rounding may differ: rounding sets the least variance.
         spread = max(float(np.var(values, ddof=1)), rounding**2 / 12)
         return Estimate(mean, spread / n, n - 1, n, "run", rounding)
 
@@ -48,7 +48,7 @@ class AsPublished:
         """The published value of the run."""
         return run.record.published.get(self.name)
 
-    def terms(self, run: RunSample) -> Terms | None:  # noqa: ARG002  # of `Reading`
+    def terms(self, run: RunSample) -> Terms | None:  # noqa: ARG002  # part of Reading
         """None: the denominator of a published value is not known."""
         return None
 

@@ -63,8 +63,8 @@ def work_of(run: Run) -> Transactions:
 
 
 def operations_of(run: RunSample) -> tuple[str, ...]:
-    """The operations that a run submitted: in the order of its mix, then others such as a login
-    after a logout."""
+    """The operations that a run submitted: first in the order of its mix, then operations outside
+    the mix, such as a login after a logout."""
     table = run.record.samples.transaction
     found = () if table is None else table.operation
     mix = [operation.name for operation in work_of(run.planned).mix]
@@ -209,7 +209,7 @@ def _response_law(run: RunSample) -> Terms | None:
 
 @dataclass(frozen=True)
 class TierCpu:
-    """CPU time of the host of a tier in the measuring phase."""
+    """CPU time of a tier's host (application or database) in the measuring phase."""
 
     busy_s: float
     share: float | None
@@ -335,7 +335,7 @@ def _time(  # one argument for each field that differs
     *,
     exported: bool = True,
 ) -> Metric:
-    """The mean of times in ms, whose other statistics are `further`."""
+    """The mean of times in ms; `further` makes their other statistics."""
     return _metric(
         f"{name}_ms_mean",
         label,
@@ -642,7 +642,7 @@ BY_OPERATION = tuple(
     )
     for name in OPERATIONS
 )
-"""Times of single operations of the brokerage, for a study that names them."""
+"""Response times of each operation of the brokerage, for a study that names them."""
 
 TRANSACTION_METRICS = (
     RESPONSE,

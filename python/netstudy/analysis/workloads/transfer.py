@@ -185,7 +185,8 @@ def _time_of_transfers(  # one argument for each field that differs
     reading: RatioOfSums | Percentile,
     sampled: SampledQuantity | None = None,
 ) -> Metric:
-    """A statistic of a time that each transfer has: `quantity` names metric and figure."""
+    """A statistic of a time that each transfer has; `quantity` begins the names of metric and
+    figure."""
     return Metric(
         name=f"{quantity}_{unit}_{statistic}",
         label=label,

@@ -134,7 +134,7 @@ def test_two_different_studies_are_refused(study: Path, netstudy: Netstudy) -> N
         assert netstudy("run", one, "--quick").code == 0
     outcome = netstudy("compare", "small", "other")
     assert outcome.code == 2
-    assert "A alone varies switch, B alone mtu" in outcome.err
+    assert "only A varies switch, only B varies mtu" in outcome.err
     assert outcome.out == ""
 
 

@@ -126,7 +126,7 @@ def test_quick_and_only_keep_levels_of_a_growing_factor(growing: Path, netstudy:
                 "noise: 2 %\n": "",
             },
             "latency_us_max",
-            "does not repeat from run to run, so that replicates give no noise; say noise",
+            "is an extreme value, so that replicates do not show its noise; declare noise",
         ),
     ],
     ids=["of another workload", "without noise"],

@@ -273,7 +273,7 @@ class _Look:
     # ---- candidates of any study
 
     def standard(self) -> Iterator[Candidate]:
-        """CPUs and disks of hosts, links, switches, windows, and the machine below all of them."""
+        """CPUs, disks, buses and windows of hosts; links; switches; and the machine below them."""
         if not self.network.nodes:
             yield from self._of_published()
             return
@@ -420,7 +420,7 @@ class _Look:
         limit: float | None,
         several: Sequence[object] | None = None,
     ) -> Candidate:
-        """The candidate at the fullest of its places; not measured if any place has no value."""
+        """The candidate at its fullest host or link; not measured if one of them has no value."""
         found = [self._one(name, who, metric, limit) for who, metric in members]
         known = [one for one in found if one is not None]
         if not known or len(known) < len(found):
@@ -493,7 +493,7 @@ def _at(node: str, base: str) -> MetricName:
 
 
 def _nowhere(one: Candidate) -> Candidate:
-    """The candidate without the name of its place, where there is only one place."""
+    """The candidate without the name of its host or link, for a candidate with only one."""
     return Candidate(**{**one.__dict__, "where": None})
 
 

@@ -54,8 +54,8 @@ def inside(
 ) -> tuple[Floats, Floats] | None:
     """A sampler's readings in a phase: times in s from its start, and values.
 
-    Samples that could not be read are left out. None if there is no such column, or if its times
-    cannot be placed.
+    Samples that could not be read are left out. None if there is no such column, or if the phase is
+    unknown in the time of the node's clock.
     """
     values, window = series.columns.get(column), window_of(run, series.node, phase)
     if values is None or window is None:
@@ -66,8 +66,8 @@ def inside(
 
 
 def placed(run: RunSample, series: Sampled, chosen: Booleans, phase: PhaseKind) -> Floats:
-    """The times of chosen samples of a series, in s from the start of a phase; none if they cannot
-    be placed."""
+    """The times of chosen samples of a series, in s from the start of a phase; empty if the phase
+    is unknown in the time of the node's clock."""
     window = window_of(run, series.node, phase)
     if window is None:
         return np.empty(0)

@@ -436,8 +436,8 @@ def _loss_of(metric: Metric, cells: Cells) -> Iterator[Loss]:
 
 def _loss_at(row: CellRow, first: CellRow, metric: Metric, factor: str, cells: Cells) -> LossAt:
     a, b = row.estimate(metric), first.estimate(metric)
-    assert a is not None, "only levels with a value are looked at"
-    assert b is not None, "only levels with a value are looked at"
+    assert a is not None, "only levels with a value are compared"
+    assert b is not None, "only levels with a value are compared"
     growth = float(row.treatment[factor]) / float(first.treatment[factor])
     ratio = fieller(a, b)
     share = _lost_pct(a.value / b.value, growth)

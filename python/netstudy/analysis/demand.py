@@ -63,7 +63,7 @@ class OffDemand:
 
     @property
     def ratio(self) -> float:
-        """CPU time of the row ÷ that of the others."""
+        """Service demand of the row ÷ the median of the other rows."""
         return self.demand.ms / self.others_ms
 
     @property

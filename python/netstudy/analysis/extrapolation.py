@@ -144,7 +144,7 @@ def _each_alone(cells: Cells) -> Iterator[tuple[Treatment, tuple[CellRow, ...]]]
 
 def _share(row: CellRow, metric: Metric, factor: str | None) -> Share:
     estimate = row.estimate(metric)
-    assert estimate is not None, "only cells with a value are looked at"
+    assert estimate is not None, "only cells with a value are used"
     clients = _clients(row, factor)
     interval = estimate.interval
     own = interval and Interval(interval.low / clients, interval.high / clients)

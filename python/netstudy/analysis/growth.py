@@ -175,5 +175,5 @@ def _undecided(of: MetricName, study: Study, plan: Plan) -> str | None:
         return f"is not measured by the workload {kind}, whose throughput is {default}"
     repeats = not isinstance(metric.reading, Pooled) or metric.reading.repeats
     if study.margin_pct is None and not repeats:
-        return "does not repeat from run to run, so that replicates give no noise; say noise"
+        return "is an extreme value, so that replicates do not show its noise; declare noise"
     return None

@@ -1,7 +1,7 @@
 """The type of a metric: its name, its meaning, and its formula over runs.
 
 A name ends in its unit and its statistic. The metrics are defined with their workload, in
-`workloads`; tables, figures, prose, exports and thresholds know them only as this type.
+`workloads`; tables, figures, prose, exports and thresholds use them only through this type.
 
 A metric that is a ratio of sums (a mean over iterations, a goodput, a share) is written as two
 arrays, its terms. The same code then sums them over a run, over a batch of its samples or over all

@@ -220,7 +220,7 @@ def _hump(runs: Sequence[RunSample], quantity: SampledQuantity, *, waited: bool)
 
 
 def part_of(run: RunSample, quantity: SampledQuantity, *, waited: bool) -> Floats | None:
-    """The samples of a run that waited for a timeout, or the others; None without marks."""
+    """The samples of a run that waited for a timeout, or that did not; None without marks."""
     values = None if quantity.values is None else quantity.values(run)
     marks = None if quantity.timeouts is None else quantity.timeouts(run)
     if values is None or marks is None:

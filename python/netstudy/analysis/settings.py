@@ -109,7 +109,7 @@ def _named(
 
 def workload_settings(run: Run) -> Settings:
     """The workload with its members, the length of its phases, and its probe."""
-    work = run.workload.model_dump(exclude={"roles", "given"})  # not settings
+    work = run.workload.model_dump(exclude={"roles", "given"})  # hosts and published values
     phases = {
         phase.kind: phase.until.model_dump(exclude={"kind"})
         for phase in run.phases

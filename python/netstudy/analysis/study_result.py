@@ -274,7 +274,7 @@ def _comparing(study: Study, cells: CellTable) -> tuple[Comparing | None, tuple[
 def _known(
     names: Iterable[MetricName], metrics: Sequence[Metric]
 ) -> tuple[tuple[Metric, ...], tuple[MetricName, ...]]:
-    """The metrics that are measured here, each once, and the names of the others."""
+    """The named metrics found in `metrics`, each once, and the names that were not found."""
     found = {name: metric_named(name, metrics) for name in names}
     known = {metric.name: metric for metric in found.values() if metric is not None}
     unknown = tuple(name for name, metric in found.items() if metric is None)

@@ -154,7 +154,7 @@ class LossAt:
     share_pct: float
     """Loss in percent of the linearly scaled value; below 0 for superlinear growth."""
     interval: Interval | None
-    """The 95 % interval of the share, Fieller's."""
+    """The 95 % Fieller interval of the share."""
     is_superlinear: bool
     """Whether growth exceeds linear scaling by more than the noise."""
 

@@ -51,14 +51,14 @@ class GrownLoop:
 
     @property
     def next(self) -> Treatment | None:
-        """The whole treatment to run next; None if the loop ended, or waits for missing runs."""
+        """The complete treatment to run next; None if the loop ended, or waits for missing runs."""
         if self.ending is not None or self.under_way:
             return None
         return self.loop.steps[len(self.judged.steps)]
 
     @property
     def left(self) -> tuple[Treatment, ...]:
-        """The whole treatments that may still be run, including those under way."""
+        """The complete treatments that may still be run, including the one under way."""
         return () if self.ending is not None else self.loop.steps[len(self.judged.steps) :]
 
     @property

@@ -77,7 +77,7 @@ def rank_correlation(
 
 
 def _interval(value: float, n: int) -> Interval | None:
-    """Fisher's z with the variance of Bonett & Wright (2000); none at the ends of the scale."""
+    """Fisher's z with the variance of Bonett & Wright (2000); None if rho is 1 or -1."""
     if abs(value) > 1 - 1e-12:
         return None
     half = float(ndtri(0.5 + CONFIDENCE / 2)) * math.sqrt((1 + value**2 / 2) / (n - 3))

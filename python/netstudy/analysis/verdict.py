@@ -98,7 +98,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Crossover:
-    """A change of the lead from one level to the other, between two values of x."""
+    """A change of the better level, between the values `after` and `before` of x."""
 
     after: Level
     before: Level

@@ -69,7 +69,7 @@ def _nodes(network: Network, name: str) -> Iterator[Host | Zone | Switch]:
 
 
 def _endpoints(network: Network, name: str) -> Iterator[Host | Zone]:
-    """The hosts of a group, or the one host or zone of that name."""
+    """The hosts of a group, or the host or zone with that name."""
     yield from (host for host in network.hosts if name in (host.name, host.group))
     yield from (zone for zone in network.zones if zone.name == name)
 
@@ -91,7 +91,7 @@ def _place(network: Network, node: Host | Zone | Switch, towards: str | None) ->
 def _towards(
     network: Network, node: str, ports: Iterable[tuple[Port, Port, Link]], towards: str
 ) -> list[Port]:
-    """The port of that name, or the ports on the shortest paths to the nodes of that name."""
+    """The port with that name, or the ports on the shortest paths to the nodes with that name."""
     named = [port for port, _, _ in ports if port.name == towards]
     if named and towards not in {_group(network, far.node) for _, far, _ in ports}:
         return named
@@ -105,7 +105,8 @@ def _towards(
 
 
 def _distances(network: Network, node: str, first: str) -> dict[str, int]:
-    """Links from a neighbour of a node to every node behind it; hosts do not forward."""
+    """Number of links from a node, through one neighbour, to every node behind it; hosts do not
+    forward."""
     found, ahead = {first: 1}, deque([first])
     switches = {switch.name for switch in network.switches}
     while ahead:
@@ -128,8 +129,8 @@ def _ports(network: Network, node: str) -> Iterator[tuple[Port, Port, Link]]:
 
 
 def _each_end(network: Network) -> Iterator[tuple[Port, Line]]:
-    """The ends of every link at switches, which count both directions; both ends of a link without
-    a switch."""
+    """The ends of each link that are at switches, which count both directions; if neither is, both
+    ends."""
     switches = {switch.name for switch in network.switches}
     for link in network.links:
         known = [port for port in link.ports if port.node in switches] or link.ports

@@ -1,7 +1,7 @@
 """Contracts of import-linter on the modules of the front: no circle, and no module that imports too
 many others.
 
-An import counts wherever it stands: at the top of a file, in a function, or for types alone.
+Every import counts: at the top of a file, in a function, and for types only.
 """
 
 from __future__ import annotations

@@ -132,7 +132,7 @@ def changed(base: wire.Plan, changes: Change) -> wire.Plan:
 def write(
     tool: str, servers: Sequence[int], iterations: int, seed: int, found: Iterable[str], page: Path
 ) -> None:
-    """Put what a tool found between its markers in the page."""
+    """Put a tool's results between its markers in the page."""
     said = say(
         "{n} iterations a cell after the warm-up, one run each, seed {seed}; servers {servers},"
         " where a table has them.",

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 /// A place where the kernel exposes counters. A snapshot reads the sources in this order: first
-/// those that change with each packet, so that they are read close together.
+/// sources that change with each packet, so that they are read close together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Source {
     /// TCP connections, by `sock_diag`.

@@ -50,7 +50,7 @@ _QUESTIONS = {
     Like.SWEEP: "how far a value can grow until there is no more to gain",
     Like.FACTORS: "which of several settings matters, and what its effect depends on",
     Like.REAL: "the same with this machine's own kernel, between network namespaces",
-    Like.TRANSFER: "what limits a bulk transfer over one path: window, buffer or delay",
+    Like.TRANSFER: "the limit of a bulk transfer over one path: window, buffer or delay",
     Like.LATENCY: "how long small requests wait during a bulk transfer",
     Like.USERS: "how many users an application serves while its pages stay fast",
     Like.PLACEMENT: "whether it matters where two programs sit: in one machine or in two",
@@ -89,7 +89,7 @@ def command(
 
     compare: which of two is better, and under which load. sweep: how far a value can grow until
     there is no more to gain. factors: which of several settings matters. real: this machine's own
-    kernel, between network namespaces. transfer: what limits one path. latency: requests during a
+    kernel, between network namespaces. transfer: the limit of one path. latency: requests during a
     transfer. users: an application under load. placement: in one machine or in two. Each has a
     short form: netstudy run DIR --quick.
     """

@@ -714,7 +714,7 @@ impl<R: Random> Generator<R> {
                 Request::Quotes(Symbols::new(count, || detail.below(quotes)))
             }
             Step::Quote => {
-                // Kept for the purchase: users buy what they have looked at.
+                // Kept for the purchase: users buy stocks that they have looked at.
                 let symbol = detail.below(quotes);
                 self.clients[client].symbol = symbol;
                 Request::Quotes(Symbols::new(1, || symbol))

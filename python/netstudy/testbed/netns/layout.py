@@ -401,7 +401,7 @@ def _stacks(
     addresses: list[Address],
     kernel: Kernel,
 ) -> Iterator[Host]:
-    """The network stack of the host, then those of its zones with a stack of their own."""
+    """The network stack of the host, then the stacks of its zones that have one."""
     group = network.group(node.group)
     inside = [one for one in addresses if one.stack == node.name]
     yield Host(

@@ -241,7 +241,7 @@ def _losses(found: _Counted) -> Iterator[Reconciliation]:
     probes = found.sent.get("loss_probes", 0)
     doubles = found.sent.get("dsacked_segments_received", 0)
     timeouts = found.sent.get("timeouts", 0)
-    # After a timeout, TCP resends what may only have been delayed.
+    # After a timeout, TCP also resends segments that were only delayed.
     after_timeouts = timeouts + found.sent.get("slow_start_retransmissions", 0)
     retransmitted, dropped = found.sent["segments_retransmitted"], found.dropped
     tolerance = probes + doubles + after_timeouts

@@ -2,10 +2,11 @@
 
 usage: python -m tools.ablation [--iterations 100] [--seed 1]
 
-Runs the incast study as its profiles have it, then with one mechanism at a time taken away, always
-with the same random numbers, and writes the median errors into studies/incast/accuracy.md, a table
-a configuration, over some numbers of servers from the range. Nothing is fitted anew: a row shows
-how the other mechanisms do without that one. A mechanism that the profiles do not have is left out.
+Runs the incast study with its profiles unchanged, then with one mechanism at a time removed, always
+with the same random numbers. Writes the median errors, over some numbers of servers from the range,
+into studies/incast/accuracy.md, one table per configuration. Nothing is refitted: a row shows how
+accurate the other mechanisms are without the removed one. Mechanisms that the profiles do not use
+are left out.
 """
 
 from __future__ import annotations
@@ -34,12 +35,12 @@ PATHS = {
     "buffer": "network.nodes.buffer.",
     "workload": "workload.",
 }
-"""Part of the settings -> its place in a run."""
+"""Part of the settings -> the path of that part in a run."""
 
 
 @dataclass(frozen=True)
 class Mechanism:
-    """A part of the model, its replacement when it is taken away, and how to replace it."""
+    """A part of the model, the name of its replacement, and the change that replaces it."""
 
     name: str
     instead: str
@@ -47,7 +48,7 @@ class Mechanism:
 
 
 def settings(sections: Mapping[str, Mapping[str, Any]]) -> Change:
-    """The same settings in every run that has them."""
+    """A change to the same settings in every run that has them."""
     values = {
         PATHS[part] + key: value for part, own in sections.items() for key, value in own.items()
     }
@@ -55,7 +56,7 @@ def settings(sections: Mapping[str, Mapping[str, Any]]) -> Change:
 
 
 def only(kind: str, change: Change) -> Change:
-    """A change of the runs whose switch has a buffer of this kind."""
+    """The change, only in runs whose switch has a buffer of this kind."""
     return lambda run: change(run) if switch_of(run)["buffer"]["kind"] == kind else {}
 
 
@@ -66,20 +67,20 @@ def switch_of(run: Run) -> Run:
 
 
 def divided_memory(run: Run) -> Mapping[str, Any]:
-    """The shared memory cut into equal parts, one a port."""
+    """The shared memory divided into equal parts, one per port."""
     switch = switch_of(run)
     own = switch["buffer"]
     return queue_of(own["pool_bytes"] // switch["ports"] + own["port_reserve_bytes"])
 
 
 def queue_at_the_egress(run: Run) -> Mapping[str, Any]:
-    """One ingress port's memory and the egress stage as the queue of the egress port."""
+    """An egress queue as large as the memory of one ingress port and the egress stage together."""
     own = switch_of(run)["buffer"]
     return queue_of(own["ingress_buffer_bytes"] + own["egress_buffer_bytes"])
 
 
 def queue_of(each_port_bytes: int) -> Mapping[str, Any]:
-    """A queue of its own for each egress port."""
+    """A separate queue for each egress port."""
     return {PATHS["buffer"][:-1]: {"kind": "output-queued", "port_buffer_bytes": each_port_bytes}}
 
 
@@ -115,7 +116,7 @@ class Row:
     """By configuration."""
 
     def worse_than(self, whole: Row) -> float:
-        """Sum over configurations, metrics and switches of what the median errors have grown by."""
+        """Growth of the median errors, summed over configurations, metrics and switches."""
         return sum(
             error - whole.found[name].median_abs_pct[key]
             for name, found in self.found.items()
@@ -124,9 +125,9 @@ class Row:
 
 
 def without(mechanism: Mechanism, base: wire.Plan) -> wire.Plan:
-    """The plan with a mechanism taken away.
+    """The plan with a mechanism removed.
 
-    Raises ValueError when no run has the settings that it is made of.
+    Raises ValueError if no run has the settings of the mechanism.
     """
     is_found = False
 
@@ -139,12 +140,13 @@ def without(mechanism: Mechanism, base: wire.Plan) -> wire.Plan:
 
     found = trial.changed(base, change)
     if not is_found:
-        raise ValueError(f"no run has what {mechanism.name} is made of")
+        raise ValueError(f"no run has the settings of {mechanism.name}")
     return found
 
 
 def rows(iterations: int, seed: int) -> list[Row]:
-    """The model as it is, with other random numbers, and without each mechanism, worst first."""
+    """The full model, the full model with other random numbers, and the model without each
+    mechanism, largest growth of errors first."""
     model = trial.model(iterations, SERVERS)
     aims = trial.targets(model)
 
@@ -168,7 +170,7 @@ def rows(iterations: int, seed: int) -> list[Row]:
 
 
 def table(found: Sequence[Row], configuration: str) -> Table:
-    """Median errors by metric and switch, and the ratio of the switches."""
+    """Median errors by metric and switch, and the ratio of the switches' completion times."""
     groups = (
         Group("Taken away"),
         Group("In its place"),

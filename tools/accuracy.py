@@ -1,9 +1,10 @@
-"""Compares the simulated incast study with the published tables: studies/incast/accuracy.md.
+"""Writes how close the simulated incast study comes to the published tables.
 
 usage: python -m tools.accuracy RESULTS
 
-Writes the page's first marked part from a finished run of studies/incast. No number between the
-markers is typed: the goals are data below, and everything else comes from the run's folder.
+Writes the first marked part of studies/incast/accuracy.md from a finished run of studies/incast. No
+number between the markers is typed by hand: the goals are defined below, and all other numbers come
+from the run's folder.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ END = "<!-- end of accuracy -->"
 
 @dataclass(frozen=True)
 class Goal:
-    """The largest allowed error of a figure."""
+    """A limit for the error of a metric, in one of four ways."""
 
     configuration: str
     metric: Metric
@@ -50,9 +51,9 @@ class Goal:
     median_abs_pct_max: float | None = None
     rank_correlation_min: float | None = None
     ratio_error_pct_max: float | None = None
-    """Limit for the ratio of this switch to the base, at the largest number of servers."""
+    """Error of the ratio of this switch to the base switch, with the most servers."""
     row_pct_max: float | None = None
-    """Limit for each row; the limit is `packets_max` if that is larger."""
+    """Error of each row; or `packets_max`, if larger."""
     packets_max: float = 0.0
 
 
@@ -81,7 +82,7 @@ GOALS = (
 def write(results: Path, page: Path = PAGE) -> None:
     """Write the accuracy of a finished run into the page.
 
-    Raises StudyError when results or markers are missing, or the run has no published values.
+    Raises StudyError if results or markers are missing, or the run has no published values.
     """
     folder = Results(results).resolve(str(results), done=True)
     result = analyse(folder)
@@ -160,7 +161,7 @@ def _goal_rows(goal: Goal, reference: PanelReference) -> Iterator[tuple[Value, .
 
 
 def _each_row(goal: Goal, bound_pct: float, one: Agreement) -> tuple[Value, ...]:
-    """How many of the published rows are within the bound."""
+    """The table row that counts the published rows within the bound."""
     rows = [row for row in one.rows if row.published is not None and row.own is not None]
     good = [row for row in rows if is_within(row, bound_pct, goal.packets_max)]
     bound = _percent(bound_pct, "within")
@@ -171,7 +172,7 @@ def _each_row(goal: Goal, bound_pct: float, one: Agreement) -> tuple[Value, ...]
 
 
 def is_within(row: Beside, bound_pct: float, packets_max: float) -> bool:
-    """Whether the study's own value is within the limit around the published value."""
+    """Whether the simulated value is close enough to the published value."""
     if row.published is None or row.own is None:
         return False
     reach = max(row.published * bound_pct / 100, packets_max)
@@ -181,8 +182,8 @@ def is_within(row: Beside, bound_pct: float, packets_max: float) -> bool:
 def tests_table(references: Mapping[str, PanelReference], records: Sequence[RunRecord]) -> Table:
     """Rank correlations of completion times between single replicates.
 
-    A replicate counts as a test. Two tests of the model agree only to a certain degree, and a test
-    of the model cannot be expected to agree more closely with the published test.
+    A replicate is a test, like the published one. Two simulated tests agree only to some extent,
+    so a simulated test cannot be expected to agree more closely with the published test.
     """
     groups = tuple(
         map(Group, ("Rank correlation, completion time", "Tests", "Median", "From", "To"))
@@ -237,7 +238,7 @@ def _spread_row(what: str, found: Sequence[float]) -> tuple[Value, ...]:
 
 
 def _ratio_rows(goal: Goal, reference: PanelReference) -> Iterator[tuple[Value, ...]]:
-    """The ratio and the range around the published ratio that counts as met."""
+    """The simulated ratio, and the range around the published ratio that meets the goal."""
     for ratio in reference.ratios:
         if ratio.metric != goal.metric or ratio.published is None or ratio.own is None:
             continue

@@ -1,11 +1,11 @@
-"""How close calibrated models come to published values: calibration.md beside their studies.
+"""How close calibrated models come to published values: writes calibration.md of their studies.
 
 usage: python -m tools.calibration [PROFILE...]
 
-Runs the command that found a profile's figures once more, with one round, which keeps the figures,
-and with longer runs. The result is written into the marked part of the study's page. No number
-between the markers is typed: aims are data below, the rest is the command's answer, the study's
-reference and the profiles.
+Repeats the `netstudy calibrate` command that found a profile's figures, but with one round, which
+keeps the figures, and with longer runs. Writes the result into the marked part of the study's page.
+No number between the markers is typed by hand: the aims are defined below, and all other numbers
+come from the command's output, the study's reference data and the profiles.
 """
 
 from __future__ import annotations
@@ -43,29 +43,30 @@ PAGES: Final = {
     "trade-z9": ROOT / "studies/trade/calibration.md",
     "ethernet-z9": ROOT / "studies/ethernet/calibration.md",
 }
-"""By profile."""
+"""Page of each profile."""
 MEASURE: Final = "120 s"
-"""Simulated time of each run: long enough that chance is small compared with the aims."""
+"""Simulated time of each run: long enough that random variation is small compared with the aims."""
 
 BASE: Final = 100.0
-"""Published value of the base row; other rows are in percent of it."""
+"""Published value of a base row, of which the other rows are a percentage."""
 
 
 @dataclass(frozen=True)
 class Aim:
-    """How close a metric is meant to be to its published value: within the widest of these."""
+    """The largest permitted error of a metric: the widest of the limits below."""
 
     metric: str
     share: float = 0.0
-    """Of the published value."""
+    """Permitted error as a share of the published value."""
     share_extrapolated: float | None = None
-    """The same for rows with more CPUs than any row that was fitted."""
+    """The share for rows with more CPUs than any fitted row."""
     least: float = 0.0
-    """In the metric's unit."""
+    """Permitted error in the metric's unit."""
     factor: float = 1.0
+    """Permitted ratio to the published value, upwards and downwards."""
 
     def share_of(self, row: Row) -> float:
-        """The share for a row."""
+        """The share that applies to a row."""
         extrapolated = self.share_extrapolated if row.kind == "extrapolated" else None
         return self.share if extrapolated is None else extrapolated
 
@@ -82,7 +83,7 @@ AIMS: Final = (
 
 @dataclass(frozen=True)
 class Row:
-    """A published value and the model's."""
+    """A published value and the simulated value."""
 
     file: str
     treatment: Treatment
@@ -91,8 +92,8 @@ class Row:
     simulated: float
     left_out: float | None
     kind: str
-    """fitted; predicted; extrapolated: predicted, with more CPUs than any fitted row; base: others
-    of its file are in percent of it."""
+    """fitted; predicted; extrapolated: predicted, with more CPUs than any fitted row; base: the
+    other rows of the file are percentages of this row."""
 
 
 BEGIN = "<!-- calibration: written by python -m tools.calibration -->"
@@ -100,8 +101,8 @@ END = "<!-- end of calibration -->"
 
 
 def command_of(profile: str, library: HardwareLibrary) -> str:
-    """The command that found the figures of a profile. Raises StudyError where it has none, or
-    several."""
+    """The command that found the figures of a profile. Raises StudyError if the profile names no
+    command, or several."""
     found = {row.origin for row in fitted_rows(profile, library)}
     if len(found) != 1:
         raise StudyError(f"the figures of {profile} were found by {len(found)} commands, not one")
@@ -109,7 +110,7 @@ def command_of(profile: str, library: HardwareLibrary) -> str:
 
 
 def judging(command: str, measure: str) -> list[str]:
-    """The words of the command that keeps the figures which another one found, and judges them."""
+    """The words of a command that evaluates the figures found by `command`, without refitting."""
     words = shlex.split(command)
     head, options, values = words[:3], words[3::2], words[4::2]
     kept = [
@@ -122,9 +123,9 @@ def judging(command: str, measure: str) -> list[str]:
 
 
 def answer(words: Sequence[str]) -> dict[str, Any]:
-    """The JSON answer of a command of netstudy, run at the top of the repository.
+    """The JSON output of a netstudy command, run at the top of the repository.
 
-    Raises TestbedError where it fails.
+    Raises TestbedError if the command fails.
     """
     command = [sys.executable, "-m", *words, "--json"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -135,8 +136,9 @@ def answer(words: Sequence[str]) -> dict[str, Any]:
 
 
 def rows_of(found: Mapping[str, Any]) -> list[Row]:
-    """The rows of an answer, by file. Where the source prints 100 for a row, it is the base of the
-    others as it is there; the fit shares its error among all."""
+    """The rows of a command's output, by file. If the source prints 100 for a row, the simulated
+    values are percentages of that row too, as in the source; the fit distributes its error among
+    all rows instead."""
     rows = [
         Row(
             file=one["row"].rpartition(":")[0],
@@ -174,7 +176,7 @@ def _in_percent_of_base(row: Row, rows: Sequence[Row]) -> Row:
 
 
 def block(profile: str, words: Sequence[str], found: Mapping[str, Any]) -> str:
-    """The text between the markers of a profile's page, from the answer to a command."""
+    """The text between the markers of a profile's page, from a command's output `found`."""
     study = load(ROOT / words[2])
     rows = rows_of(found)
     told = {one.file: tuple(one.factors) for one in study.reference}
@@ -203,9 +205,9 @@ def block(profile: str, words: Sequence[str], found: Mapping[str, Any]) -> str:
 
 
 def aims_table(rows: Sequence[Row], told: Mapping[str, Sequence[str]]) -> Table:
-    """For each aim, the row that is farthest from the published value: of fitted rows, of the same
-    rows as predicted by a fit to the others, and of rows that were not fitted. `told`: the factors
-    of each file."""
+    """For each aim and kind of row, the row that is farthest from the published value. Kinds:
+    fitted rows, the same rows predicted by a fit to the others (left out), and rows that were not
+    fitted. `told`: the factors of each file."""
     left_out = (
         replace(row, simulated=row.left_out, kind="left out")
         for row in rows
@@ -239,7 +241,7 @@ def _aim_row(
 
 
 def strain(aim: Aim, row: Row) -> float:
-    """The error of a row as a share of what is close enough."""
+    """The error of a row as a share of the permitted error."""
     published, error = row.published, row.simulated - row.published
     other = published * aim.factor if error > 0 else published / aim.factor
     permitted = max(aim.share_of(row) * published, aim.least, abs(other - published))
@@ -261,7 +263,7 @@ def _aim_text(aim: Aim, row: Row) -> str:
 
 
 def row_tables(rows: Sequence[Row], study: Study) -> Iterator[Table]:
-    """A table for each file of the reference: every published value and the model's."""
+    """One table per reference file: each published value and the simulated value."""
     for file, found in groupby(rows, lambda row: row.file):
         own = list(found)
         (reference,) = (one for one in study.reference if one.file == file)
@@ -298,7 +300,7 @@ def _place(treatment: Treatment, names: Sequence[str]) -> str:
 
 
 def _values(row: Row) -> tuple[Number | None, ...]:
-    """Published, simulated, and the error of a row."""
+    """Published value, simulated value, error, and error in percent of a row."""
     error = row.simulated - row.published
     share = 100 * error / row.published if row.published else None
     return (
@@ -315,7 +317,7 @@ def _number(value: float | None, metric: str) -> Number | None:
 
 def _metric(name: str) -> Metric:
     found = metric_named(split_metric(name), NAMED)
-    assert found is not None, "the command has a value of it"
+    assert found is not None, "the command has a value of this metric"
     return found
 
 
@@ -339,7 +341,7 @@ def fitted_rows(profile: str, library: HardwareLibrary) -> list[FigureRow]:
 
 
 def write(profile: str, page: Path, measure: str = MEASURE) -> None:
-    """Judge a profile and write the result into a page."""
+    """Evaluate a profile and write the result into a page."""
     words = judging(command_of(profile, HardwareLibrary.default()), measure)
     replace_between(page, BEGIN, END, block(profile, words, answer(words)))
 
@@ -347,7 +349,7 @@ def write(profile: str, page: Path, measure: str = MEASURE) -> None:
 def _make(profiles: Sequence[str]) -> None:
     for profile in profiles:
         if profile not in PAGES:
-            raise StudyError(f"{profile} is none of {', '.join(PAGES)}")
+            raise StudyError(f"{profile} is not one of {', '.join(PAGES)}")
         write(profile, PAGES[profile])
         print(PAGES[profile].relative_to(ROOT))
 

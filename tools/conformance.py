@@ -1,10 +1,10 @@
-"""Compares the simulator with this kernel's TCP: studies/conformance/results.md.
+"""Writes how well the simulator agrees with this kernel's TCP: studies/conformance/results.md.
 
 usage: python -m tools.conformance [--run] [RESULTS]
 
-Compares the newest folder of each study of studies/conformance on each of the two testbeds, and
-writes the page's marked part. --run first runs the studies on both. No number between the markers
-is typed.
+For each study of studies/conformance, compares its newest results folders of the two testbeds, and
+writes the comparison into the marked part of the page. --run first runs the studies on both
+testbeds. No number between the markers is typed by hand.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ ORDER = (
     "latency-under-load",
 )
 TESTBEDS = ("sim", "netns")
-"""The first testbed is A of a comparison, the second is B."""
+"""Sides A and B of each comparison."""
 
 
 def studies() -> list[Study]:
@@ -65,7 +65,7 @@ def carry_out(study: Study, results: Path) -> None:
 
 
 def newest(study: Study, testbed: str, results: Path) -> Folder:
-    """The newest finished folder of a study on a testbed. Raises StudyError without one."""
+    """The newest finished folder of a study on a testbed. Raises StudyError if there is none."""
     found = [
         folder
         for folder in Results(results).folders(study.study)
@@ -77,7 +77,7 @@ def newest(study: Study, testbed: str, results: Path) -> Folder:
 
 
 def write(results: Path, page: Path = PAGE) -> None:
-    """Put the comparisons into the page. Raises StudyError when results or markers are missing."""
+    """Write the comparisons into the page. Raises StudyError if results or markers are missing."""
     body = "\n\n".join(part for study in studies() for part in _section(study, results))
     replace_between(page, BEGIN, END, body)
 
@@ -96,9 +96,9 @@ def _section(study: Study, results: Path) -> Iterator[str]:
 
 
 def seeds_table(found: FolderComparison) -> Table:
-    """By metric: the largest difference in any cell between two runs of one seed, and the band.
+    """For each metric, its band and the largest difference in any cell between runs of one seed.
 
-    A band is at most 1.5 times that difference.
+    A band is at most 1.5 times the largest difference.
     """
     rows = tuple(
         (
@@ -121,7 +121,7 @@ def _of(found: FolderComparison, metric: Metric) -> list[Difference]:
 
 
 def _farthest(found: FolderComparison, metric: Metric) -> tuple[float | None, float | None]:
-    """The largest difference of two runs with the same seed: absolute, and in percent of A's."""
+    """Largest difference between two runs with the same seed: absolute, and in percent of A."""
     both = list(_of_seeds(found, metric))
     distances = [abs(b - a) for a, b in both]
     shares = [100 * abs(b - a) / abs(a) for a, b in both if a]
@@ -129,7 +129,7 @@ def _farthest(found: FolderComparison, metric: Metric) -> tuple[float | None, fl
 
 
 def _of_seeds(found: FolderComparison, metric: Metric) -> Iterator[tuple[float, float]]:
-    """The values of a metric in each two runs of the same cell and replicate."""
+    """The values of a metric in A and B, for each cell and replicate that both have."""
     for pair in found.pairs:
         of_b = {run.replicate: metric.reading.of_run(run) for run in pair.b.runs}
         for run in pair.a.runs:
@@ -139,7 +139,7 @@ def _of_seeds(found: FolderComparison, metric: Metric) -> Iterator[tuple[float, 
 
 
 def _made_on(folders: Sequence[Folder]) -> str:
-    """Testbed, engine and kernel of A and of B."""
+    """A sentence that names testbed, engine and kernel of A and B."""
     parts = []
     for name, folder in zip("AB", folders, strict=True):
         side = side_of(folder)

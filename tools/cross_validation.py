@@ -1,12 +1,12 @@
-"""Fits the incast profiles on two of the published tables and predicts the third, in all ways.
+"""Fits the incast profiles to two of the published tables and predicts the third, for each table.
 
 usage: python -m tools.cross_validation [--iterations 60] [--seed 1]
 
-A fit begins away from the profiles' values: at the first value of each figure's list. It takes
-each figure twice through its list by the rule of `tools.fit`, on two configurations; its result
-then predicts the third with fresh random numbers. For comparison the profiles, which were fitted on
-all three, are run with the same random numbers. This distinguishes a model that only fits from one
-that predicts.
+A fit starts at the first value of each figure's list, not at the profiles' values. It searches each
+list twice by the rule of `tools.fit`, with the targets of two configurations; its result predicts
+the third configuration with new random numbers. For comparison, the profiles, which were fitted to
+all three, are run with the same random numbers. A large difference between the two would show that
+the model fits but does not predict.
 
 Written into studies/incast/accuracy.md.
 """
@@ -25,23 +25,23 @@ from tools.fit import Chosen
 from tools.trial import Accuracy
 
 ROUNDS = 2
-"""How often a fit takes each figure through its list."""
+"""How often a fit searches the list of each figure."""
 
 
 @dataclass(frozen=True)
 class Fold:
-    """A configuration that was left out, and how it is predicted."""
+    """A configuration that was left out of a fit, and the accuracy of its prediction."""
 
     left_out: str
     chosen: Chosen
-    """By the fit on the others."""
+    """Figures from the fit to the other configurations."""
     predicted: Accuracy
     fitted: Accuracy
-    """By the profiles as they are."""
+    """Accuracy of the unchanged profiles."""
 
 
 def fold(left_out: str, iterations: int, seed: int) -> Fold:
-    """Fit on all configurations but one, and predict that."""
+    """Fit to all configurations except one, and predict that configuration."""
     print(f"without {left_out}:", flush=True)
     others = [name for name in trial.CONFIGURATIONS if name != left_out]
     known = trial.model(iterations, fit.SERVERS, others)
@@ -76,7 +76,7 @@ def _rows(one: Fold) -> Iterator[tuple[Value, ...]]:
 
 
 def figures_table(folds: Sequence[Fold], profiles: Chosen) -> Table:
-    """The figures that each fit chose."""
+    """The figures chosen by each fit."""
     heads = ("Profile", "Figure", *(f"without {one.left_out}" for one in folds), "profile")
     every = [*(one.chosen for one in folds), profiles]
     rows = tuple(
@@ -91,7 +91,7 @@ def figures_table(folds: Sequence[Fold], profiles: Chosen) -> Table:
 
 
 def parts(iterations: int, seed: int) -> Iterator[str]:
-    """Fit as often as there are configurations; the errors and the figures."""
+    """Make one fit per left-out configuration; yields the tables of errors and figures."""
     folds = [fold(name, iterations, seed) for name in trial.CONFIGURATIONS]
     yield pipe_table(errors_table(folds))
     yield pipe_table(figures_table(folds, fit.in_profiles(trial.model(iterations, fit.SERVERS))))

@@ -2,35 +2,36 @@
 
 usage: python -m tools.fit [--iterations 100] [--seed 1] [--rounds N] [--write]
 
-Few figures are free, each from a short list of values that the device could have. One after the
-other takes each of its values; the one with the least error stays, until none changes. All
-candidates meet the same random numbers.
+Only a few figures are fitted, each from a short list of values that the device could have. The
+search varies one figure at a time: it tries all values of the figure's list and keeps the value
+with the smallest error, and ends when no figure changes any more. All candidates use the same
+random numbers.
 
-All configurations count alike, however many rows their tables have. The error of one is the mean
-over its series: the completion times, the drops, the retransmissions, and the ratio that the
-study's verdict ends with: one switch's time to the other's at the end of the range. That is
-taken over the last quarter of the range, since a single row carries sampling errors of both
-switches. It does not follow from the first: two switches that are both a tenth too slow
-compare as published, and two that are a tenth off in opposite directions do not. In each series it
-is the mean absolute log ratio of simulated to published values, none counting more than a quarter:
-the published means of few servers carry a sampling error of their own, and no single row shall
-carry the fit. Packets are compared with two more on either side: a difference of two is none to
-speak of, however few there are. Retransmissions count only where they are a table's own
-observation: with jumbo frames they follow from the drops, with small ones the host loses some
-that no switch counts.
+All configurations have equal weight, however many rows their tables have. The error of a
+configuration is the mean over up to four series: completion times, drops, retransmissions, and the
+ratio of the two switches' completion times at the end of the range, with which the study's verdict
+ends. The ratio is taken over the last quarter of the range, since a single row has sampling errors
+of both switches. It is a series of its own because completion times do not determine it: two
+switches that are both a tenth too slow have the published ratio, and two that are a tenth off in
+opposite directions do not. The error of a series is the mean absolute log ratio of simulated to
+published values. No value counts more than a quarter, so that no single row dominates the fit: the
+published means with few servers have sampling errors too. Two packets are added to both sides of a
+ratio of packet counts, so that small differences between small counts hardly matter.
+Retransmissions count only in the configuration where the host itself loses frames: with jumbo
+frames, they follow from the drops.
 
-The lists are no finer than runs as long as the published test can tell: chance would decide
-between two values closer than that. A fit takes some numbers of servers from the range, since
-neighbours say nearly the same.
+The lists are no finer than runs as long as the published test can resolve: between closer values,
+chance would decide. A fit uses only some numbers of servers from the range, since neighbouring
+numbers give nearly the same information.
 
-Then each figure gets its interval, with fresh random numbers: the values of its list, around the
-fitted one, that fit as well (`netstudy.calibration.fits_as_well`). All other figures stay as they
-are, and an end of an interval may be the end of the list. --rounds 0 keeps the profiles' values
-and finds only the intervals.
+Then each figure gets an interval, with new random numbers: the values of its list, around the
+fitted value, that fit as well (`netstudy.calibration.fits_as_well`), with all other figures fixed.
+An interval may end at the end of the list. --rounds 0 keeps the profiles' values and finds only
+the intervals.
 
-Targets, runs, search, intervals and profiles are the ones of `netstudy calibrate`; the error to
-minimise is this tool's own (docs/decisions/0051-what-a-fit-makes-small.md). With --write the
-result goes into the profiles, whose comments stay as they are.
+The search and its targets, runs, intervals and profiles work as in `netstudy calibrate`; only the
+error to minimise differs (docs/decisions/0051-what-a-fit-makes-small.md). With --write, the result
+is written into the profiles, whose comments are kept.
 """
 
 from __future__ import annotations
@@ -63,15 +64,15 @@ from tools import trial
 from tools.trial import Said
 
 SERVERS = (2, 4, 6, 8, 11, 16, 20, 23)
-"""With one server hardly anything is lost, and nothing can be fitted."""
+"""Numbers of servers. With one server, too few frames are lost to fit anything."""
 END = range(18, 24)
-"""The last quarter of the range."""
+"""The last quarter of the range of servers."""
 WORST = 0.25
-"""No ratio counts more than this."""
+"""Largest absolute log ratio that counts: larger ratios count as this."""
 PACKETS = 2.0
-"""Packets an iteration that are added to both sides of a ratio."""
+"""Packets per iteration that are added to both sides of a ratio."""
 HOST_LOSES = frozenset({trial.STRIPED})
-"""Configurations in which the host loses frames, so that retransmissions are not the drops."""
+"""Configurations in which the host loses frames, so that drops do not determine retransmissions."""
 REPLICATES = 3
 PUBLISHED_ITERATIONS = 1_000
 HARDWARE = trial.ROOT / "hardware"
@@ -106,11 +107,11 @@ LISTS = _lists(
         "random_arbitration": (10, 30, 50, 100),
     },
 )
-"""Each figure that is fitted, and what it could be, in ascending order and its smallest unit."""
+"""Each fitted figure and its possible values, ascending, in its smallest unit."""
 
 
 def error(aims: Sequence[Target], said: Said) -> float:
-    """The error to minimise: the mean over the configurations, of the mean over their series."""
+    """The error to minimise: the mean over configurations of the mean over their series."""
     return statistics.mean(
         statistics.mean(
             statistics.mean(min(abs(ratio), WORST) for ratio in series)
@@ -122,7 +123,8 @@ def error(aims: Sequence[Target], said: Said) -> float:
 
 
 def _series(configuration: str, aims: Sequence[Target], said: Said) -> Iterator[Sequence[float]]:
-    """Log ratios of times, of packets, and of one switch to the other at the end of the range."""
+    """Log ratios of times and of packets; and, at the end of the range, the error of the log ratio
+    of the two switches' times."""
     times = _log_ratios(aims, said, COMPLETION.name)
     yield [*times.values()]
     yield [*_log_ratios(aims, said, DROPS.name, PACKETS).values()]
@@ -138,7 +140,7 @@ def _series(configuration: str, aims: Sequence[Target], said: Said) -> Iterator[
 def _log_ratios(
     aims: Sequence[Target], said: Said, metric: str, more: float = 0.0
 ) -> dict[tuple[object, object], float]:
-    """Switch and servers -> logarithm of the simulated over the published value."""
+    """(switch, servers) -> logarithm of the ratio of simulated to published value."""
     return {
         (one.treatment["switch"], one.treatment["servers"]): math.log(
             (said[one.run, one.metric] + more) / (one.value + more)
@@ -149,7 +151,7 @@ def _log_ratios(
 
 
 def in_profiles(model: Model) -> Chosen:
-    """The figures that the profiles have."""
+    """The fitted figures, with the values in the profiles."""
     return {figure: value_of(model.library, figure) for figure in LISTS}
 
 
@@ -180,7 +182,7 @@ def errors(model: Model, aims: Sequence[Target], chosen: Chosen, seed: int) -> l
 def interval(
     figure: Figure, chosen: Chosen, model: Model, aims: Sequence[Target], seed: int, iterations: int
 ) -> Interval:
-    """The values around the chosen one that fit as well, all other figures being held."""
+    """The interval of values around the chosen one that fit as well, all other figures fixed."""
     best = errors(model, aims, chosen, seed)
     values = sorted({*LISTS[figure], chosen[figure]})
     good = {
@@ -197,14 +199,14 @@ def interval(
 
 
 def write(found: Mapping[Figure, Fitted], folder: Path = HARDWARE) -> None:
-    """Put values and their intervals into their profiles; all else stays as it is written."""
+    """Write values and intervals into their profiles; the rest of each file is unchanged."""
     for name in dict.fromkeys(figure.profile for figure in found):
         file = folder / f"{name}.yaml"
         write_atomic(file, written(file, found))
 
 
 def main() -> int:
-    """Fit, find the intervals with fresh seeds, write when asked to."""
+    """Fit, find the intervals with a new seed, and write the result if asked to."""
     parser = argparse.ArgumentParser(prog="python -m tools.fit")
     parser.add_argument("--iterations", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)

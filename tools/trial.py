@@ -1,7 +1,8 @@
-"""The incast study and its published values, simulated by the code of `netstudy calibrate`.
+"""Simulates the incast study, and compares it with the published values.
 
-Shared by the fit of its profiles, by their cross-validation and by the ablation of mechanisms,
-which also changes settings that no profile has, directly in a plan.
+Shared by the fit of the profiles, their cross-validation and the ablation of mechanisms. The
+ablation also changes settings directly in a plan, since some of them are in no profile. The
+simulation is that of `netstudy calibrate`.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ ROOT = Path(__file__).parents[1]
 STUDY = ROOT / "studies/incast"
 PAGE = STUDY / "accuracy.md"
 CONFIGURATIONS = JUMBO, LARGE, STRIPED = "4 MB", "8 MB", "10 MB striped"
-"""Each has a published table."""
+"""Configurations of the study, each with a published table."""
 SWITCHES = ARISTA, NEXUS = "arista-7124s", "nexus-5010"
 SHOWN = (COMPLETION, DROPS, RETRANSMISSIONS)
 
 Run = dict[str, Any]
 Change = Callable[[Run], Mapping[str, Any]]
-"""Values at paths in a run; empty: nothing changes."""
+"""The changes to a run: path -> new value; empty if nothing changes."""
 Said = Mapping[Shown, float]
 """Simulated values."""
 
@@ -45,7 +46,7 @@ def model(
     configurations: Iterable[str] = CONFIGURATIONS,
     replicates: int = 1,
 ) -> Model:
-    """The study with as many iterations and replicates, and only these levels."""
+    """A model of the study with this number of iterations and replicates, and only these levels."""
     study = apply_overrides(load(STUDY), {"workload.incast.iterations": str(iterations)})
     only: Mapping[str, Sequence[Level]] = {
         "servers": servers,
@@ -55,18 +56,18 @@ def model(
 
 
 def targets(of: Model) -> list[Target]:
-    """The published values of the shown metrics that correspond to the model's runs."""
+    """The published values of the metrics in `SHOWN` for which the model has runs."""
     names = {metric.name for metric in SHOWN}
     return [one for one in published_targets(of.study, of.planned()) if str(one.metric) in names]
 
 
 def shown(aims: Iterable[Target]) -> list[Shown]:
-    """The simulated values that correspond to the published ones."""
+    """The runs and metrics that correspond to the published values."""
     return [(one.run, one.metric) for one in aims]
 
 
 def by_configuration(aims: Iterable[Target]) -> dict[str, list[Target]]:
-    """The published values of each table."""
+    """The published values of each configuration's table."""
     found: dict[str, list[Target]] = {}
     for one in aims:
         found.setdefault(str(one.treatment["configuration"]), []).append(one)
@@ -75,15 +76,15 @@ def by_configuration(aims: Iterable[Target]) -> dict[str, list[Target]]:
 
 @dataclass(frozen=True)
 class Accuracy:
-    """The distance of simulated values from the published table of one configuration."""
+    """How close simulated values are to the published table of one configuration."""
 
     median_abs_pct: Mapping[tuple[Metric, str], float]
     ratio: float
-    """Of the two switches' completion times at the most servers."""
+    """Ratio of the two switches' completion times with the most servers."""
 
     @classmethod
     def of(cls, aims: Sequence[Target], said: Said) -> Accuracy:
-        """The medians of all rows with a published value other than 0."""
+        """Computes the medians over all rows whose published value is not 0."""
         errors = {
             (metric, switch): [
                 abs(100 * (said[one.run, one.metric] - one.value) / one.value)
@@ -105,7 +106,8 @@ class Accuracy:
 
 
 def places(run: Run, path: str) -> Iterator[tuple[dict[str, Any], str]]:
-    """Where a dotted path leads in a run, through every item of a list: a map and its key."""
+    """Where a dotted path leads in a run: mappings and their last key. A list is searched item by
+    item."""
     *way, last = path.split(".")
     found: list[Any] = [run]
     for step in way:
@@ -115,12 +117,12 @@ def places(run: Run, path: str) -> Iterator[tuple[dict[str, Any], str]]:
 
 
 def always(values: Mapping[str, Any]) -> Change:
-    """The same values in every run."""
+    """A change to the same values in every run."""
     return lambda _run: values
 
 
 def changed(base: wire.Plan, changes: Change) -> wire.Plan:
-    """A plan with other values at some paths of each run, wherever the run has them."""
+    """A copy of the plan with the changes made in each run, at the paths that the run has."""
     copy = json.loads(wire.to_json(base))
     for run in copy["runs"]:
         for path, value in changes(run).items():
@@ -132,7 +134,7 @@ def changed(base: wire.Plan, changes: Change) -> wire.Plan:
 def write(
     tool: str, servers: Sequence[int], iterations: int, seed: int, found: Iterable[str], page: Path
 ) -> None:
-    """Put a tool's results between its markers in the page."""
+    """Write the result of a tool between its markers in the page."""
     said = say(
         "{n} iterations a cell after the warm-up, one run each, seed {seed}; servers {servers},"
         " where a table has them.",
@@ -144,7 +146,7 @@ def write(
 
 
 def markers(tool: str) -> tuple[str, str]:
-    """The first and the last line of a tool's part of the page."""
+    """The markers around a tool's part of the page: its first and last line."""
     name = tool.replace("_", "-")
     return f"<!-- {name}: written by python -m tools.{tool} -->", f"<!-- end of {name} -->"
 
@@ -152,7 +154,7 @@ def markers(tool: str) -> tuple[str, str]:
 def main(
     tool: str, iterations: int, servers: Sequence[int], find: Callable[[int, int], Iterable[str]]
 ) -> None:
-    """Run a tool from the command line: simulate, print, write."""
+    """Run a tool from the command line: simulate, write the page, print its path."""
     parser = argparse.ArgumentParser(prog=f"python -m tools.{tool}")
     parser.add_argument("--iterations", type=int, default=iterations)
     parser.add_argument("--seed", type=int, default=1)

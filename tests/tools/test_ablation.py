@@ -64,7 +64,7 @@ def switch_of(run: Run) -> dict[str, Any]:
 
 
 def test_what_no_run_has_cannot_be_taken_away(base: Plan) -> None:
-    with pytest.raises(ValueError, match="no run has what luck is made of"):
+    with pytest.raises(ValueError, match="no run has the settings of luck"):
         without(Mechanism("luck", "none", ablation.settings({"tcp": {"luck": 0}})), base)
 
 

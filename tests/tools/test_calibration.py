@@ -156,7 +156,7 @@ def test_writing_replaces_only_the_marked_part(
 
 def test_another_profile_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert calibration.main(["brokerage"]) == 2
-    assert "brokerage is none of trade-z9, ethernet-z9" in capsys.readouterr().err
+    assert "brokerage is not one of trade-z9, ethernet-z9" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("profile", PAGES)

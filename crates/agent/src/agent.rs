@@ -8,7 +8,7 @@ use crate::control::Events;
 use crate::output::Output;
 use crate::tallies::Tallies;
 
-/// The parts of the traffic thread.
+/// Inputs and outputs of the traffic thread.
 pub(crate) struct Agent<'a> {
     pub(crate) plan: &'a AgentPlan,
     pub(crate) output: Arc<Output>,

@@ -3,7 +3,9 @@
 use netstudy_records::{AgentRecord, Answers, Latency, PhaseKind, RequestsOf};
 use netstudy_units::Time;
 
-/// A request was answered at `ended`. `over` is when the time of its phase was over, if it is.
+/// Records that a request due at `intended` was answered at `ended`. `over` is the end of the phase's
+/// duration; none: the phase still runs. An answer after that end counts as unanswered if the request
+/// was due before it.
 pub(crate) fn note_answer(answers: &mut Answers, intended: Time, ended: Time, over: Option<Time>) {
     match over {
         None => answers.latencies.record(ended.since(intended).as_ns()),

@@ -1,4 +1,4 @@
-//! The application of an agent, from its plan.
+//! Builds the application of an agent from its plan.
 
 use netstudy_records as records;
 use netstudy_records::{AgentPlan, ProbePlan};
@@ -40,7 +40,7 @@ pub(crate) fn beside<T: Traffic + 'static>(
         ProbePlan::Server { request_bytes, response_bytes, .. } => {
             let shape = RequestShape { request_bytes, response_bytes };
             shape.check()?;
-            // The idle phase is the client's: the server of a probe only answers.
+            // Only the probe's client has an idle phase; its server only answers.
             Ok(both(workload, connections, RequestServer::new(shape), 0))
         }
         ProbePlan::Client {

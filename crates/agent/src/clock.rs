@@ -1,4 +1,4 @@
-//! Time: `CLOCK_MONOTONIC`, as the workloads count it and as records show it.
+//! Converts `CLOCK_MONOTONIC` to the time of the workloads and to the nanoseconds of the records.
 
 use std::hint;
 
@@ -7,12 +7,12 @@ use nix::sys::prctl::set_timerslack;
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_gettime};
 
-/// How long before its due time an action's sleep ends and polling begins. Longer would be more exact
-/// where a CPU is idle, and take time from the other hosts where they share it.
+/// A sleep ends this long before its action is due, and the thread polls the clock for the rest. A
+/// longer time is more exact on an idle CPU, but takes CPU time from other hosts on a shared one.
 const SPIN: Duration = Duration::from_us(30);
 
-/// A clock that is zero when it is made: a workload's time in picoseconds lasts 213 days, and a
-/// machine may be up for longer.
+/// A clock that starts at zero when it is created: workloads count picoseconds, which overflow after
+/// 213 days, and a machine may be up for longer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     origin_ns: u64,
@@ -32,7 +32,7 @@ impl Clock {
         self.origin_ns + time.as_ns()
     }
 
-    /// When sleeping for something at `due` has to end, so that it can be met by polling the clock.
+    /// When a sleep for an action at `due` must end, so that polling the clock can meet `due`.
     pub(crate) fn wake_up(self, due: Time) -> TimeSpec {
         let ns = self.as_ns(due).saturating_sub(SPIN.as_ns());
         TimeSpec::new((ns / 1_000_000_000).cast_signed(), (ns % 1_000_000_000).cast_signed())
@@ -43,7 +43,7 @@ impl Clock {
         due <= self.now() + SPIN
     }
 
-    /// Polls the clock until `due`. A thread that yields the CPU meanwhile may get it back
+    /// Polls the clock until `due`, without yielding: a thread that yields the CPU may get it back only
     /// milliseconds later.
     pub(crate) fn spin_until(self, due: Time) {
         while self.now() < due {
@@ -52,8 +52,8 @@ impl Clock {
     }
 }
 
-/// Lets the kernel end sleeps of this thread, and of threads that it starts, when they are due: by
-/// default it groups sleeps within 50 µs (`PR_SET_TIMERSLACK`).
+/// Makes the kernel end sleeps of this thread, and of threads that it starts, when they are due: by
+/// default, the kernel groups wake-ups within 50 µs (`PR_SET_TIMERSLACK`).
 pub(crate) fn make_sleeps_exact() -> nix::Result<()> {
     set_timerslack(1)
 }

@@ -1,4 +1,4 @@
-//! A connection of an agent: non-blocking input and output, with every byte checked.
+//! A connection of an agent: non-blocking input and output; every received byte is verified.
 
 use std::fs::File;
 use std::io::Write;
@@ -22,15 +22,15 @@ use crate::tallies::Tally;
 
 /// Largest number of bytes per read: a longer read would delay timed actions.
 const READ_BYTES: usize = 128 * 1024;
-/// Pieces that are sent at once at most, for the same reason.
+/// Most pieces sent in one flush, for the same reason.
 const PIECES_MAX: u32 = 16;
 
-/// The bytes that all connections carry, and room to read them.
+/// The bytes that all connections send, and a buffer to read into.
 #[derive(Debug)]
 pub(crate) struct Bytes {
     random: Vec<u8>,
-    /// The same bytes as a file in memory, from which the kernel sends without a copy; none: with
-    /// copies.
+    /// The same bytes as a file in memory, from which the kernel sends without copying; none: data are
+    /// sent with copies.
     file: Option<File>,
     buffer: Vec<u8>,
 }
@@ -43,7 +43,7 @@ impl Bytes {
     }
 }
 
-/// A file in memory with the contents `bytes`.
+/// Creates a file in memory with the contents `bytes`.
 fn in_memory(bytes: &[u8]) -> Result<File, Failure> {
     let failed = "a file in memory";
     let fd = memfd_create(c"bytes", MFdFlags::MFD_CLOEXEC).map_err(Failure::run(failed))?;
@@ -52,14 +52,14 @@ fn in_memory(bytes: &[u8]) -> Result<File, Failure> {
     Ok(file)
 }
 
-/// How far a connection is.
+/// State of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// It has not been begun.
+    /// Neither end has opened it yet.
     Absent,
     /// This end is opening it.
     Connecting,
-    /// It waits for the peer's welcome.
+    /// This end has sent its greeting and waits for the peer's answer.
     Greeting,
     /// It carries the application's bytes.
     Open,
@@ -71,29 +71,29 @@ pub(crate) enum State {
 pub(crate) struct Connection {
     plan: ConnectionPlan,
     pub(crate) state: State,
-    /// Present once the connection is begun.
+    /// Present once a socket exists.
     tally: Option<Arc<Tally>>,
-    /// Handed to the kernel.
+    /// Position after the last byte handed to the kernel.
     sent: Cursor,
-    /// Bytes that the application has written and the kernel has not accepted yet.
+    /// Bytes that the application has written but the kernel has not accepted yet.
     pending: u64,
     received: Cursor,
-    /// The application has closed its direction: that follows the last byte.
+    /// The application has closed its direction: the FIN follows the last byte.
     closes: bool,
     /// Events that epoll is registered for.
     pub(crate) interest: EpollFlags,
-    /// When its peer last gave a sign of life, or began to owe something.
+    /// When the peer was last heard, or when this end began to wait for it.
     pub(crate) last: Time,
-    /// Acknowledged bytes that are not the application's.
+    /// Acknowledged bytes of the greeting, which are not the application's.
     pub(crate) acknowledged_before: u64,
 }
 
 /// Result of reading from a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Read {
-    /// Not opened yet.
+    /// No data were available.
     Nothing,
-    /// All that it has received before, and with it.
+    /// Bytes received in total, before this read and including it.
     Bytes { before: u64, total: u64 },
     /// The peer has closed its direction.
     End,
@@ -115,12 +115,12 @@ impl Connection {
         }
     }
 
-    /// True: this agent opens the connection. False: the agent listens, and its peer opens it.
+    /// True if this agent opens the connection; false if it listens and its peer opens the connection.
     pub(crate) const fn is_ours(&self) -> bool {
         matches!(self.plan, ConnectionPlan::Open { .. })
     }
 
-    /// The connection exists, in the given state.
+    /// Sets the state and the counters of a connection whose socket has been created.
     pub(crate) fn set(&mut self, state: State, tally: Arc<Tally>, now: Time) {
         self.state = state;
         self.tally = Some(tally);
@@ -128,7 +128,7 @@ impl Connection {
     }
 
     pub(crate) fn tally(&self) -> &Arc<Tally> {
-        self.tally.as_ref().expect("it has been begun")
+        self.tally.as_ref().expect("the connection has a socket")
     }
 
     pub(crate) fn stream(&self) -> &TcpStream {
@@ -145,22 +145,22 @@ impl Connection {
         self.sent.passed()
     }
 
-    /// Bytes that the application has written and the kernel has not taken.
+    /// Bytes that the application has written but the kernel has not accepted.
     pub(crate) const fn pending(&self) -> u64 {
         self.pending
     }
 
-    /// The application writes.
+    /// Queues bytes that the application writes.
     pub(crate) fn write(&mut self, bytes: u64) {
         self.pending += bytes;
     }
 
-    /// The application closes its direction.
+    /// Closes the application's direction after the queued bytes.
     pub(crate) fn close(&mut self) {
         self.closes = true;
     }
 
-    /// Hands written bytes to the kernel, as many as it takes. Returns whether it took any.
+    /// Hands queued bytes to the kernel. Returns whether the kernel accepted any.
     pub(crate) fn flush(&mut self, bytes: &Bytes) -> Result<bool, String> {
         let before = self.sent.passed();
         let mut pieces = 0;
@@ -180,7 +180,7 @@ impl Connection {
         let tally = self.tally();
         tally.set_sent(self.sent.passed());
         if self.closes && self.pending == 0 {
-            // It fails if the other end is gone, which the next read reports.
+            // Shutdown fails if the other end has closed the connection; the next read reports that.
             let _ = tally.stream.shutdown(std::net::Shutdown::Write);
         }
         Ok(self.sent.passed() > before)
@@ -191,7 +191,7 @@ impl Connection {
             let mut offset = piece.start.cast_signed() as i64;
             return sendfile64(self.stream(), file, Some(&mut offset), piece.len());
         }
-        // The end of a piece within a message is not the end of a segment.
+        // More pieces of the message follow: let the kernel fill the segment (MSG_MORE).
         let more = (piece.len() as u64) < self.pending;
         let more =
             if more { MsgFlags::from_bits_retain(libc::MSG_MORE) } else { MsgFlags::empty() };
@@ -199,7 +199,7 @@ impl Connection {
         send(self.stream().as_raw_fd(), &bytes.random[piece], flags)
     }
 
-    /// Reads the bytes that have arrived, and checks them.
+    /// Reads the bytes that have arrived and verifies them.
     pub(crate) fn receive(&mut self, bytes: &mut Bytes) -> Result<Read, String> {
         let Bytes { random, buffer, .. } = bytes;
         let count = match recv(self.stream().as_raw_fd(), buffer, MsgFlags::MSG_DONTWAIT) {
@@ -210,14 +210,16 @@ impl Connection {
         };
         let before = self.received.passed();
         if let Err(Mismatch { at }) = self.received.verify(random, &buffer[..count]) {
-            return Err(format!("byte {at} of the next {count} is not what it must send"));
+            return Err(format!(
+                "byte {at} of the {count} received bytes differs from the expected pattern"
+            ));
         }
         let total = self.received.passed();
         self.tally().set_received(total);
         Ok(Read::Bytes { before, total })
     }
 
-    /// Describes the other end, and the bytes that the application still waits for (`owed`).
+    /// Describes the other end, and the message that the application still waits for (`owed`).
     pub(crate) fn whereabouts(&self, owed: Option<Owed>) -> String {
         let (role, peer, message) = match self.plan {
             ConnectionPlan::Open { peer, .. } => {
@@ -229,16 +231,18 @@ impl Connection {
             }
         };
         match (self.state, owed) {
-            (State::Absent, _) => format!("no {role} has come from {peer}"),
+            (State::Absent, _) => format!("no {role} has connected from {peer}"),
             (State::Connecting, _) => format!("connecting to {role} {peer}"),
-            (State::Greeting, _) => format!("{role} {peer} does not welcome this client"),
-            (State::Closed, None) => format!("{role} {peer} is gone"),
+            (State::Greeting, _) => {
+                format!("{role} {peer} has not accepted the greeting of this client")
+            }
+            (State::Closed, None) => format!("{role} {peer} has closed the connection"),
             (_, Some(Owed { message: number, bytes, missing })) => {
                 let has = bytes - missing;
                 format!("{role} {peer} has sent {has} of {bytes} bytes of {message} {number}")
             }
             _ if self.pending > 0 => {
-                format!("{role} {peer} has not taken the last {} bytes", self.pending)
+                format!("{role} {peer} has not received the last {} bytes", self.pending)
             }
             _ => format!("{role} {peer}"),
         }

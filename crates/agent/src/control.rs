@@ -1,5 +1,5 @@
-//! The controller's commands: a thread reads them, so that traffic never waits for them, and ends the
-//! process when no controller is left to stop it.
+//! The controller's commands. A thread of their own reads them, so that traffic never waits for
+//! commands, and ends the process when the controller has gone away.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -21,9 +21,9 @@ use crate::input::{Input, Lines};
 use crate::output::Output;
 use crate::sampling::Snapshots;
 
-/// Time that the traffic has to end after the time limit, before the process ends without it.
+/// Time between the time limit and the forced end of the process: the traffic thread can end first.
 const GRACE: Duration = Duration::from_secs(1);
-/// Exit code of a process that was not stopped by its controller.
+/// Exit code of a process that ends before its controller stops it.
 const ENDED_EARLY: i32 = 3;
 
 /// Messages to the traffic thread.
@@ -31,14 +31,14 @@ const ENDED_EARLY: i32 = 3;
 pub(crate) enum Event {
     /// The next phase may begin.
     Go,
-    /// The traffic is over.
+    /// The traffic must end.
     Interrupted(Interruption),
 }
 
-/// Why the traffic is over.
+/// Why the traffic must end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Interruption {
-    /// The controller has enough.
+    /// The controller sent `stop`.
     Stop,
     /// The time limit is reached.
     TimeLimit,
@@ -66,7 +66,7 @@ impl Events {
 
     /// Takes the events that the traffic thread has not seen yet.
     pub(crate) fn hear(&self) -> VecDeque<Event> {
-        // Empty if it was read already.
+        // The read fails if there is nothing to read, which is harmless.
         let _ = self.wake.read();
         mem::take(&mut *self.said.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -97,7 +97,7 @@ enum Wakening {
 }
 
 impl Control {
-    /// Begins to listen. From now on the process ends by itself after `time_limit_ms`.
+    /// Starts the thread. From now on the process ends by itself after `time_limit_ms`.
     pub(crate) fn start(
         lines: Lines,
         time_limit_ms: u64,
@@ -158,11 +158,11 @@ impl Control {
 
     fn answer(&self, record: &AgentRecord) {
         if self.output.write(record).is_err() {
-            self.end("nobody reads the records");
+            self.end("the records cannot be written to standard output");
         }
     }
 
-    /// Waits until something is to be done.
+    /// Waits for a command, SIGTERM or the time limit.
     fn wait(&self) -> Wakening {
         let mut fds = [
             PollFd::new(self.terminations.as_fd(), PollFlags::POLLIN),
@@ -177,7 +177,8 @@ impl Control {
         }
     }
 
-    /// The last records are being written: standard input may end now.
+    /// Waits for SIGTERM or the time limit after `stop`, while the last records are written. Standard
+    /// input may end now.
     fn watch_the_end(&self) {
         let mut fds = [PollFd::new(self.terminations.as_fd(), PollFlags::POLLIN)];
         wait_for(&mut fds, self.deadline);
@@ -200,7 +201,7 @@ impl Control {
     }
 }
 
-/// Start of the error message of an agent that has reached its time limit.
+/// Beginning of the error message of an agent that has reached its time limit.
 pub(crate) fn time_limit_message(time_limit_ms: u64) -> String {
     format!("the time limit of {time_limit_ms} ms is reached")
 }
@@ -208,7 +209,7 @@ pub(crate) fn time_limit_message(time_limit_ms: u64) -> String {
 /// Waits for one of `fds` until `deadline`.
 fn wait_for(fds: &mut [PollFd<'_>], deadline: Instant) {
     loop {
-        // Rounded up, or the last millisecond would be spent in turning round.
+        // Rounded up: a timeout of 0 would make this loop spin during the last millisecond.
         let left = deadline.saturating_duration_since(Instant::now()).as_micros().div_ceil(1000);
         let timeout = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);
         match poll(fds, timeout) {
@@ -219,7 +220,8 @@ fn wait_for(fds: &mut [PollFd<'_>], deadline: Instant) {
     }
 }
 
-/// Blocks SIGTERM for this process and threads that it starts: it is read from a descriptor instead.
+/// Blocks SIGTERM for this process and the threads that it starts, and returns a descriptor that reads
+/// the signal instead.
 fn take_over_terminations() -> Result<SignalFd, Failure> {
     let signals = SigSet::from(Signal::SIGTERM);
     signals.thread_block().map_err(Failure::run("blocking SIGTERM"))?;

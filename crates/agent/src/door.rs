@@ -1,4 +1,4 @@
-//! The door of a listening agent: it accepts the connections of its plan, each once, and no other.
+//! The listening side of an agent: accepts each connection of the plan once, and no other connections.
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -10,12 +10,12 @@ use crate::failure::Failure;
 use crate::greeting::{self, WELCOME};
 use crate::socket;
 
-/// Time that a connection has to greet.
+/// Time within which a new connection must send its greeting.
 const GREETING_TIME: Duration = Duration::from_secs(5);
-/// Connections that may be greeting at a time.
+/// Most connections whose greeting may be incomplete at a time.
 const GREETERS_MAX: usize = 256;
 
-/// A connection that is to come.
+/// A connection of the plan that a peer opens.
 #[derive(Clone, Copy, Debug)]
 struct Expected {
     local: IpAddr,
@@ -24,7 +24,7 @@ struct Expected {
     is_there: bool,
 }
 
-/// A peer whose greeting is not complete yet.
+/// A connected peer whose greeting is not complete yet.
 #[derive(Debug)]
 struct Greeter {
     stream: TcpStream,
@@ -35,7 +35,7 @@ struct Greeter {
     until: Instant,
 }
 
-/// Listeners, and the peers that have connected to them.
+/// The listeners, and connected peers whose greeting is not complete yet.
 #[derive(Debug)]
 pub(crate) struct Door {
     pub(crate) listeners: Vec<TcpListener>,
@@ -49,16 +49,16 @@ pub(crate) struct Door {
 /// Outcome of reading from a connection whose greeting is not complete.
 #[derive(Debug)]
 pub(crate) enum Greeted {
-    /// It has not said all.
+    /// The greeting is still incomplete.
     NotYet,
-    /// It was closed.
+    /// The connection was refused and closed.
     Refused,
-    /// It is the connection with this number.
+    /// The greeting is valid: this is the connection with this number.
     Welcome(u32, TcpStream),
 }
 
 impl Door {
-    /// Listens at each local address of connections that are to come.
+    /// Listens at each local address to which peers will connect.
     pub(crate) fn open(plan: &AgentPlan) -> Result<Self, Failure> {
         let expected: Vec<_> = (0..).zip(&plan.connections).filter_map(expected).collect();
         let mut addresses: Vec<IpAddr> = expected.iter().map(|one| one.local).collect();
@@ -75,7 +75,7 @@ impl Door {
         })
     }
 
-    /// Where it listens.
+    /// Addresses and ports of the listeners.
     pub(crate) fn addresses(&self) -> Result<Vec<Endpoint>, Failure> {
         let address = |listener: &TcpListener| listener.local_addr().map(socket::endpoint);
         self.listeners
@@ -85,20 +85,20 @@ impl Door {
             .map_err(Failure::run("the port"))
     }
 
-    /// True while a connected peer has not sent its greeting.
+    /// True while the greeting of a connected peer is incomplete.
     pub(crate) fn is_busy(&self) -> bool {
         self.greeters.iter().any(Option::is_some)
     }
 
-    /// Accepts the next peer at a listener. Returns the slot of a greeter whose greeting is awaited;
-    /// none: no peer, or a peer that is not admitted.
+    /// Accepts the next peer at a listener. Returns the slot of the peer, whose greeting is awaited;
+    /// none: no peer has connected, or the peer was refused.
     pub(crate) fn accept(
         &mut self,
         listener: usize,
     ) -> Result<Option<(usize, &TcpStream)>, Failure> {
         let (stream, peer) = match self.listeners[listener].accept() {
             Ok(come) => come,
-            // It was gone before it was taken: accept(2).
+            // The peer closed the connection before it was accepted: accept(2).
             Err(error) if is_passing(&error) => return Ok(None),
             Err(error) => return Err(Failure::run("accepting a connection")(error)),
         };
@@ -142,7 +142,7 @@ impl Door {
         let Some(known) = self.expected.iter().position(is_this) else {
             return self.refuse(place);
         };
-        // A byte always finds room in a connection without earlier data.
+        // The send buffer is empty, so it always has room for one byte.
         if !matches!(greeter.stream.write(&[WELCOME]), Ok(1)) {
             return self.refuse(place);
         }
@@ -152,7 +152,7 @@ impl Door {
         Greeted::Welcome(known.number, greeter.stream)
     }
 
-    /// Closes greeters that take too long.
+    /// Closes connections whose greeting takes too long.
     pub(crate) fn close_the_late(&mut self) {
         let now = Instant::now();
         for place in 0..self.greeters.len() {
@@ -168,7 +168,7 @@ impl Door {
         Greeted::Refused
     }
 
-    /// The peers refused so far; none: it listens nowhere.
+    /// Numbers of refused connections so far; none for an agent that does not listen.
     pub(crate) fn record(&self) -> Option<AgentRecord> {
         let Self { wrong_address, wrong_token, .. } = *self;
         (!self.listeners.is_empty()).then_some(AgentRecord::Refused { wrong_address, wrong_token })

@@ -1,9 +1,8 @@
 //! The poll loop: drives an application over the kernel's TCP.
 //!
-//! One thread waits for sockets, for the application's next action and for the controller, and never
-//! only for one connection. The application's actions come out of [`Application::poll`]; events go
-//! into it. An application that hears of acknowledgments gets them before it is polled for a timed
-//! action.
+//! One thread waits for all sockets, the application's next action and the controller at the same
+//! time. It passes events to the application and takes actions from [`Application::poll`]. Before the
+//! thread polls for a timed action, it reports acknowledgments to an application that asks for them.
 
 use std::net::SocketAddr;
 use std::ops::Range;
@@ -34,22 +33,22 @@ use crate::socket;
 use crate::tallies::{Carried, Tally};
 use crate::tcp_info;
 
-/// The poller's keys of the controller and the timer. The key of a connection is its number; keys of
-/// listeners and greeters have a bit that no connection has.
+/// Epoll keys of the controller and the timer. The key of a connection is its number; keys of
+/// listeners and of greeting peers have a bit that no connection number has.
 const CONTROLLER: u64 = u64::MAX;
 const TIMER: u64 = u64::MAX - 1;
 const LISTENER: u64 = 1 << 62;
 const GREETER: u64 = 1 << 61;
 
-/// During a series of due actions, events are polled at least this often. Longer: answers wait;
-/// shorter: due actions wait.
+/// During a series of due actions, events are polled at least this often. A longer interval delays
+/// responses; a shorter one delays due actions.
 const LOOK_INTERVAL: Duration = Duration::from_us(100);
 
-/// Late greeters are closed at least this often.
+/// Connections whose greeting takes too long are closed at least this often.
 const DOOR_CHECK_MS: u16 = 1_000;
 
-/// Drives the application until the controller stops it, and writes the recorded data, also of a failed
-/// run: it may show why.
+/// Drives the application until the controller stops it, and writes the recorded data. A failed run
+/// writes them too: they may show why it failed.
 pub(crate) fn run(
     agent: &Agent<'_>,
     application: Box<dyn Application>,
@@ -74,7 +73,7 @@ struct Driver<'a> {
     timer: TimerFd,
     /// The time to which the timer is set.
     timer_at: Time,
-    /// When it was last looked for events.
+    /// When the driver last polled for events.
     looked: Time,
     /// Time of the application's last event or timed poll.
     told: Time,
@@ -110,7 +109,7 @@ impl<'a> Driver<'a> {
         }
         let (plan, clock) = (agent.plan, Clock::new());
         let connections: Vec<_> = plan.connections.iter().copied().map(Connection::new).collect();
-        // A server may rightly hear nothing: silence and progress are reported by the clients that wait for it.
+        // A server may receive nothing for a long time, so only clients report silence and progress.
         let asks = connections.iter().any(Connection::is_ours);
         let limit_ms = plan.silence_limit_ms.filter(|_| asks);
         Ok(Self {
@@ -153,7 +152,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Takes due actions; of an endless series, those until events must be polled.
+    /// Performs due actions, for at most `LOOK_INTERVAL`: then events must be polled.
     fn act(&mut self) -> Result<(), Failure> {
         let until = self.clock.now() + LOOK_INTERVAL;
         loop {
@@ -161,7 +160,7 @@ impl<'a> Driver<'a> {
             if due > now || now > until {
                 return Ok(());
             }
-            // Actions that follow from events are due at once; others at a set time.
+            // An action that follows from an event is due at the time of the event; others are timed.
             let is_timed = due != self.told;
             if is_timed {
                 self.told = now;
@@ -183,7 +182,7 @@ impl<'a> Driver<'a> {
                 if self.recorder.wants_losses(connection) {
                     self.tell_losses(connection)?;
                 }
-                // If the peer owed data before, the new request is no sign of its life.
+                // If the peer already owed data, a new request must not restart its silence limit.
                 let is_waited_for = self.is_waited_for(connection);
                 let own = &mut self.connections[connection as usize];
                 own.write(bytes);
@@ -211,8 +210,8 @@ impl<'a> Driver<'a> {
                     seconds.end(due, &carried[..self.workload_connections as usize]);
                 }
             }
-            Action::Read { .. } => unreachable!("agents read what has come"),
-            Action::Ready => unreachable!("agents rest between their phases"),
+            Action::Read { .. } => unreachable!("agents read data as they arrive"),
+            Action::Ready => unreachable!("agents hold between phases"),
             Action::Hold | Action::End => {
                 let record = self.recorder.phase_record(now, &self.connection_bytes());
                 self.agent.output.write(&record)?;
@@ -226,8 +225,9 @@ impl<'a> Driver<'a> {
         self.connections.iter().map(|one| (one.received(), one.sent())).collect()
     }
 
-    /// A second of the measuring phase has ended, if one has. Of a phase that ends after a count, seconds go on
-    /// until the agent is stopped: its end is known where all clients' ends are.
+    /// Adds rows to the table of seconds if a second of the measuring phase has ended. If the phase ends
+    /// after a count, seconds are recorded until the agent is stopped: the end of the phase is known only
+    /// once all clients have ended.
     fn note_second(&mut self, now: Time) -> Result<(), Failure> {
         if self.end_of_second() > now {
             return Ok(());
@@ -251,7 +251,7 @@ impl<'a> Driver<'a> {
         self.connections[..self.workload_connections as usize].iter().map(carried).collect()
     }
 
-    /// Reports acknowledged bytes, for which there are no events.
+    /// Reports acknowledged bytes to the application: the kernel has no events for acknowledgments.
     fn tell_acknowledgments(&mut self, now: Time) -> Result<(), Failure> {
         if !self.application.hears_acknowledgments() {
             return Ok(());
@@ -275,7 +275,7 @@ impl<'a> Driver<'a> {
     fn open(&mut self, number: u32, now: Time) -> Result<(), Failure> {
         let ConnectionPlan::Open { local, peer, .. } = self.agent.plan.connections[number as usize]
         else {
-            unreachable!("only connections of the plan that are to be opened are");
+            unreachable!("only connections of the kind `open` are opened");
         };
         let to = SocketAddr::new(peer.address, peer.port);
         let stream = socket::begin_to_connect(local, to, &self.agent.plan.socket)?;
@@ -286,7 +286,7 @@ impl<'a> Driver<'a> {
         self.epoll.add(connection.stream(), event).map_err(Failure::run("epoll"))
     }
 
-    /// A connection that was being opened is open, or has failed. The peer is greeted.
+    /// Sends the greeting on a connection that has been established, or reports that opening it failed.
     fn greet(&mut self, number: u32) -> Result<(), Failure> {
         let ConnectionPlan::Open { peer_number, .. } = self.agent.plan.connections[number as usize]
         else {
@@ -298,35 +298,35 @@ impl<'a> Driver<'a> {
             return Err(self.broken(number, &error.to_string()));
         }
         let greeting = greeting::greeting(&self.agent.plan.token, peer_number);
-        // It finds room in a connection without earlier data.
+        // The send buffer is empty, so it has room for the greeting.
         match send(connection.stream().as_raw_fd(), &greeting, MsgFlags::MSG_NOSIGNAL) {
             Ok(count) if count == greeting.len() => {}
-            Ok(_) => return Err(self.broken(number, "it takes no greeting")),
+            Ok(_) => return Err(self.broken(number, "the greeting could not be sent in full")),
             Err(error) => return Err(self.broken(number, error.desc())),
         }
         connection.state = State::Greeting;
         self.look_for(number, EpollFlags::EPOLLIN)
     }
 
-    /// The answer to a greeting has come, or none will.
+    /// Reads the answer to the greeting.
     fn hear_welcome(&mut self, number: u32) -> Result<(), Failure> {
         let mut answer = [0];
         let fd = self.connections[number as usize].stream().as_raw_fd();
         match recv(fd, &mut answer, MsgFlags::MSG_DONTWAIT) {
             Ok(1) if answer == [WELCOME] => {}
             Ok(0) => return Err(self.broken(number, "it closed the connection")),
-            Ok(_) => return Err(self.broken(number, "it answers something else")),
+            Ok(_) => return Err(self.broken(number, "it sent an unexpected answer")),
             Err(Errno::EAGAIN | Errno::EINTR) => return Ok(()),
             Err(error) => return Err(self.broken(number, error.desc())),
         }
-        // The greeting is among the bytes that are acknowledged; the answer came after it.
+        // The peer has answered, so it has acknowledged the whole greeting: this count is the offset.
         let connection = &mut self.connections[number as usize];
         connection.acknowledged_before = tcp_info::bytes_acknowledged(connection.stream())
             .map_err(Failure::run("reading TCP_INFO"))?;
         self.opened(number)
     }
 
-    /// A connection is open at both ends.
+    /// Tells the application that a connection is open at both ends.
     fn opened(&mut self, number: u32) -> Result<(), Failure> {
         let connection = &mut self.connections[number as usize];
         connection.state = State::Open;
@@ -338,7 +338,7 @@ impl<'a> Driver<'a> {
         self.flush(number)
     }
 
-    /// Hands written data to the kernel, and polls for room if some is left.
+    /// Hands written data to the kernel, and waits for buffer space if some are left.
     fn flush(&mut self, number: u32) -> Result<(), Failure> {
         let connection = &mut self.connections[number as usize];
         if connection.state != State::Open {
@@ -347,7 +347,7 @@ impl<'a> Driver<'a> {
         let had = connection.pending() > 0;
         let had_no_room = connection.interest.contains(EpollFlags::EPOLLOUT);
         match connection.flush(&self.bytes) {
-            // The peer has made room by taking something.
+            // The buffer has space again because the peer has received data.
             Ok(true) if had_no_room => connection.last = self.clock.now(),
             Ok(_) => {}
             Err(why) => return Err(self.broken(number, &why)),
@@ -374,7 +374,7 @@ impl<'a> Driver<'a> {
     fn wait(&mut self) -> Result<bool, Failure> {
         let due = self.application.next_action();
         let is_near = due != Time::NEVER && self.clock.is_near(due);
-        // A sleep would miss a time so near. Events are still looked for in a series of such times.
+        // `due` is too near to sleep. In a series of such actions, events are still polled now and then.
         if is_near && self.clock.now() < self.looked + LOOK_INTERVAL {
             self.clock.spin_until(due);
             return Ok(true);
@@ -414,7 +414,7 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    /// How long to wait for events at most: some conditions are checked at intervals.
+    /// Longest time to wait for events: some conditions are checked at intervals.
     fn patience(&self) -> EpollTimeout {
         let silence_ms = self.silence_limit.map(|limit| limit.as_ns() / 1_000_000 / 8 + 1);
         let door_ms = self.door.is_busy().then_some(u64::from(DOOR_CHECK_MS));
@@ -481,7 +481,7 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    /// The peer has closed its direction: a client does that between two messages.
+    /// Handles the peer's FIN. Only a client may close the connection, and only between two messages.
     fn end(&mut self, number: u32, now: Time) -> Result<(), Failure> {
         let is_owed = self.owed(number).is_some();
         let connection = &mut self.connections[number as usize];
@@ -531,7 +531,7 @@ impl<'a> Driver<'a> {
 
     fn go(&mut self) {
         let now = self.clock.now();
-        // An application that does not wait does not need it.
+        // `go` has no effect on an application that is not waiting for it.
         if self.holds && self.application.go(now) {
             self.told = now;
             self.holds = false;
@@ -544,7 +544,7 @@ impl<'a> Driver<'a> {
         self.application.owed(number, self.connections[number as usize].received())
     }
 
-    /// True while the agent waits for its peer, which must send data or read data that is still buffered.
+    /// True while the agent waits for its peer: to answer, to send data, or to read data still buffered.
     fn is_waited_for(&self, number: u32) -> bool {
         let connection = &self.connections[number as usize];
         match connection.state {
@@ -554,25 +554,25 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Peers that owe data may be silent only for a limited time.
+    /// Fails if the peers that the agent waits for have been silent for longer than the limit.
     fn check_silence(&mut self, now: Time) -> Result<(), Failure> {
         let Some(limit) = self.silence_limit else { return Ok(()) };
         if self.holds || now < self.silence_check {
             return Ok(());
         }
         self.silence_check = now + limit.div(8);
-        // A probe goes on whether or not the workload does.
+        // The workload is checked first: a probe that still runs must not hide its silence.
         let (workload, all) = (self.workload_connections, self.connections.len() as u32);
         let heard = self.heard(0..workload).or_else(|| self.heard(workload..all));
         if heard.is_some_and(|heard| heard + limit <= now) {
             let limit_ms = limit.as_ns() / 1_000_000;
-            let why = format!("nothing has come for {limit_ms} ms: {}", self.missing());
+            let why = format!("no data received for {limit_ms} ms: {}", self.missing());
             return Err(Failure::Run(why));
         }
         Ok(())
     }
 
-    /// The last sign of life of the awaited peers; none: no peer is awaited.
+    /// When one of the awaited peers was last heard; none: no peer is awaited.
     fn heard(&self, numbers: Range<u32>) -> Option<Time> {
         numbers
             .filter(|&number| self.is_waited_for(number))
@@ -592,8 +592,8 @@ impl<'a> Driver<'a> {
         let all: Vec<_> = (0..self.connections.len() as u32).filter_map(whereabouts).collect();
         match (all.is_empty(), self.holds) {
             (false, _) => all.join("; "),
-            (true, true) => "no `go` or `stop` has come".to_owned(),
-            (true, false) => "no `stop` has come".to_owned(),
+            (true, true) => "no `go` or `stop` received from the controller".to_owned(),
+            (true, false) => "no `stop` received from the controller".to_owned(),
         }
     }
 

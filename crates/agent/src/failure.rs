@@ -10,12 +10,12 @@ pub enum Failure {
     Plan(String),
     /// The traffic failed.
     Run(String),
-    /// Nobody reads the records.
+    /// The records could not be written.
     Output(io::Error),
 }
 
 impl Failure {
-    /// 2 for bad input, 3 for a testbed that failed.
+    /// 2 for an invalid plan, 3 for any other failure.
     #[must_use]
     pub const fn exit_code(&self) -> u8 {
         match self {
@@ -24,7 +24,7 @@ impl Failure {
         }
     }
 
-    /// Something happened, and why: for `map_err`.
+    /// A failure of the step `what`, with its cause: an argument for `map_err`.
     pub(crate) fn run<E: fmt::Display>(what: impl fmt::Display) -> impl FnOnce(E) -> Self {
         move |why| Self::Run(format!("{what}: {why}"))
     }

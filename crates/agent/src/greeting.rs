@@ -1,17 +1,17 @@
 //! The greeting by which the two ends of a connection identify each other.
 //!
-//! The opener first sends the run's token and the connection's number at the other end, which answers
-//! with one byte, or closes the connection.
+//! The end that opened the connection first sends the run's token and the connection's number at the
+//! other end. The other end answers with one byte, or closes the connection.
 
 use netstudy_records::Token;
 use subtle::ConstantTimeEq;
 
-/// The answer: the peer is welcome.
+/// The answer to a valid greeting (ASCII ACK).
 pub(crate) const WELCOME: u8 = 6;
 /// Bytes of a greeting.
 pub(crate) const LENGTH: usize = Token::LENGTH + 4;
 
-/// The greeting on a connection that has this number at the other end.
+/// The greeting for the connection that the other end calls `peer_number`.
 pub(crate) fn greeting(token: &Token, peer_number: u32) -> [u8; LENGTH] {
     let mut greeting = [0; LENGTH];
     greeting[..Token::LENGTH].copy_from_slice(token.as_bytes());
@@ -19,7 +19,7 @@ pub(crate) fn greeting(token: &Token, peer_number: u32) -> [u8; LENGTH] {
     greeting
 }
 
-/// The number of the connection in a greeting; none: it does not know the token.
+/// The connection's number in a greeting; none: the token is wrong.
 pub(crate) fn number(greeting: &[u8; LENGTH], token: &Token) -> Option<u32> {
     let (said, number) = greeting.split_at(Token::LENGTH);
     // In constant time, so that the time does not reveal how much of the token was right.

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// Standard input, read without a look ahead that `poll` would not see.
+/// Standard input, unbuffered: `poll` would not see data in a reader's buffer.
 #[derive(Debug)]
 pub(crate) struct Lines {
     input: File,
@@ -14,7 +14,7 @@ pub(crate) struct Lines {
 /// Result of reading from standard input.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Input {
-    /// Perhaps a line: see [`Lines::take`].
+    /// Bytes were read, perhaps a whole line: see [`Lines::take`].
     Some,
     /// End of input.
     End,
@@ -26,7 +26,7 @@ impl Lines {
         Ok(Self { input, read: Vec::new() })
     }
 
-    /// A line that was read already.
+    /// Takes the next line out of the bytes already read, if it is complete.
     pub(crate) fn take(&mut self) -> Option<Vec<u8>> {
         let end = self.read.iter().position(|&byte| byte == b'\n')?;
         Some(self.read.drain(..=end).collect())
@@ -40,7 +40,7 @@ impl Lines {
         Ok(if count == 0 { Input::End } else { Input::Some })
     }
 
-    /// Waits for the next line; none if the input ends before.
+    /// Waits for the next line; none if the input ends first.
     pub(crate) fn wait(&mut self) -> io::Result<Option<Vec<u8>>> {
         loop {
             if let Some(line) = self.take() {

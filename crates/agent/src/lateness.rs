@@ -5,11 +5,11 @@ use netstudy_units::Time;
 
 use crate::clock::Clock;
 
-/// Instants that are kept at most.
+/// Most samples that are kept.
 const KEPT_MAX: usize = 1 << 18;
 
-/// Samples of lateness: the usual lateness is judged over all hosts of a run. Of very many samples,
-/// every n-th is kept.
+/// Samples of lateness. They are raw, not summarised, because lateness is judged over all hosts of a
+/// run. If there are too many, only every n-th is kept.
 #[derive(Clone, Debug)]
 pub(crate) struct Lateness {
     due_ns: Vec<u64>,
@@ -26,7 +26,7 @@ impl Default for Lateness {
 }
 
 impl Lateness {
-    /// An action due at `due` was taken at `done`, not earlier.
+    /// Adds an action due at `due` and performed at `done`, which is not before `due`.
     pub(crate) fn add(&mut self, clock: Clock, due: Time, done: Time) {
         self.seen += 1;
         if !(self.seen - 1).is_multiple_of(self.one_of) {
@@ -42,7 +42,7 @@ impl Lateness {
         self.late_ns.push(clock.as_ns(done) - due_ns);
     }
 
-    /// As a record; none without samples.
+    /// The samples as a record; none if there are no samples.
     pub(crate) fn into_record(self) -> Option<AgentRecord> {
         let Self { due_ns, late_ns, one_of, .. } = self;
         (!due_ns.is_empty()).then_some(AgentRecord::Pacing { due_ns, late_ns, one_of })

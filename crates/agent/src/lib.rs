@@ -1,9 +1,9 @@
-//! The real traffic of a study: one process in each host, the kernel's own TCP between them.
+//! The real traffic of a study: one process in each host, connected by the kernel's own TCP.
 //!
-//! One thread makes the traffic ([`driver`]); a second one ([`control`]) reads the controller's
+//! One thread generates the traffic ([`driver`]); a second one ([`control`]) reads the controller's
 //! commands, takes snapshots and makes sure that the process ends; samplers have threads of their own.
-//! The applications of `netstudy-workload`, which the simulator drives too, decide on requests and on
-//! the end of phases. See `docs/concepts/real-traffic.md`.
+//! The applications of `netstudy-workload`, which the simulator also runs, decide when requests are
+//! sent and when phases end. See `docs/concepts/real-traffic.md`.
 
 mod agent;
 mod answers;
@@ -47,10 +47,10 @@ use crate::sampling::Snapshots;
 use crate::tallies::{SeriesSampler, Tallies};
 use crate::workloads::role::Task;
 
-/// Runs the plan on standard input and writes records to standard output.
+/// Runs the plan that is read from standard input, and writes records to standard output.
 ///
 /// # Errors
-/// As [`Failure`] says; it is written as the last record, too.
+/// See [`Failure`]. The failure is also written as the last record.
 pub fn run() -> Result<(), Failure> {
     let output = Arc::new(Output::default());
     let result = carry_out(&output);
@@ -64,9 +64,9 @@ pub fn run() -> Result<(), Failure> {
 fn carry_out(output: &Arc<Output>) -> Result<(), Failure> {
     let mut lines = Lines::of_stdin().map_err(Failure::run("standard input"))?;
     let line = lines.wait().map_err(Failure::run("standard input"))?;
-    let line = line.ok_or_else(|| Failure::Plan("there is none".to_owned()))?;
+    let line = line.ok_or_else(|| Failure::Plan("missing".to_owned()))?;
     let plan::Checked { plan, task, workload_connections } = plan::read(&line)?;
-    // Before any other thread starts: threads inherit the CPU and the timer slack.
+    // Before other threads start, because threads inherit the CPU affinity and the timer slack.
     if let Some(cpu) = plan.cpu {
         stay_on(cpu)?;
     }
@@ -92,7 +92,7 @@ fn carry_out(output: &Arc<Output>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Samples `TCP_INFO` at the interval of the plan; none if it has none.
+/// Samples `TCP_INFO` at the interval of the plan; none if the plan has no interval.
 fn start_series(
     plan: &AgentPlan,
     tallies: &Arc<Tallies>,

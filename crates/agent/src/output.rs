@@ -1,4 +1,4 @@
-//! Records onto standard output, a line each, from any thread.
+//! Writes records to standard output, one per line, from any thread.
 
 use std::io::{self, Write};
 use std::os::fd::AsFd;
@@ -9,22 +9,22 @@ use std::time::{Duration, Instant};
 use netstudy_records::AgentRecord;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-/// Time that another thread may take to write a record.
+/// Longest wait for another thread that is writing a record.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// Where records go.
+/// Standard output, locked for one record at a time.
 #[derive(Debug, Default)]
 pub(crate) struct Output(Mutex<()>);
 
 impl Output {
-    /// Writes a record, and makes it visible to the reader.
+    /// Writes and flushes a record.
     pub(crate) fn write(&self, record: &AgentRecord) -> io::Result<()> {
         let line = line(record)?;
         let _turn = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         write_line(&line)
     }
 
-    /// Writes a record unless that would block: the reader may be gone, or may not read.
+    /// Writes a record unless writing would block: the reader may have gone away or stopped reading.
     pub(crate) fn write_last(&self, record: &AgentRecord) {
         let Ok(line) = line(record) else { return };
         let Some(_turn) = self.turn_within(PATIENCE) else { return };
@@ -36,7 +36,7 @@ impl Output {
         }
     }
 
-    /// The right to write; none if another thread keeps it for longer than `patience`.
+    /// The lock for writing; none if another thread holds it for longer than `patience`.
     fn turn_within(&self, patience: Duration) -> Option<MutexGuard<'_, ()>> {
         let deadline = Instant::now() + patience;
         loop {

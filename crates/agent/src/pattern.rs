@@ -1,41 +1,43 @@
 //! The byte pattern of a connection, so that the receiver can verify every byte.
 //!
 //! Both ends hold the same random bytes. Each direction of a connection is divided into chunks, and
-//! each chunk is a slice of them with another start: lost, doubled or reordered bytes do not match.
-//! There is no computation per byte: the sender hands out slices, the receiver compares them.
+//! each chunk is a slice of the random bytes with its own start, so lost, duplicated or reordered bytes
+//! do not match. Nothing is computed per byte: the sender sends slices, the receiver compares them.
 
 use std::ops::Range;
 
 use rand_core::RngCore;
 use rand_pcg::Pcg64Mcg;
 
-/// Size of a chunk. Slices of twice as many random bytes begin at as many places before a start
-/// repeats: after 16 GiB.
+/// Size of a chunk. A slice can start at as many places as a chunk has bytes, so the pattern repeats
+/// only after 128 Ki chunks (16 GiB). There are twice as many random bytes, so that a slice from any
+/// start fits.
 pub(crate) const CHUNK_BYTES: usize = 128 * 1024;
 
-/// An odd number near the golden section of the chunk: starts of chunks near each other are far apart.
+/// Distance between the starts of successive chunks: an odd step of about 0.618 × the chunk size, so
+/// that neighbouring chunks start at widely separated places in the random bytes.
 const STRIDE: u64 = 81_007;
 
-/// The random bytes, the same for all.
+/// The random bytes, the same in all agents.
 pub(crate) fn random_bytes() -> Vec<u8> {
     let mut bytes = vec![0; 2 * CHUNK_BYTES];
     Pcg64Mcg::new(0x6e65_7473_7475_6479).fill_bytes(&mut bytes);
     bytes
 }
 
-/// Where a connection is in its bytes of one direction.
+/// Position in the byte stream of one direction of a connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Cursor {
     passed: u64,
 }
 
 impl Cursor {
-    /// Bytes that were passed.
+    /// Bytes before the position.
     pub(crate) const fn passed(self) -> u64 {
         self.passed
     }
 
-    /// The next range of the random bytes: to the end of the chunk, at most `most` bytes.
+    /// Range of the random bytes from the position to the end of the chunk, at most `most` bytes.
     pub(crate) fn piece(self, most: u64) -> Range<usize> {
         let (chunk, within) =
             (self.passed / CHUNK_BYTES as u64, self.passed as usize % CHUNK_BYTES);
@@ -48,7 +50,8 @@ impl Cursor {
         self.passed += bytes as u64;
     }
 
-    /// Advances past `received` if it has the expected bytes; otherwise returns the first wrong byte.
+    /// Advances past `received` if it matches the pattern; otherwise returns the index of the first wrong
+    /// byte.
     pub(crate) fn verify(&mut self, random: &[u8], received: &[u8]) -> Result<(), Mismatch> {
         let mut rest = received;
         while !rest.is_empty() {
@@ -65,7 +68,7 @@ impl Cursor {
     }
 }
 
-/// A received byte differs from the sent one.
+/// A received byte differs from the pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mismatch {
     /// Index of the first wrong byte among those compared.
@@ -87,11 +90,11 @@ mod tests {
         stream
     }
 
-    /// Where the receiver stops.
+    /// The first mismatch that the receiver finds.
     fn mismatch(random: &[u8], received: &[u8]) -> Option<usize> {
         let mut cursor = Cursor::default();
         let mut passed = 0;
-        // In reads that end at other places than chunks.
+        // The reads do not end at chunk boundaries.
         for read in received.chunks(100_003) {
             if let Err(Mismatch { at }) = cursor.verify(random, read) {
                 return Some(passed + at);
@@ -125,7 +128,7 @@ mod tests {
                     &sent[at + 2 * size..end],
                 ]
                 .concat();
-                // A random byte is right by chance in one case of 256.
+                // One random byte in 256 matches by chance.
                 let near = |place: usize| place..place + 3;
                 for (what, received, place) in
                     [("lost", lost, at), ("doubled", doubled, at + size), ("swapped", swapped, at)]

@@ -1,4 +1,4 @@
-//! Checks of a plan beyond its schema.
+//! Checks of a plan that its schema does not make.
 
 use netstudy_records::{AgentPlan, ConnectionPlan, ProbePlan};
 
@@ -6,15 +6,15 @@ use crate::failure::Failure;
 use crate::workloads;
 use crate::workloads::role::{Role, Task, positive};
 
-/// A valid plan, and the task that it asks for.
+/// A valid plan, and the task that the plan describes.
 pub(crate) struct Checked {
     pub(crate) plan: AgentPlan,
     pub(crate) task: Task,
-    /// How many of the connections are the workload's.
+    /// Number of the connections that belong to the workload.
     pub(crate) workload_connections: u32,
 }
 
-/// The plan in `line`.
+/// Reads and checks the plan in `line`.
 pub(crate) fn read(line: &[u8]) -> Result<Checked, Failure> {
     let mut text = serde_json::Deserializer::from_slice(line);
     let plan: AgentPlan = serde_path_to_error::deserialize(&mut text)
@@ -49,7 +49,7 @@ fn workload_connections(plan: &AgentPlan) -> Result<u32, String> {
     let all = plan.connections.len();
     if !workloads::of(&plan.workload).has_connections() {
         let is_alone = all == 0 && plan.probe.is_none();
-        let why = || format!("this role has no probe and no connections; connections has {all}");
+        let why = || format!("this role takes no probe and no connections; connections has {all}");
         return is_alone.then_some(0).ok_or_else(why);
     }
     let probes = match plan.probe {
@@ -60,11 +60,11 @@ fn workload_connections(plan: &AgentPlan) -> Result<u32, String> {
     };
     let own = all.checked_sub(probes).filter(|own| *own > 0);
     own.map(|own| own as u32).ok_or_else(|| {
-        format!("connections has {all}, of which {probes} are the probe's: none is the workload's")
+        format!("connections has {all}, the probe needs {probes}: none is left for the workload")
     })
 }
 
-/// Clients open connections, servers accept them.
+/// Checks that clients open their connections and servers accept theirs.
 fn check_directions(
     plan: &AgentPlan,
     role: &dyn Role,
@@ -81,7 +81,7 @@ fn check_directions(
         if is_ours != opens {
             let kind = if opens { "open" } else { "accept" };
             return Err(format!(
-                "connections[{number}] is one of the {part}, and must be of the kind '{kind}'"
+                "connections[{number}] belongs to the {part} and must be of the kind '{kind}'"
             ));
         }
     }
@@ -123,7 +123,7 @@ mod tests {
                 "agent-server.json",
                 "{\"kind\": \"accept\", \"local\": \"10.77.1.1\", \"peer\": \"10.77.0.1\"},",
                 "",
-                "none is the workload's",
+                "none is left for the workload",
             ),
             ("agent-server.json", "60000", "0", "time_limit_ms"),
             ("agent-server.json", "\"token\"", "\"tokn\"", "tokn"),
@@ -161,9 +161,9 @@ mod tests {
         let server = r#"{"kind": "ftp-server", "direction": "get", "size_bytes": 5,
             "store": {"kind": "memory"}, "data_path": "copying", "login": null, "verify": true}"#;
         for (from, to, says) in [
-            ("copying", "sendfile", "data_path: data that are made in memory"),
-            ("\"get\"", "\"both\"", "direction: a file goes one way"),
-            ("5", "0", "size_bytes: a file has at least one byte"),
+            ("copying", "sendfile", "data_path: sendfile needs a file"),
+            ("\"get\"", "\"both\"", "direction: a file is sent one way"),
+            ("5", "0", "size_bytes: a file must have at least one byte"),
         ] {
             let mut plan: serde_json::Value =
                 serde_json::from_str(&example("agent-server.json")).expect("JSON");
@@ -181,12 +181,12 @@ mod tests {
         sent["workload"] = serde_json::from_str(client).expect("JSON");
         sent["probe"] = serde_json::Value::Null;
         let failure = read(sent.to_string().as_bytes()).err().expect("a bad plan");
-        assert!(failure.to_string().contains("data_path: data that are made"), "{failure}");
+        assert!(failure.to_string().contains("data_path: sendfile needs"), "{failure}");
         let mut probed: serde_json::Value =
             serde_json::from_str(&example("agent-server.json")).expect("JSON");
         probed["workload"] = serde_json::from_str(server).expect("JSON");
         let failure = read(probed.to_string().as_bytes()).err().expect("a bad plan");
-        assert!(failure.to_string().contains("no probe beside files"), "{failure}");
+        assert!(failure.to_string().contains("with a probe"), "{failure}");
     }
 
     #[test]
@@ -205,7 +205,7 @@ mod tests {
         plan["workload"] = serde_json::json!({"kind": "incast-client", "request_bytes": 64, "response_bytes": [1],
                 "iterations": 1, "warmup_iterations": 0, "request_spacing_ns": 0});
         let failure = read(plan.to_string().as_bytes()).err().expect("a bad plan").to_string();
-        assert!(failure.contains("connections[0] is one of the workload"), "{failure}");
+        assert!(failure.contains("connections[0] belongs to the workload"), "{failure}");
         assert!(failure.contains("'open'"), "{failure}");
     }
 }

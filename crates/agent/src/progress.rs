@@ -1,26 +1,26 @@
-//! Progress records, so that the controller sees that traffic goes on.
+//! Times of progress records, which show the controller that traffic still flows.
 
 use netstudy_units::{Duration, Time};
 
-/// Times of progress records.
+/// When progress records are due.
 pub(crate) struct Progress {
     interval: Duration,
     due: Time,
 }
 
 impl Progress {
-    /// Every `interval_ms` from `now` on; none: never.
+    /// Records are due every `interval_ms` from `now` on; none: never.
     pub(crate) fn new(interval_ms: Option<u32>, now: Time) -> Self {
         let interval = Duration::from_ms(interval_ms.unwrap_or_default().into());
         Self { interval, due: interval_ms.map_or(Time::NEVER, |_| now + interval) }
     }
 
-    /// When the next one is due; [`Time::NEVER`] without an interval.
+    /// When the next record is due; [`Time::NEVER`] without an interval.
     pub(crate) const fn next(&self) -> Time {
         self.due
     }
 
-    /// Whether one is due; the next one is then due an interval later.
+    /// Whether a record is due. If so, the next record is due an interval after `now`.
     pub(crate) fn is_due(&mut self, now: Time) -> bool {
         let is_due = now >= self.due;
         if is_due {

@@ -1,4 +1,4 @@
-//! Records a run's traffic until its end, and reports progress.
+//! Records the traffic of a run, and reports its progress.
 
 use netstudy_records::{AgentPlan, AgentRecord, Answers, InTime, PhaseKind, ProbePlan, RequestsOf};
 use netstudy_units::Time;
@@ -22,17 +22,17 @@ pub(crate) struct Recorder {
     phase: PhaseKind,
     began: Time,
     bytes_before: ConnectionBytes,
-    /// When the time of the phase was over, if it has one, and the bytes carried by then.
+    /// The end of the phase's duration, once reached, and the bytes carried by then.
     over: Option<(Time, InTime)>,
-    /// Samples of the workload in this phase.
+    /// Number of samples of the workload in this phase.
     samples: u64,
     recording: Box<dyn Recording>,
-    /// Response times of the probe: by itself, and during the workload.
+    /// Response times of the probe: in the idle phase, and during the workload.
     probe: Option<[Answers; 2]>,
 }
 
 impl Recorder {
-    /// For the application of a plan, which begins now.
+    /// A recorder for the application of `plan`, whose first phase begins now.
     pub(crate) fn new(plan: &AgentPlan, workload_connections: u32, clock: Clock) -> Self {
         let (is_probing, idle_ns) = match plan.probe {
             Some(ProbePlan::Client { idle_ns, .. }) => (true, idle_ns),
@@ -51,14 +51,15 @@ impl Recorder {
         }
     }
 
-    /// A phase goes on: the warm-up at once, the measuring phase with [`Self::begin`].
+    /// Enters the warm-up if the controller's `go` ended the idle phase. The measuring phase starts with
+    /// [`Self::begin`] instead.
     pub(crate) fn go(&mut self, now: Time, bytes: ConnectionBytes) {
         if self.phase == PhaseKind::Idle {
             self.enter(PhaseKind::WarmUp, now, bytes);
         }
     }
 
-    /// The measuring phase begins.
+    /// Enters the measuring phase.
     pub(crate) fn begin(&mut self, now: Time, bytes: ConnectionBytes) {
         self.enter(PhaseKind::Measure, now, bytes);
         self.recording.begin();
@@ -72,11 +73,11 @@ impl Recorder {
         self.samples = 0;
     }
 
-    /// The time of the phase is over; `carried` are the bytes that each connection has received, and
-    /// its peer acknowledged.
+    /// Notes the end of the phase's duration. `carried` are the bytes that each connection has received,
+    /// and the bytes that its peer has acknowledged.
     pub(crate) fn over(&mut self, now: Time, carried: &[Carried]) {
         let grown = carried.iter().zip(&self.bytes_before);
-        // Nothing was under way when the phase began: all sent bytes had been acknowledged.
+        // No data were in flight when the phase began, so all bytes sent before had been acknowledged.
         let (bytes_received, bytes_acknowledged) = grown
             .map(|(now, before)| {
                 (now.received - before.0, now.acknowledged.saturating_sub(before.1))
@@ -85,7 +86,7 @@ impl Recorder {
         self.over = Some((now, InTime { bytes_received, bytes_acknowledged }));
     }
 
-    /// The phase has ended, with nothing of it under way.
+    /// The record of a phase that has ended, with none of its data in flight.
     pub(crate) fn phase_record(&self, now: Time, bytes: &ConnectionBytes) -> AgentRecord {
         let grown = bytes.iter().zip(&self.bytes_before);
         let (bytes_received, bytes_sent) =
@@ -102,7 +103,7 @@ impl Recorder {
         }
     }
 
-    /// How far the phase is.
+    /// The progress record of the current phase.
     pub(crate) fn progress(&self, now: Time, bytes: &ConnectionBytes) -> AgentRecord {
         AgentRecord::Progress {
             at_ns: self.clock.as_ns(now),
@@ -111,44 +112,44 @@ impl Recorder {
         }
     }
 
-    /// The application writes a message that was due at `due`.
+    /// Records that the application writes a message at `now` that was due at `due`.
     pub(crate) fn wrote(&mut self, connection: u32, due: Time, now: Time) {
         if self.is_workloads(connection) {
             self.recording.wrote(self.clock, connection, due, now);
         }
     }
 
-    /// Whether [`Self::lost`] is to be called with the connection's losses, when a message is written
+    /// Whether [`Self::lost`] must be called with the connection's losses, whenever a message is written
     /// and at the end.
     pub(crate) fn wants_losses(&self, connection: u32) -> bool {
         self.is_workloads(connection) && self.recording.wants_losses()
     }
 
-    /// Losses of a server's connection so far.
+    /// Records the losses of a server's connection so far.
     pub(crate) fn lost(&mut self, losses: Losses) {
         self.recording.lost(losses);
     }
 
-    /// The kernel has taken the last byte that was written.
+    /// Records that the kernel has accepted the last written byte.
     pub(crate) fn flushed(&mut self, connection: u32) {
         if self.is_workloads(connection) {
             self.recording.flushed(self.clock);
         }
     }
 
-    /// Bytes have arrived.
+    /// Records that bytes have arrived.
     pub(crate) fn received(&mut self, connection: u32, now: Time) {
         if self.is_workloads(connection) {
             self.recording.received(self.clock, connection, now);
         }
     }
 
-    /// Whether [`Self::answered`] is to be called at the last byte of a response.
+    /// Whether [`Self::answered`] must be called at the last byte of each response.
     pub(crate) fn wants_ends(&self) -> bool {
         self.recording.wants_ends()
     }
 
-    /// All requested data of a connection has arrived.
+    /// Records that all requested data of a connection have arrived.
     pub(crate) fn answered(&mut self, connection: u32, now: Time) {
         if self.is_workloads(connection) {
             self.recording.answered(self.clock, connection, now);
@@ -160,7 +161,7 @@ impl Recorder {
         connection < self.workload_connections
     }
 
-    /// A sample has ended.
+    /// Records a sample that has ended.
     pub(crate) fn sample(&mut self, sample: Sample) {
         if let Sample::Request { connection, intended, ended } = sample
             && !self.is_workloads(connection)
@@ -182,7 +183,7 @@ impl Recorder {
         }
     }
 
-    /// When the time of the phase was over; none: it is not.
+    /// The end of the phase's duration; none: not reached yet.
     fn time_over(&self) -> Option<Time> {
         self.over.as_ref().map(|&(at, _)| at)
     }

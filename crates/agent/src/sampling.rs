@@ -1,4 +1,4 @@
-//! Counters of the host as records.
+//! Reads the counters of the host, and turns them into records.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +12,7 @@ use nix::sys::resource::{UsageWho, getrusage};
 use crate::failure::Failure;
 use crate::tallies::Tallies;
 
-/// Sampled sources: all of the kernel's, with only the plan's interfaces.
+/// The sources to read: all those of the kernel, but only the plan's interfaces.
 fn sources(plan: &InstrumentPlan) -> Sources {
     let sources = Sources::all().with_interfaces(plan.interfaces.clone());
     if plan.namespace_cpu { sources.with(Source::Processes) } else { sources }
@@ -22,7 +22,7 @@ fn sources(plan: &InstrumentPlan) -> Sources {
 pub(crate) struct Snapshots {
     host: Probe,
     connections: Arc<Tallies>,
-    /// The disk work that this process causes is counted too.
+    /// True: the disk I/O of this process is counted too.
     own_files: bool,
 }
 
@@ -31,7 +31,7 @@ impl Snapshots {
         Self { host: Probe::open(sources(plan)), connections, own_files }
     }
 
-    /// All counters now, under the name `name`.
+    /// Reads all counters now, as the snapshot `name`.
     pub(crate) fn take(&mut self, name: String) -> Snapshot {
         let mut missing = BTreeMap::new();
         let connections = self.connections.counters(&mut missing);
@@ -59,9 +59,9 @@ impl Snapshots {
     }
 }
 
-/// Bytes that this process has had the disk read, and that it has made the disk write: none of a file
-/// that is in the page cache, or on a RAM disk. /proc/pid/io, proc(5). Pages of the program itself
-/// count too: its major page faults, getrusage(2).
+/// Adds the bytes that the disk has read and written for this process (/proc/pid/io, proc(5)), without
+/// those served by the page cache or a RAM disk. The bytes include pages of the program itself, so the
+/// major page faults (getrusage(2)) are added too.
 fn add_own_files(counters: &mut BTreeMap<String, u64>, missing: &mut BTreeMap<String, String>) {
     const PLACE: &str = "/proc/self/io";
     let text = match fs::read_to_string(PLACE) {
@@ -92,17 +92,17 @@ fn add_own_files(counters: &mut BTreeMap<String, u64>, missing: &mut BTreeMap<St
     }
 }
 
-/// Samples at the interval of the plan; none if it has none.
+/// Starts a sampler with the interval of the plan; none if the plan has no interval.
 pub(crate) fn start(plan: &AgentPlan) -> Result<Option<Sampler>, Failure> {
     let Some(interval_ms) = plan.instruments.counters_interval_ms else { return Ok(None) };
-    // As many as the agent's time allows, and the first.
+    // One sample per interval until the time limit, and the first one.
     let samples_max = (plan.time_limit_ms / interval_ms + 1) as usize;
     Sampler::start(sources(&plan.instruments), Duration::from_millis(interval_ms), samples_max)
         .map(Some)
         .map_err(Failure::run("starting a thread"))
 }
 
-/// The samples, a column a name.
+/// The samples as a record with one column per counter.
 pub(crate) fn record(taken: &Samples) -> AgentRecord {
     let column = |name: &'static str| {
         let values = (0..taken.samples.len()).map(|sample| taken.value(sample, name)).collect();

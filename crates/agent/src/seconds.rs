@@ -1,4 +1,5 @@
-//! The table of seconds: bytes that each connection of a client carried in each second of the measuring phase.
+//! The table of seconds: the bytes that each connection of a client carried in each second of the
+//! measuring phase.
 
 use netstudy_records::{AgentPlan, AgentRecord};
 use netstudy_units::{Duration, Time};
@@ -8,12 +9,12 @@ use crate::workloads;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// A table with a row a second and connection.
+/// A table with one row per second and connection.
 #[derive(Debug)]
 pub(crate) struct Seconds {
-    /// When the phase began; none: it has not begun.
+    /// Start of the measuring phase; none before it.
     phase: Option<Time>,
-    /// When the second under way ends; [`Time::NEVER`] outside the phase.
+    /// End of the current second; [`Time::NEVER`] outside the phase.
     due: Time,
     before: Vec<Carried>,
     connection: Vec<u32>,
@@ -23,7 +24,7 @@ pub(crate) struct Seconds {
 }
 
 impl Seconds {
-    /// None for roles that do not record seconds.
+    /// An empty table; none for roles that do not record seconds.
     pub(crate) fn of(plan: &AgentPlan) -> Option<Self> {
         workloads::of(&plan.workload).records_seconds().then(Self::new)
     }
@@ -40,19 +41,20 @@ impl Seconds {
         }
     }
 
-    /// The measuring phase begins at `at`; `carried` are the bytes of its connections so far.
+    /// Starts the measuring phase at `at`; `carried` are the bytes of the connections so far.
     pub(crate) fn begin(&mut self, at: Time, carried: Vec<Carried>) {
         self.phase = Some(at);
         self.due = at + SECOND;
         self.before = carried;
     }
 
-    /// When the second under way ends; [`Time::NEVER`] outside the measuring phase.
+    /// End of the current second; [`Time::NEVER`] outside the measuring phase.
     pub(crate) const fn due(&self) -> Time {
         self.due
     }
 
-    /// A second has ended. After a stall of several seconds, the first of them has all bytes.
+    /// Adds the rows of each second that has ended by `now`. After a stall of several seconds, all bytes
+    /// count for the first of them.
     pub(crate) fn add(&mut self, now: Time, carried: &[Carried]) {
         while self.due <= now {
             self.push_rows(carried);
@@ -60,7 +62,7 @@ impl Seconds {
         }
     }
 
-    /// The phase is over at `at`, and cuts the second under way off.
+    /// Ends the phase at `at`; the last row covers a partial second.
     pub(crate) fn end(&mut self, at: Time, carried: &[Carried]) {
         if self.due == Time::NEVER {
             return;
@@ -72,7 +74,7 @@ impl Seconds {
         self.due = Time::NEVER;
     }
 
-    /// Of the second under way.
+    /// Adds the rows of the current second.
     fn push_rows(&mut self, carried: &[Carried]) {
         let Some(phase) = self.phase else { return };
         let start_ns = self.due.since(phase).as_ns() - SECOND.as_ns();
@@ -111,7 +113,7 @@ mod tests {
         assert_eq!(seconds.due(), at(1500));
         seconds.add(at(1501), &carried(150, 11));
         assert_eq!(seconds.due(), at(2500));
-        // Nobody was there to read at the end of the second one.
+        // The reader stalls until 3600 ms: the rows of two seconds are due.
         seconds.add(at(3600), &carried(350, 31));
         let AgentRecord::Seconds { connection, start_ns, bytes_received, bytes_sent } =
             seconds.into_record()

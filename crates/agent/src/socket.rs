@@ -13,7 +13,7 @@ use nix::sys::socket::{
 
 use crate::failure::Failure;
 
-/// Listens at `address` only, non-blocking.
+/// A non-blocking listener at `address` only.
 pub(crate) fn listen_at(
     address: SocketAddr,
     options: &SocketOptions,
@@ -25,7 +25,8 @@ pub(crate) fn listen_at(
     Ok(fd.into())
 }
 
-/// Begins to open a connection from `from` to `to`: it is open, or has failed, when it is writable.
+/// Starts to connect from `from` to `to`. When the socket becomes writable, the connection is open or
+/// has failed.
 pub(crate) fn begin_to_connect(
     from: IpAddr,
     to: SocketAddr,
@@ -35,7 +36,7 @@ pub(crate) fn begin_to_connect(
         .map_err(|error| Failure::Run(format!("connecting to server {to}: {}", error.desc())))
 }
 
-/// The same, where a connection that cannot be opened is no failure of the run.
+/// Like [`begin_to_connect`], but a connection that cannot be opened is not a failure of the run.
 pub(crate) fn try_to_connect(
     from: IpAddr,
     to: SocketAddr,
@@ -50,8 +51,9 @@ pub(crate) fn try_to_connect(
     })
 }
 
-/// Options are set before anything else: buffers bound the window scale that is agreed on when a
-/// connection is opened. Accepted connections inherit the listener's options.
+/// Opens a socket and sets its options. They are set before connecting or listening because the buffer
+/// sizes determine the window scale that the handshake negotiates. Accepted connections inherit the
+/// listener's options.
 fn open(address: IpAddr, options: &SocketOptions) -> Result<OwnedFd, Failure> {
     let family = match address {
         IpAddr::V4(_) => AddressFamily::Inet,
@@ -78,7 +80,7 @@ fn open(address: IpAddr, options: &SocketOptions) -> Result<OwnedFd, Failure> {
 fn set_send_buffer(fd: &OwnedFd, bytes: u32) -> Result<(), Failure> {
     let bytes = bytes as usize;
     setsockopt(fd, sockopt::SndBuf, &bytes).map_err(Failure::run("setting SO_SNDBUF"))?;
-    // The kernel limits it to net.core.wmem_max silently. CAP_NET_ADMIN may exceed that.
+    // The kernel silently limits the size to net.core.wmem_max; CAP_NET_ADMIN may exceed the limit.
     if send_buffer(fd)? < bytes {
         let _ = setsockopt(fd, sockopt::SndBufForce, &bytes);
     }
@@ -102,7 +104,8 @@ fn cut(which: &str, limit: &str, asked: usize, is: usize) -> Failure {
     ))
 }
 
-/// The value of `SO_SNDBUF` that gives the present buffer size: half of it, socket(7).
+/// The value of `SO_SNDBUF` that sets the current buffer size: half of the size, since the kernel
+/// doubles the value (socket(7)).
 fn send_buffer(fd: &impl AsFd) -> Result<usize, Failure> {
     Ok(read(fd, sockopt::SndBuf, "SO_SNDBUF")? / 2)
 }
@@ -135,7 +138,7 @@ pub(crate) fn describe(connection: u32, stream: &TcpStream) -> Result<AgentRecor
     })
 }
 
-/// `address` as records have it.
+/// `address` in the form of the records.
 pub(crate) fn endpoint(address: SocketAddr) -> Endpoint {
     Endpoint { address: address.ip(), port: address.port() }
 }

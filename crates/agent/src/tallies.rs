@@ -1,4 +1,4 @@
-//! Counters of each connection, readable by threads other than the traffic's.
+//! Counters of each connection, readable by threads other than the traffic thread.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -15,7 +15,7 @@ use netstudy_records::{AgentRecord, ConnectionCounters};
 use crate::clock::monotonic_ns;
 use crate::tcp_info;
 
-/// An open connection and its bytes. Only the thread of the traffic changes it.
+/// An open connection and its byte counters, which only the traffic thread changes.
 #[derive(Debug)]
 pub(crate) struct Tally {
     connection: u32,
@@ -31,12 +31,12 @@ impl Tally {
         Self { connection, peer, stream, received: AtomicU64::new(0), sent: AtomicU64::new(0) }
     }
 
-    /// This many bytes have been received and verified since the connection was opened.
+    /// Sets the number of bytes received and verified since the connection was opened.
     pub(crate) fn set_received(&self, bytes: u64) {
         self.received.store(bytes, Ordering::Relaxed);
     }
 
-    /// This many bytes have been handed to the kernel.
+    /// Sets the number of bytes handed to the kernel.
     pub(crate) fn set_sent(&self, bytes: u64) {
         self.sent.store(bytes, Ordering::Relaxed);
     }
@@ -47,34 +47,34 @@ impl Tally {
 pub(crate) struct Carried {
     /// Received by the application, every byte verified.
     pub(crate) received: u64,
-    /// Sent by the application and acknowledged by the peer: its TCP has received them.
+    /// Sent by the application and acknowledged by the peer's TCP.
     pub(crate) acknowledged: u64,
 }
 
-/// Something that is counted as one connection of the plan.
+/// Counters of one connection of the plan, which may use several TCP connections (FTP).
 pub(crate) trait Tallied: Debug + Send + Sync {
-    /// Its number.
+    /// The connection's number in the plan.
     fn connection(&self) -> u32;
 
     /// Bytes received and handed to the kernel.
     fn bytes(&self) -> [u64; 2];
 
-    /// Values by [`tcp_info::NAMES`]; none: the kernel does not tell them.
+    /// Values in the order of [`tcp_info::NAMES`]; none: the kernel does not return them.
     fn values(&self) -> Option<[u64; tcp_info::NAMES.len()]>;
 
-    /// All its counters. Adds to `missing` why there are none of the kernel's.
+    /// All counters. If the kernel's are unavailable, adds the reason to `missing`.
     fn counters(&self, missing: &mut BTreeMap<String, String>) -> ConnectionCounters;
 }
 
-/// The connections that have been opened, in that order.
+/// The connections that have been opened, in the order of opening.
 #[derive(Debug, Default)]
 pub(crate) struct Tallies {
     connections: Mutex<Vec<Arc<dyn Tallied>>>,
-    /// Of a generator of transactions, whose connections come and go.
+    /// Bytes of a transaction generator, which opens and closes many connections.
     http: OnceLock<Arc<HttpTally>>,
 }
 
-/// Bytes of all connections of a generator of transactions together, headers included.
+/// Bytes of all connections of a transaction generator together, headers included.
 #[derive(Debug, Default)]
 pub(crate) struct HttpTally {
     pub(crate) read: AtomicU64,
@@ -93,12 +93,12 @@ impl Tallies {
         self.connections.lock().unwrap_or_else(PoisonError::into_inner).push(tally);
     }
 
-    /// The bytes of this agent's HTTP.
+    /// The HTTP byte counters of this agent, created at the first call.
     pub(crate) fn http(&self) -> Arc<HttpTally> {
         Arc::clone(self.http.get_or_init(Arc::default))
     }
 
-    /// Bytes read and written by HTTP; none: the agent has no part in it.
+    /// Bytes read and written by HTTP; none: the agent does not use HTTP.
     pub(crate) fn http_bytes(&self) -> Option<[u64; 2]> {
         self.http.get().map(|tally| tally.bytes())
     }
@@ -159,8 +159,8 @@ struct Series {
 }
 
 impl SeriesSampler {
-    /// Starts to sample. Deadlines are multiples of the interval from now: a late sample makes none of
-    /// the later ones late.
+    /// Starts to sample. Deadlines are multiples of the interval from now on, so a late sample does not
+    /// delay the later ones.
     pub(crate) fn start(tallies: Arc<Tallies>, interval: Duration) -> io::Result<Self> {
         let (stop, stopped) = channel();
         let thread = thread::Builder::new().name("series".to_owned()).spawn(move || {
@@ -180,9 +180,9 @@ impl SeriesSampler {
         Ok(Self { stop, thread })
     }
 
-    /// Ends, and gives a record a connection.
+    /// Stops sampling, and returns one record per connection.
     pub(crate) fn stop(self) -> Vec<AgentRecord> {
-        // The thread waits for nothing else.
+        // Sending fails only if the thread has ended, which the join below reports.
         let _ = self.stop.send(());
         let series = self.thread.join().expect("the sampler does not panic");
         series.into_iter().map(|(connection, series)| series.into_record(connection)).collect()

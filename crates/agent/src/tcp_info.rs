@@ -12,8 +12,8 @@ use nix::sys::socket::{GetSockOpt, sockopt};
 
 use crate::failure::Failure;
 
-/// The part of `struct tcp_info` that is read, up to the end of `tcpi_total_rto`: the kernel cuts it
-/// there. A literal, since libc's structure for musl ends before that field.
+/// Length of the part of `struct tcp_info` that is read: up to the end of `tcpi_total_rto`. The kernel
+/// returns no more than asked for. A literal, since libc's structure for musl ends before that field.
 const BYTES: usize = 242;
 
 #[derive(Clone, Copy)]
@@ -24,10 +24,10 @@ getsockopt_impl!(Head, libc::IPPROTO_TCP, libc::TCP_INFO, HeadBytes, sockopt::Ge
 /// `tcpi_total_rto` exists since Linux 6.7.
 const KERNEL_MIN: (u32, u32) = (6, 7);
 
-/// How many of [`NAMES`] are states; those behind them are counters.
+/// Number of states at the start of [`NAMES`]; the names after them are counters.
 pub(crate) const STATES: usize = 7;
 
-/// Names of ours, and the kernel's without its `tcpi_`.
+/// Names in the records, and the kernel's names without the prefix `tcpi_`.
 pub(crate) const NAMES: [(&str, &str); 12] = [
     ("srtt_us", "rtt"),
     ("rttvar_us", "rttvar"),
@@ -43,7 +43,7 @@ pub(crate) const NAMES: [(&str, &str); 12] = [
     ("tcp_bytes_received", "bytes_received"),
 ];
 
-/// Whether the kernel reports every `TCP_INFO` field that the agent reads.
+/// Fails if the kernel does not report every `TCP_INFO` field that the agent reads.
 pub(crate) fn check_kernel() -> Result<(), Failure> {
     let release = fs::read_to_string("/proc/sys/kernel/osrelease")
         .map_err(Failure::run("the kernel's release"))?;
@@ -52,7 +52,7 @@ pub(crate) fn check_kernel() -> Result<(), Failure> {
     }
     let (major, minor) = KERNEL_MIN;
     Err(Failure::Run(format!(
-        "Linux {} does not count the timeouts of a connection: {major}.{minor} or later does",
+        "Linux {} does not count the timeouts of a connection; Linux {major}.{minor} or later does",
         release.trim()
     )))
 }
@@ -63,7 +63,7 @@ fn version(release: &str) -> Option<(u32, u32)> {
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
 
-/// Losses that a connection has repaired since it was opened.
+/// Losses that a connection has recovered from since it was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Losses {
     /// Retransmitted segments.
@@ -72,7 +72,7 @@ pub(crate) struct Losses {
     pub(crate) timeouts: u64,
 }
 
-/// Losses that `connection` has repaired so far.
+/// Losses that `connection` has recovered from so far.
 pub(crate) fn losses(connection: &impl AsFd) -> Result<Losses, Errno> {
     let info = read(connection)?;
     Ok(Losses { retransmissions: told(&info, "total_retrans"), timeouts: told(&info, "total_rto") })
@@ -83,7 +83,7 @@ pub(crate) fn bytes_acknowledged(connection: &impl AsFd) -> Result<u64, Errno> {
     Ok(told(&read(connection)?, "bytes_acked"))
 }
 
-/// Values by [`NAMES`], in their order.
+/// Values in the order of [`NAMES`].
 pub(crate) fn values(connection: &impl AsFd) -> Result<[u64; NAMES.len()], Errno> {
     let info = read(connection)?;
     Ok(NAMES.map(|(_, field)| told(&info, field)))
@@ -94,7 +94,7 @@ pub(crate) fn by_name(connection: &impl AsFd) -> Result<BTreeMap<String, u64>, E
     values(connection).map(named)
 }
 
-/// Values in the order of [`NAMES`], by name.
+/// Maps values in the order of [`NAMES`] to their names.
 pub(crate) fn named(values: [u64; NAMES.len()]) -> BTreeMap<String, u64> {
     NAMES.iter().map(|(name, _)| (*name).to_owned()).zip(values).collect()
 }
@@ -103,7 +103,7 @@ fn read(connection: &impl AsFd) -> Result<TcpInfo, Errno> {
     Ok(TcpInfo::new(&Head.get(connection)?))
 }
 
-/// All fields that are read exist in kernels that [`check_kernel`] accepts.
+/// Value of a field, which exists in every kernel that [`check_kernel`] accepts.
 fn told(info: &TcpInfo, field: &str) -> u64 {
     info.field(field).unwrap_or_else(|| unreachable!("TCP_INFO has {field}"))
 }

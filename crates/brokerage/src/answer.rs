@@ -47,7 +47,7 @@ pub(crate) enum View {
 pub(crate) struct PricedHolding {
     #[serde(flatten)]
     pub(crate) holding: Holding,
-    /// None: the quote is not there any more.
+    /// Current price of the quote; none: the quote no longer exists.
     pub(crate) price_cents: Option<i64>,
 }
 

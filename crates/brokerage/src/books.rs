@@ -1,5 +1,4 @@
-//! The books: laws that the data obey after any load, and the reset, which keeps
-//! them.
+//! The books: invariants of the data that hold after any load, and the reset, which preserves them.
 
 use std::collections::BTreeMap;
 
@@ -8,21 +7,22 @@ use crate::database::error::DatabaseError;
 use crate::population::Counts;
 use crate::rows::ORDER_FEE_CENTS;
 
-/// Whether the books balance.
+/// The result of checking the invariants.
 #[derive(Debug)]
 pub(crate) struct Books {
-    /// The laws that are broken, for people.
+    /// Descriptions of the violated invariants.
     pub(crate) broken: Vec<String>,
-    /// Totals, and for each law the rows that break it.
+    /// Totals, and the number of rows that violate each invariant.
     pub(crate) figures: BTreeMap<String, i64>,
 }
 
-/// The amount that a completed order has added to its account.
+/// The amount that a completed order has added to the balance of its account.
 const MONEY: &str = "CASE ordertype WHEN 'sell' THEN price * quantity - orderfee \
     ELSE -(price * quantity + orderfee) END";
 const DONE: &str = "orderstatus IN ('closed', 'completed')";
 
-/// A law: its name in figures, a sentence about rows that break it, and the statement that counts them.
+/// An invariant: its name in the figures, a description of the rows that violate it, and the statement
+/// that counts these rows.
 type Law = (&'static str, &'static str, String);
 
 fn laws() -> Vec<Law> {
@@ -30,8 +30,8 @@ fn laws() -> Vec<Law> {
     vec![
         (
             "accounts_off",
-            "accounts have a balance other than opening balance, what was brought forward, and the \
-             money of their orders",
+            "accounts have a balance other than the sum of opening balance, amount brought \
+             forward and their orders",
             format!(
                 "SELECT COUNT(*) FROM account a LEFT JOIN (SELECT account_accountid, \
                  CAST(SUM({MONEY}) AS BIGINT) AS moved FROM orders WHERE {DONE} \
@@ -41,7 +41,7 @@ fn laws() -> Vec<Law> {
         ),
         (
             "orders_open",
-            "orders are neither closed nor completed: their transaction was not whole",
+            "orders are neither closed nor completed: their transaction was cut short",
             format!("SELECT COUNT(*) FROM orders WHERE NOT ({DONE})"),
         ),
         (
@@ -53,7 +53,7 @@ fn laws() -> Vec<Law> {
         ),
         (
             "holdings_without_order",
-            "holdings have not exactly one order that bought them: same account, quote, quantity and \
+            "holdings do not have exactly one purchase order with the same account, quote, quantity and \
              price",
             format!(
                 "SELECT COUNT(*) FROM holding h WHERE 1 <> (SELECT COUNT(*) FROM orders o \
@@ -64,15 +64,15 @@ fn laws() -> Vec<Law> {
         ),
         (
             "orders_without_holding",
-            "orders name a holding that is not there",
+            "orders refer to a holding that does not exist",
             "SELECT COUNT(*) FROM orders WHERE holding_holdingid IS NOT NULL AND \
              holding_holdingid NOT IN (SELECT holdingid FROM holding)"
                 .to_owned(),
         ),
         (
             "sales_off",
-            "pairs of account and quote have sold other numbers of shares than they had bought and no \
-             longer hold",
+            "pairs of account and quote have orders of sold holdings in which shares bought and shares \
+             sold differ",
             format!(
                 "SELECT COUNT(*) FROM (SELECT account_accountid FROM orders WHERE {DONE} AND \
                  holding_holdingid IS NULL GROUP BY account_accountid, quote_symbol HAVING \
@@ -82,7 +82,7 @@ fn laws() -> Vec<Law> {
         ),
         (
             "fees_off",
-            "orders have another fee than 24.95, or no shares",
+            "orders have a fee other than 24.95, no shares, or no price",
             format!(
                 "SELECT COUNT(*) FROM orders WHERE orderfee <> {ORDER_FEE_CENTS} OR quantity < 1 OR \
                  price < 1"
@@ -90,13 +90,13 @@ fn laws() -> Vec<Law> {
         ),
         (
             "quotes_off",
-            "quotes have a price outside low and high, or a change that is not price less opening",
+            "quotes have a price outside low and high, or a change other than price minus opening price",
             "SELECT COUNT(*) FROM quote WHERE price < low OR price > high OR change1 <> price - open1"
                 .to_owned(),
         ),
         (
             "users_off",
-            "accounts and profiles do not pair",
+            "accounts have no profile, or profiles no account",
             "SELECT (SELECT COUNT(*) FROM account WHERE profile_userid NOT IN \
              (SELECT userid FROM accountprofile)) + (SELECT COUNT(*) FROM accountprofile WHERE \
              userid NOT IN (SELECT profile_userid FROM account))"
@@ -104,7 +104,7 @@ fn laws() -> Vec<Law> {
         ),
         (
             "keys_off",
-            "tables have a row whose key would be given out again",
+            "tables have a row whose key would be assigned again",
             "SELECT COUNT(*) FROM keygen WHERE keyval <= CASE keyname \
              WHEN 'account' THEN (SELECT COALESCE(MAX(accountid), -1) FROM account) \
              WHEN 'holding' THEN (SELECT COALESCE(MAX(holdingid), -1) FROM holding) \
@@ -128,10 +128,10 @@ const TOTAL_NAMES: [&str; 6] = [
     "balance_cents",
 ];
 
-/// Counts the rows that break each law.
+/// Counts the rows that violate each invariant.
 pub(crate) async fn check<C: Connection>(connection: &mut C) -> Result<Books, DatabaseError> {
     let mut books = Books { broken: Vec::new(), figures: BTreeMap::new() };
-    // A load may be under way.
+    // Operations may be running: all counts must come from the same snapshot.
     connection.begin(Begin::Snapshot).await?;
     let totals = connection.ask(TOTALS).await?;
     for (column, name) in TOTAL_NAMES.into_iter().enumerate() {
@@ -148,9 +148,9 @@ pub(crate) async fn check<C: Connection>(connection: &mut C) -> Result<Books, Da
     Ok(books)
 }
 
-/// Removes the traces of a run, as the published application does: registered users, cancelled
-/// orders, orders of sold holdings, counts of log-ins. The money of removed orders is brought forward,
-/// so that the books balance afterwards as before.
+/// Removes what a run has added, like the published application: registered users, cancelled orders,
+/// orders of sold holdings, counts of log-ins. The money of removed orders is brought forward, so that
+/// the books still balance afterwards.
 pub(crate) async fn reset<C: Connection>(connection: &mut C) -> Result<Counts, DatabaseError> {
     connection.begin(Begin::Alone).await?;
     let mut counts = Counts::new();
@@ -164,14 +164,14 @@ pub(crate) async fn reset<C: Connection>(connection: &mut C) -> Result<Counts, D
     Ok(counts)
 }
 
-/// The statements of a reset, in order; a statement whose rows are counted has a name.
+/// The statements of a reset, in order. A statement with a name has its changed rows counted.
 fn removals() -> Vec<(Option<&'static str>, String)> {
     let registered = "substr(profile_userid, 1, 3) = 'ru:'";
     let of_registered =
         format!("account_accountid IN (SELECT accountid FROM account WHERE {registered})");
     let sold = format!("{DONE} AND holding_holdingid IS NULL");
-    // The rows of registered users are found by their accounts, and the money of sold holdings by its orders:
-    // each goes after what is found by it.
+    // The order matters: rows of registered users are found through their accounts, and the money to bring
+    // forward through the orders, so accounts and orders are deleted last.
     vec![
         (
             Some("holdings_without_account"),

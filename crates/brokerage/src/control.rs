@@ -1,5 +1,5 @@
-//! The process and its controller: a plan and commands come in, a line each, records go out. When the
-//! input ends, so does the process.
+//! The process and its controller: the process reads a plan and commands, one per line, and writes
+//! records. It ends when its input ends.
 
 use std::io::{BufRead, Write};
 use std::sync::Arc;
@@ -25,24 +25,24 @@ use crate::market::Market;
 use crate::pool::Pool;
 use crate::web::{Server, Sessions};
 
-/// Images a page, at most.
+/// Most images per page.
 const PAGE_IMAGES_MAX: u8 = 9;
-/// Threads and connections, at most: more would be a slip.
+/// Most threads and connections: a larger number must be a mistake.
 const WORKERS_MAX: u32 = 1_024;
-/// Time for requests under way when the process ends.
+/// Time for requests in progress to finish when the process ends.
 const SHUTDOWN: Duration = Duration::from_millis(100);
 
-/// Runs the plan on `input` and obeys its commands, until a command, the end of `input` or the
-/// plan's time limit ends it.
+/// Runs the plan that is read from `input`, and then the commands, until a command, the end of `input`
+/// or the plan's time limit ends the run.
 ///
 /// # Errors
-/// When the plan is not valid, the address or the database cannot be used, or the time is over. The
-/// last record says so as well.
+/// If the plan is not valid, the address or the database cannot be used, or the time limit is reached.
+/// The last record reports the error too.
 pub fn run(input: impl BufRead + Send + 'static, output: impl Write) -> Result<(), Failure> {
     let mut output = Output(output);
     let outcome = carry_out(input, &mut output);
     if let Err(failure) = &outcome {
-        // A reader that is gone may be the reason itself.
+        // Writing may fail too: the failure may be that the reader has gone away.
         let _ = output.write(&BrokerageRecord::Error { message: failure.to_string() });
     }
     outcome
@@ -63,7 +63,7 @@ fn carry_out(
     let limit = Duration::from_millis(plan.time_limit_ms);
     let outcome = runtime.block_on(async {
         let over =
-            || Failure::Testbed(format!("the time limit of {} ms is over", plan.time_limit_ms));
+            || Failure::Testbed(format!("the time limit of {} ms is reached", plan.time_limit_ms));
         time::timeout(limit, obey(&plan, commands, output)).await.unwrap_or_else(|_| Err(over()))
     });
     runtime.shutdown_timeout(SHUTDOWN);
@@ -74,30 +74,30 @@ fn check(plan: &BrokeragePlan) -> Result<(), Failure> {
     let wrong = |why: String| Err(Failure::Plan(why));
     let within = |name: &str, value: u32| match value {
         1..=WORKERS_MAX => Ok(()),
-        _ => wrong(format!("{name}: {value} is not from 1 to {WORKERS_MAX}")),
+        _ => wrong(format!("{name}: {value} is not between 1 and {WORKERS_MAX}")),
     };
     within("pool_connections", plan.pool_connections)?;
     within("worker_threads", plan.worker_threads)?;
     if plan.population.users == 0 || plan.population.quotes == 0 {
-        return wrong("population: there must be users and quotes".to_owned());
+        return wrong("population: users and quotes must be at least 1".to_owned());
     }
     let settings = &plan.settings;
     if settings.page_images > PAGE_IMAGES_MAX {
         return wrong(format!("settings.page_images: at most {PAGE_IMAGES_MAX}"));
     }
     if settings.session_limit == 0 {
-        return wrong("settings.session_limit: there must be room for a session".to_owned());
+        return wrong("settings.session_limit must be at least 1".to_owned());
     }
     if settings.request_timeout_ms == 0 || settings.idle_timeout_ms == 0 {
-        return wrong("settings: a timeout must leave time for a request".to_owned());
+        return wrong("settings: timeouts must be at least 1 ms".to_owned());
     }
     Ok(())
 }
 
-/// Each connection is a file: as many as the kernel lets this user have.
+/// Raises the limit of open files as far as the kernel allows, since each connection is a file.
 fn allow_many_connections() {
     if let Ok((_, most)) = getrlimit(Resource::RLIMIT_NOFILE) {
-        // Where that fails, fewer connections are accepted at once.
+        // If raising the limit fails, fewer connections can be open at once.
         let _ = setrlimit(Resource::RLIMIT_NOFILE, most, most);
     }
 }
@@ -112,7 +112,7 @@ fn runtime(worker_threads: u32) -> Result<Runtime, Failure> {
         .map_err(|error| Failure::Testbed(format!("threads cannot be started: {error}")))
 }
 
-/// The commands that come in, as they come; it ends with the input.
+/// A channel of the commands as they arrive. It closes when the input ends.
 fn commands(
     input: impl BufRead + Send + 'static,
 ) -> UnboundedReceiver<Result<BrokerageCommand, String>> {
@@ -145,7 +145,7 @@ async fn obey(
     let sessions = Sessions::new(plan.settings.session_limit);
     let server = Arc::new(Server::new(application, pool, sessions));
     let listening = Arc::clone(&server).listen(&plan.listen)?;
-    // After it listens: whoever reads the record may connect at once.
+    // Only after the server listens: the reader of the record may connect at once.
     output.write(&ready(plan, listening, version))?;
     while let Some(command) = commands.recv().await {
         let command =
@@ -202,11 +202,11 @@ async fn administer(server: &Server, command: &str, job: Job) -> BrokerageRecord
         },
         Outcome::Failed(error) => failed(error.message),
         Outcome::Problem(problem) => failed(problem.sentence().to_owned()),
-        Outcome::Answer(_) => unreachable!("an answer is that of an operation"),
+        Outcome::Answer(_) => unreachable!("commands have no answer, only operations have"),
     }
 }
 
-/// Where records go.
+/// The writer of records, one per line.
 struct Output<W>(W);
 
 impl<W: Write> Output<W> {

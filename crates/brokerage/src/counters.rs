@@ -1,4 +1,4 @@
-//! The server's counters. Each is written without a lock, and only snapshots read it.
+//! The server's counters. They are written without locks, and read only for snapshots.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -15,7 +15,7 @@ use crate::problem::Problem;
 pub(crate) struct Counters {
     operations: [AtomicU64; Name::ALL.len()],
     problems: [AtomicU64; Problem::ALL.len()],
-    /// By the first digit of the status, from 2 on.
+    /// Responses by the first digit of their status: 2 to 5.
     responses: [AtomicU64; 4],
     database_problems: [AtomicU64; DatabaseProblem::ALL.len()],
     pub(crate) statements: AtomicU64,
@@ -31,7 +31,7 @@ pub(crate) struct Counters {
     pub(crate) sessions_evicted: AtomicU64,
 }
 
-/// One more.
+/// Increments a counter.
 pub(crate) fn count(counter: &AtomicU64) {
     counter.fetch_add(1, Relaxed);
 }
@@ -58,7 +58,7 @@ impl Counters {
         self.pool_wait_ns.fetch_add(waited.as_nanos() as u64, Relaxed);
     }
 
-    /// All of them, for a record.
+    /// All counters, for a record.
     pub(crate) fn read(&self, sessions: usize) -> BrokerageCounters {
         let of = |counter: &AtomicU64| counter.load(Relaxed);
         let responses = ["2xx", "3xx", "4xx", "5xx"].into_iter().zip(&self.responses);
@@ -82,7 +82,7 @@ impl Counters {
             bytes_in: of(&self.bytes_in),
             bytes_out: of(&self.bytes_out),
             connections: of(&self.connections),
-            // One after the other: a connection may come and go between the two reads.
+            // The two counters are not read at the same instant, so the difference may be negative.
             connections_open: of(&self.connections).saturating_sub(of(&self.connections_closed)),
             sessions: sessions as u64,
             sessions_evicted: of(&self.sessions_evicted),

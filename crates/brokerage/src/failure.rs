@@ -2,17 +2,17 @@
 
 use std::fmt;
 
-/// Why the process ended before its time.
+/// Why the process ended early.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// The plan is not valid: which field, and why.
+    /// The plan is not valid; the message names the field and the reason.
     Plan(String),
-    /// The address or the database cannot be used, or the time is over.
+    /// The address or the database cannot be used, or the time limit is reached.
     Testbed(String),
 }
 
 impl Failure {
-    /// 2 for bad input, 3 for a testbed that failed.
+    /// 2 for an invalid plan, 3 for any other failure.
     #[must_use]
     pub const fn exit_code(&self) -> u8 {
         match self {

@@ -1,4 +1,4 @@
-//! The jobs for which a connection is taken, and their results.
+//! Jobs that need a database connection, and their results.
 
 use netstudy_records::BrokeragePopulation;
 
@@ -25,7 +25,7 @@ pub(crate) enum Name {
 }
 
 impl Name {
-    /// All of them, in the order of their numbers.
+    /// All names, in the order of their numbers.
     pub(crate) const ALL: [Self; 10] = [
         Self::Account,
         Self::Buy,
@@ -39,7 +39,7 @@ impl Name {
         Self::Update,
     ];
 
-    /// In counters and pages.
+    /// The name in counters and pages.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Account => "account",
@@ -56,7 +56,7 @@ impl Name {
     }
 }
 
-/// An operation of a user, with the fields of the form.
+/// An operation of a user, with the fields of its form.
 #[derive(Clone, Debug)]
 pub(crate) enum Operation {
     Login { user: String, password: String },
@@ -102,7 +102,7 @@ impl Operation {
     }
 }
 
-/// The job for which a connection of the pool is taken.
+/// A job that runs on a connection of the pool.
 #[derive(Clone, Debug)]
 pub(crate) enum Job {
     Operation(Operation),
@@ -113,7 +113,7 @@ pub(crate) enum Job {
 }
 
 impl Job {
-    /// Whether a user waits for it.
+    /// Whether a user waits for the result.
     pub(crate) const fn is_of_a_user(&self) -> bool {
         matches!(self, Self::Operation(_))
     }

@@ -1,14 +1,14 @@
-//! The application server of the transactional studies: an online brokerage with ten operations, HTML
-//! pages and a JSON face, over PostgreSQL or embedded SQLite.
+//! The application server of the transactional studies: an online brokerage with ten operations, as
+//! HTML pages or JSON, over PostgreSQL or embedded SQLite.
 //!
-//! A request goes through four layers, each of which knows only those below it:
+//! A request passes through four layers, each of which uses only the layers below it:
 //!
 //! - [`web`]: HTTP connections, sessions and pages;
-//! - [`pool`]: connections to the database, which take one job at a time each;
-//! - [`operations`]: the reads and writes of each operation, written once for any database;
-//! - [`database`]: the statements, on a connection of either kind.
+//! - [`pool`]: database connections, each of which runs one job at a time;
+//! - [`operations`]: the reads and writes of each operation, the same code for both databases;
+//! - [`database`]: the statements, on a connection to either database.
 //!
-//! [`control`] obeys the process's controller: a plan and commands come in, records go out.
+//! [`control`] reads the plan and the commands of the process's controller, and writes records.
 
 mod answer;
 mod application;

@@ -1,4 +1,4 @@
-//! The market: prices that move with each trade, and a summary that is recomputed now and then.
+//! The market: prices that change with each trade, and a summary that is recomputed periodically.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{AcqRel, Release};
@@ -13,9 +13,9 @@ use crate::database::error::DatabaseError;
 use crate::database::statements::Statement;
 use crate::rows::Quote;
 
-/// The summary is not recomputed sooner.
+/// Age at which the summary is recomputed.
 const SUMMARY_AGE: Duration = Duration::from_secs(20);
-/// A price of a cent is multiplied by this, so that a trade always moves the market.
+/// A price of one cent is multiplied by this factor: percentages could not move it.
 const PENNY_RECOVERY: i64 = 600;
 const PENNY_CENTS: i64 = 1;
 /// A price above this is halved: the stock splits.
@@ -51,14 +51,15 @@ impl Market {
         }
     }
 
-    /// The price after a trade at `price_cents`: a factor from 0.90 to 1.10, in steps of 0.01.
+    /// The price after a trade at `price_cents`: multiplied by a random factor from 0.90 to 1.10, in steps
+    /// of 0.01.
     pub(crate) fn price_after_trade(&self, price_cents: i64) -> i64 {
         let chance = lock(&self.chance).uniform();
         moved(price_cents, 90 + (chance * 21.0) as i64)
     }
 
-    /// The summary, not much older than [`SUMMARY_AGE`]. One request at a time computes it; the others
-    /// meanwhile take the one before.
+    /// The summary, not much older than [`SUMMARY_AGE`]. One request at a time recomputes it; meanwhile,
+    /// the others get the previous summary.
     pub(crate) async fn summary<C: Connection>(
         &self,
         connection: &mut C,
@@ -78,13 +79,14 @@ impl Market {
         }
     }
 
-    /// The tables are new.
+    /// Discards the summary after the tables have been loaded again.
     pub(crate) fn forget(&self) {
         *lock(&self.latest) = None;
     }
 }
 
-/// One request computes the summary: until this value goes, also where the request was given up.
+/// While this value exists, a request is computing the summary. A guard, so that a cancelled request
+/// resets the flag too.
 struct Computing<'a>(&'a AtomicBool);
 
 impl Drop for Computing<'_> {
@@ -97,7 +99,8 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The price times `percent` / 100, rounded to the nearest cent, unless it is a penny stock or splits.
+/// The price times `percent` / 100, rounded to the nearest cent, unless the stock is a penny stock or
+/// splits.
 const fn moved(price_cents: i64, percent: i64) -> i64 {
     if price_cents <= PENNY_CENTS {
         return PENNY_CENTS * PENNY_RECOVERY;
@@ -109,8 +112,8 @@ const fn moved(price_cents: i64, percent: i64) -> i64 {
     if moved < PENNY_CENTS { PENNY_CENTS } else { moved }
 }
 
-/// The summary of one moment, whatever is traded meanwhile. After an error the transaction is the caller's to
-/// roll back.
+/// Computes the summary from one snapshot, unaffected by concurrent trades. After an error, the caller
+/// must roll back the transaction.
 async fn compute<C: Connection>(connection: &mut C) -> Result<Summary, DatabaseError> {
     connection.begin(Begin::Snapshot).await?;
     let totals = connection.query(Statement::MarketTotals, &[]).await?;

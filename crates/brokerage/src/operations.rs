@@ -1,9 +1,9 @@
-//! The ten operations: their reads and writes, in the order of the published application. They are
-//! written once, for any database.
+//! The ten operations: their reads and writes, in the order of the published application. The same code
+//! serves both databases.
 //!
-//! Whatever moves money is one transaction, and moves it by adding to the balance in the database, so
-//! that no two operations can lose each other's change. Locks are taken in the order holding,
-//! account, orders, quote: a deadlock needs another program.
+//! Each operation that moves money is one transaction, and adds to the balance inside the database, so
+//! that concurrent operations cannot overwrite each other's changes. Locks are always taken in the order
+//! holding, account, orders, quote, so operations cannot deadlock with each other.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -19,9 +19,9 @@ use crate::population::{self, Counts};
 use crate::problem::Problem;
 use crate::rows::{Account, Holding, ORDER_FEE_CENTS, Order, Profile, Quote};
 
-/// Times that a transaction is begun again when the database was busy or chose it as a victim.
+/// Most retries of a transaction after the database was busy or chose it as a deadlock victim.
 const RETRIES: u32 = 10;
-/// Before the first of them; each further one waits twice as long, up to the last.
+/// Pause before the first retry. The pause doubles with each retry, up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(100);
 
@@ -43,7 +43,7 @@ impl From<Problem> for Stop {
     }
 }
 
-/// Runs a job on a connection, and again after a transient error of the database.
+/// Runs a job on a connection, and retries it after a transient error of the database.
 pub(crate) async fn perform<C: Connection>(
     connection: &mut C,
     application: &Application,
@@ -74,7 +74,7 @@ pub(crate) async fn perform<C: Connection>(
     unreachable!("the last attempt returns")
 }
 
-/// An error of the database ends an operation.
+/// The outcome of an operation that a database error has ended.
 pub(crate) fn failed(application: &Application, error: &DatabaseError) -> Outcome {
     application.counters.database_problem(error.problem);
     Outcome::Problem(error.problem.into())
@@ -134,7 +134,7 @@ impl<C: Connection> Desk<'_, C> {
         Ok(Answer { alerts, view })
     }
 
-    /// The orders that were closed since the user last saw them, which are marked as seen.
+    /// The orders closed since the user last saw alerts. Marks them as seen.
     async fn alerts(&mut self, user: &str) -> Result<Vec<Order>, Stop> {
         let rows = self.connection.query(Statement::ClosedOrders, &[Value::Text(user)]).await?;
         let orders: Vec<Order> = rows.iter().map(Order::of).collect();
@@ -254,7 +254,7 @@ impl<C: Connection> Desk<'_, C> {
         self.open_order(order, "buy", account.id, &quote, quantity, Value::Null).await?;
         self.order(order).await?;
         self.move_money(account.id, -(price * quantity + ORDER_FEE_CENTS)).await?;
-        // The order is completed.
+        // Like the published application, completing an order starts by reading it again.
         self.order(order).await?;
         self.profile(user).await?;
         let values = [
@@ -288,7 +288,7 @@ impl<C: Connection> Desk<'_, C> {
         self.connection.execute(Statement::MarkHolding, &[of]).await?;
         self.order(order).await?;
         self.move_money(account.id, price * sold.quantity - ORDER_FEE_CENTS).await?;
-        // The order is completed.
+        // Like the published application, completing an order starts by reading it again.
         self.order(order).await?;
         self.holding(holding, account.id).await?;
         self.profile(user).await?;
@@ -311,7 +311,7 @@ impl<C: Connection> Desk<'_, C> {
         Ok(self.application.keys.next(self.connection, table).await?)
     }
 
-    /// The account of a session's user, who may have been removed since.
+    /// The account of a session's user; a reset may have removed it since the log-in.
     async fn account(&mut self, user: &str) -> Result<Account, Stop> {
         let rows = self.connection.query(Statement::Account, &[Value::Text(user)]).await?;
         Ok(rows.first().map(Account::of).ok_or(Problem::UnknownSession)?)
@@ -342,7 +342,7 @@ impl<C: Connection> Desk<'_, C> {
         let rows = self.connection.query(Statement::Order, &[Value::Int(order)]).await?;
         let gone = || DatabaseError {
             problem: DatabaseProblem::Other,
-            message: format!("order {order} is gone from its own transaction"),
+            message: format!("order {order} cannot be found in the transaction that inserted it"),
         };
         Ok(rows.first().map(Order::of).ok_or_else(gone)?)
     }
@@ -383,7 +383,7 @@ impl<C: Connection> Desk<'_, C> {
         Ok(())
     }
 
-    /// The price moves, the volume grows.
+    /// Updates the quote after a trade: its price moves, its volume grows.
     async fn trade(&mut self, symbol: &str, quantity: i64) -> Result<(), Stop> {
         let quote = self.quote(Statement::QuoteForUpdate, symbol).await?;
         let quote = quote.ok_or(Problem::UnknownSymbol)?;
@@ -402,7 +402,7 @@ impl<C: Connection> Desk<'_, C> {
     }
 }
 
-/// A key that is there already is a user of that name.
+/// A duplicate key means that a user of that name exists.
 fn exists(error: DatabaseError) -> Stop {
     match error.problem {
         DatabaseProblem::Duplicate => Stop::Problem(Problem::UserExists),

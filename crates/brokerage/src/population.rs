@@ -1,4 +1,4 @@
-//! The tables, and the population that fills them: the same seed makes the same rows.
+//! The tables, and the population that fills them: the same seed generates the same rows.
 
 use std::collections::BTreeMap;
 
@@ -10,25 +10,26 @@ use crate::database::connection::{Begin, Cell, Connection};
 use crate::database::error::DatabaseError;
 use crate::rows::ORDER_FEE_CENTS;
 
-/// Rows by table or kind.
+/// Numbers of rows, by table or kind.
 pub(crate) type Counts = BTreeMap<String, u64>;
 
-/// Date of all rows of the population: 2006-01-01, so that the rows are the same each time.
+/// Date of all rows of the population: fixed to 2006-01-01, so that the rows are the same each time.
 const CREATED_US: i64 = 1_136_073_600_000_000;
-/// Holdings of a user, at most: none to that number, each as likely.
+/// Most holdings of a user: uniform from 0 to this number.
 const HOLDINGS_MAX: u32 = 10;
-/// Shares of a holding: one to that number, each as likely.
+/// Most shares of a holding: uniform from 1 to this number.
 const QUANTITY_MAX: u32 = 200;
-/// Prices of quotes: from the first to the last, each as likely.
+/// Prices of quotes: uniform from the first to the last.
 const PRICE_CENTS: (i64, i64) = (100, 20_100);
 /// The opening balance of the first user.
 const FIRST_BALANCE_CENTS: i64 = 100_000_000;
-/// The opening balances of the others: from the first to the last, each as likely.
+/// Opening balances of all other users: uniform from the first to the last.
 const BALANCE_CENTS: (i64, i64) = (20_000_000, 30_000_000);
-/// The password of all of them.
+/// Password of all users.
 const PASSWORD: &str = "xxx";
 
-/// `broughtforward` is this application's own: the money of orders that a reset has removed.
+/// The tables of the published application, with one more column: `broughtforward`, the money of orders
+/// that a reset has removed.
 const TABLES: &str = "
 DROP TABLE IF EXISTS account;
 DROP TABLE IF EXISTS accountprofile;
@@ -94,7 +95,7 @@ CREATE INDEX orders_holdingid ON orders (holding_holdingid);
 CREATE INDEX orders_closed ON orders (account_accountid, orderstatus);
 ";
 
-/// Makes the tables anew and fills them, in one transaction.
+/// Recreates the tables and fills them, in one transaction.
 pub(crate) async fn load<C: Connection>(
     connection: &mut C,
     population: &BrokeragePopulation,
@@ -170,7 +171,8 @@ struct Rows {
 }
 
 impl Rows {
-    /// Quotes and users have a stream of random numbers each: more of one change none of the other.
+    /// Generates the rows. Quotes and users have separate random streams, so that more quotes do not change
+    /// the users' draws, and vice versa.
     fn drawn(population: &BrokeragePopulation) -> Self {
         let mut rows = Self::default();
         let mut chance = Stream::new(&population.seed, "brokerage/quotes");
@@ -193,7 +195,7 @@ impl Rows {
     }
 
     fn add_user(&mut self, user: u32, prices: &[i64], chance: &mut Stream) {
-        // Drawn for the first user too: its own balance must not shift the draws of the others.
+        // Drawn for the first user too, although not used: otherwise the other users' draws would shift.
         let drawn = between(chance, BALANCE_CENTS);
         let open_balance = if user == 0 { FIRST_BALANCE_CENTS } else { drawn };
         let mut balance = open_balance;
@@ -225,7 +227,7 @@ impl Rows {
         ]);
     }
 
-    /// With the order that bought it, of which the user has been told.
+    /// Adds a holding and its purchase order, which the user has already been alerted to.
     fn add_holding(&mut self, user: u32, symbol: u32, price: i64, quantity: i64) {
         let number = number_of(&self.holdings);
         self.holdings.push(vec![
@@ -274,7 +276,7 @@ fn text(text: impl Into<String>) -> Cell {
     Cell::Text(text.into())
 }
 
-/// A number from the first to the last, each as likely.
+/// A random number, uniform from the first to the last.
 fn between(chance: &mut Stream, (first, last): (i64, i64)) -> i64 {
     let span = u32::try_from(last - first + 1).expect("the span is small");
     first + i64::from(chance.below(span))

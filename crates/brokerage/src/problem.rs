@@ -1,43 +1,43 @@
-//! The errors that an operation or a request can end in, and their names in counters and pages.
+//! Errors of operations and requests, and their names in counters and pages.
 
-/// Why an operation failed, or a request was not answered as asked.
+/// Why an operation or a request failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Problem {
-    /// There is no session of that cookie.
+    /// No session has the cookie's identifier.
     UnknownSession,
     /// No user has that name and password.
     WrongPassword,
     /// A field of the form is missing or cannot be read.
     BadForm,
-    /// A quantity that is not from 1 to [`crate::rows::QUANTITY_MAX`].
+    /// A quantity outside 1 to [`crate::rows::QUANTITY_MAX`].
     BadQuantity,
     /// No quote has that symbol.
     UnknownSymbol,
     /// The account has no such holding.
     NoHolding,
-    /// There is a user of that name.
+    /// A user of that name already exists.
     UserExists,
     /// No page has that address.
     NotFound,
-    /// The page cannot be asked for by that method.
+    /// The page does not support the request's method.
     MethodNotAllowed,
-    /// The body of a request is longer than any form.
+    /// The body of a request is longer than any valid form.
     BodyTooLong,
-    /// The body of a request did not come in time.
+    /// The body of a request did not arrive in time.
     BodyTimeout,
     /// The header of a request is too long.
     HeaderTooLong,
-    /// The header of a request did not come in time.
+    /// The header of a request did not arrive in time.
     HeaderTimeout,
     /// The request is not HTTP.
     MalformedRequest,
-    /// The client did not take its answer.
+    /// The client did not read the response in time.
     SendTimeout,
     /// The database cannot be reached.
     DatabaseUnavailable,
     /// The database's disk is full.
     DatabaseFull,
-    /// The database was busy, or chose the operation as a victim, each time that it was tried.
+    /// At each attempt, the database was busy or chose the operation as a deadlock victim.
     DatabaseBusy,
     /// The database did not answer in time.
     DatabaseTimeout,
@@ -48,7 +48,7 @@ pub(crate) enum Problem {
 }
 
 impl Problem {
-    /// All of them, in the order of their numbers.
+    /// All problems, in the order of their numbers.
     pub(crate) const ALL: [Self; 21] = [
         Self::UnknownSession,
         Self::WrongPassword,
@@ -73,10 +73,10 @@ impl Problem {
         Self::DatabaseError,
     ];
 
-    /// Its name, the status of its answer, and a sentence for people.
+    /// The problem's name, the status of its response, and a sentence for users.
     const fn described(self) -> (&'static str, u16, &'static str) {
-        // Statuses: RFC 9110, 15.5 and 15.6; 431 is of RFC 6585, 5. A header or an answer that takes too long
-        // ends the connection without one.
+        // Statuses: RFC 9110, 15.5 and 15.6; 431: RFC 6585, 5. After a header timeout or a send timeout, the
+        // connection ends without a response, so their statuses are not sent.
         match self {
             Self::UnknownSession => ("unknown-session", 401, "Please log in first."),
             Self::WrongPassword => ("wrong-password", 401, "No user has that name and password."),
@@ -87,7 +87,7 @@ impl Problem {
             Self::UserExists => ("user-exists", 409, "There is a user of that name."),
             Self::NotFound => ("not-found", 404, "There is no such page."),
             Self::MethodNotAllowed => {
-                ("method-not-allowed", 405, "This page wants another method.")
+                ("method-not-allowed", 405, "This page does not support that method.")
             }
             Self::BodyTooLong => ("body-too-long", 413, "The form is too long."),
             Self::BodyTimeout => ("body-timeout", 408, "The form did not come in time."),
@@ -106,17 +106,17 @@ impl Problem {
         }
     }
 
-    /// Its name in counters, pages and JSON.
+    /// The problem's name in counters, pages and JSON.
     pub(crate) const fn name(self) -> &'static str {
         self.described().0
     }
 
-    /// The status of its answer.
+    /// The status of the response.
     pub(crate) const fn status(self) -> u16 {
         self.described().1
     }
 
-    /// For people.
+    /// A sentence for users.
     pub(crate) const fn sentence(self) -> &'static str {
         self.described().2
     }

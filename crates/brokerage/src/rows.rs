@@ -4,9 +4,10 @@ use serde::Serialize;
 
 use crate::database::connection::Row;
 
-/// Price of an order, whatever its size.
+/// Fee of an order of any size.
 pub(crate) const ORDER_FEE_CENTS: i64 = 2_495;
-/// Shares of one order: more would be a slip, and no balance can overflow.
+/// Most shares of one order: a larger number must be a mistake, and this limit keeps balances from
+/// overflowing.
 pub(crate) const QUANTITY_MAX: i64 = 1_000_000;
 
 #[derive(Clone, Debug, Serialize)]

@@ -18,9 +18,7 @@ from netstudy.wire import HISTOGRAM_TABLES, Level, RequestHistogram, Run, Sample
 _INT64: Final = range(-(2**63), 2**63)
 
 RUN: Final = Column("run", "string", "", "Id of the run, a hash of its treatment and replicate")
-REPLICATE: Final = Column(
-    "replicate", "int64", "", "Number of the run in its cell, from 1"
-)
+REPLICATE: Final = Column("replicate", "int64", "", "Number of the run in its cell, from 1")
 STATUS: Final = Column(
     "status", "string", "", "Status of the run: ok, or invalid; metrics use no invalid run"
 )

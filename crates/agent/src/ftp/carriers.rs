@@ -1,4 +1,4 @@
-//! Threads that carry files.
+//! Threads that transfer files.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -9,11 +9,11 @@ use nix::sys::eventfd::{EfdFlags, EventFd};
 use super::carry::{Cargo, Carried};
 use crate::failure::Failure;
 
-/// Threads that carry files, and the news of their ends.
+/// Starts threads that transfer files, and collects their results.
 pub(super) struct Carriers {
     news: Receiver<(u64, Carried)>,
     tell: Sender<(u64, Carried)>,
-    /// Readable while there are news.
+    /// Readable while results are waiting.
     pub(super) wake: Arc<EventFd>,
 }
 
@@ -25,12 +25,12 @@ impl Carriers {
         Ok(Self { news, tell, wake: Arc::new(wake) })
     }
 
-    /// Begins to carry, under a number of the caller's.
+    /// Starts a transfer in a new thread. The caller's `number` identifies its result.
     pub(super) fn start(&self, number: u64, cargo: Cargo) -> Result<(), Failure> {
         let (tell, wake) = (self.tell.clone(), Arc::clone(&self.wake));
         let carry = move || {
             let carried = cargo.carry();
-            // Nobody is there to hear it when the agent ends.
+            // Sending fails only when the agent has ended, and then the result does not matter.
             let _ = tell.send((number, carried));
             let _ = wake.write(1);
         };
@@ -41,7 +41,7 @@ impl Carriers {
             .map_err(Failure::run("starting a thread"))
     }
 
-    /// Files that have been carried since the last call.
+    /// Results of the transfers that have ended since the last call.
     pub(super) fn ended(&self) -> Vec<(u64, Carried)> {
         let _ = self.wake.read();
         self.news.try_iter().collect()

@@ -1,4 +1,4 @@
-//! Carries one file over one data connection, in a thread that may block.
+//! Transfers one file over one data connection, in a thread that may block.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -20,12 +20,12 @@ use crate::clock::Clock;
 use crate::pattern::{Cursor, Mismatch};
 use crate::tcp_info;
 
-/// Bytes that are read from a connection at once, and from a file: the buffer stays in a CPU's cache.
+/// Most bytes per read from a connection or a file, so that the buffer stays in the CPU cache.
 const BUFFER_BYTES: usize = 64 * 1024;
-/// Bytes that the kernel is asked to send at once: sent bytes are reported after each.
+/// Most bytes per `sendfile` call: sent bytes are counted after each call.
 const SENDFILE_BYTES: usize = 8 << 20;
-/// Interval at which the sender checks whether all bytes have been acknowledged, if the other end does not
-/// close the connection.
+/// Interval at which the sender checks whether all bytes have been acknowledged, unless the other end
+/// closes the connection.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// A file and a data connection.
@@ -34,23 +34,23 @@ pub(super) struct Cargo {
     pub(super) way: Way,
     pub(super) tally: Arc<SessionTally>,
     pub(super) clock: Clock,
-    /// The pattern.
+    /// The random bytes of the pattern.
     pub(super) random: Arc<Vec<u8>>,
 }
 
-/// Which way it goes.
+/// Direction of the transfer.
 pub(super) enum Way {
-    /// From here.
+    /// This end sends the file.
     Out(Source),
-    /// To here.
+    /// This end receives the file.
     In {
-        /// Where to.
+        /// Where the data go.
         sink: Sink,
         /// True: every received byte is compared with the expected pattern.
         verify: bool,
-        /// More bytes than these are not received.
+        /// Stops receiving once more than this many bytes have arrived.
         most: u64,
-        /// A file of another size is not taken; none: whoever asks for it knows its size.
+        /// The expected size: a file of another size is an error; none: any size is accepted.
         whole: Option<u64>,
     },
 }
@@ -59,7 +59,7 @@ pub(super) enum Way {
 pub(super) type Carried = Result<Stored, FileTrouble>;
 
 impl Cargo {
-    /// Carries the file; afterwards the connection is over, and its counters are read.
+    /// Transfers the file, then reads the connection's counters and shuts it down.
     pub(super) fn carry(self) -> Carried {
         let Self { stream, way, tally, clock, random } = self;
         let trip = Trip { stream: &stream, tally: &tally, clock, random: &random };
@@ -143,7 +143,9 @@ impl Trip<'_> {
                     self.note_sent(count, first_byte);
                 }
                 Err(Errno::EINTR) => {}
-                Err(Errno::EIO) => return Err(FileTrouble::Local("the disk fails".to_owned())),
+                Err(Errno::EIO) => {
+                    return Err(FileTrouble::Local("the disk reports an I/O error".to_owned()));
+                }
                 Err(error) => return Err(broken_by(error)),
             }
         }
@@ -181,15 +183,17 @@ impl Trip<'_> {
         Ok(sent)
     }
 
-    /// Waits until the other end closes the connection, or has acknowledged all: from then on no byte
-    /// can be lost, and TCP counts nothing more.
+    /// Waits until the other end closes the connection or has acknowledged all bytes. From then on no byte
+    /// can be lost, and the connection's counters no longer change.
     fn see_it_arrive(&self, acknowledged: u64) -> Result<(), FileTrouble> {
         self.stream.set_read_timeout(Some(LOOK)).map_err(|error| broken(&error))?;
         let mut stream = self.stream;
         loop {
             match stream.read(&mut [0; 64]) {
                 Ok(0) => {}
-                Ok(_) => return Err(FileTrouble::Broken("it is used both ways".to_owned())),
+                Ok(_) => {
+                    return Err(FileTrouble::Broken("the receiver sent data on it".to_owned()));
+                }
                 Err(error) if is_timeout(&error) => {
                     let now = tcp_info::bytes_acknowledged(self.stream);
                     if now.map_err(broken_by)? < acknowledged {
@@ -211,7 +215,7 @@ impl Trip<'_> {
         let mut buffer = vec![0; BUFFER_BYTES];
         let (mut cursor, mut bytes, mut first_byte) = (Cursor::default(), 0, None);
         let mut stream = self.stream;
-        // Beyond `most`, to tell a file that goes on from one that ends there.
+        // Reads beyond `most`, to tell a longer file from a file of exactly `most` bytes.
         while bytes <= most {
             let count = match stream.read(&mut buffer) {
                 Ok(0) => break,
@@ -223,7 +227,7 @@ impl Trip<'_> {
             let read = &buffer[..count];
             if verify && let Err(Mismatch { at }) = cursor.verify(self.random, read) {
                 let place = bytes + at as u64;
-                let why = format!("byte {place} of the file is not the one that was sent");
+                let why = format!("byte {place} of the file differs from the expected pattern");
                 return Err(FileTrouble::Local(why));
             }
             if let Sink::File { file, .. } = &mut sink {
@@ -239,26 +243,30 @@ impl Trip<'_> {
     }
 }
 
-/// The file, if it has the size that it must have.
+/// Fails if the stored file does not have the expected size.
 fn of_size(stored: Stored, whole: Option<u64>) -> Carried {
     match whole {
         Some(whole) if stored.bytes != whole => {
             let Stored { bytes, .. } = stored;
-            let what = if bytes < whole { "ended too early" } else { "went on after its end" };
-            Err(FileTrouble::Broken(format!("the file {what}, {bytes} B came of {whole} B")))
+            let what = if bytes < whole { "ended too early" } else { "is longer than expected" };
+            Err(FileTrouble::Broken(format!(
+                "the file {what}: {bytes} B received, {whole} B expected"
+            )))
         }
         _ => Ok(stored),
     }
 }
 
-/// The end of a piece within a file is not the end of a segment.
+/// Flags for `send`: while more of the file follows, the kernel may fill the segment (MSG_MORE).
 fn flags(more_follows: bool) -> MsgFlags {
     let more = if more_follows { libc::MSG_MORE } else { 0 };
     MsgFlags::MSG_NOSIGNAL | MsgFlags::from_bits_retain(more)
 }
 
 fn shrunk(sent: u64, bytes: u64) -> FileTrouble {
-    FileTrouble::Local(format!("the file has become shorter: {sent} B of {bytes} B"))
+    FileTrouble::Local(format!(
+        "the file was shortened during the transfer: {sent} B of {bytes} B sent"
+    ))
 }
 
 fn is_timeout(error: &io::Error) -> bool {

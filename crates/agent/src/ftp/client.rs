@@ -1,5 +1,5 @@
-//! The sessions of a client: its part of the poll loop of [`crate::driver`], over control connections
-//! of text and data connections that come and go.
+//! The FTP sessions of a client: a poll loop like that of [`crate::driver`], but with control
+//! connections that carry text and a new data connection for each file.
 
 use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ use crate::seconds::Seconds;
 use crate::socket;
 use crate::tallies;
 
-/// Time that a server has to say why a transfer failed.
+/// Time to wait for the server's reason after a transfer has failed.
 const REASON_TIME: Duration = Duration::from_secs(1);
 
 /// Runs a client's task.
@@ -40,20 +40,20 @@ pub(super) fn run(agent: &Agent<'_>, task: &ClientTask) -> Result<(), Failure> {
     outcome.and(written)
 }
 
-/// How far the control connection of a flow is.
+/// State of the control connection of a flow.
 enum Control {
     Absent,
     Connecting(Arc<TcpStream>),
     Open(Arc<TcpStream>),
 }
 
-/// How far the data connection of a flow is.
+/// State of the data connection of a flow.
 enum Data {
     Absent,
     Connecting(Arc<TcpStream>),
-    /// It is open, and carries the file as soon as it may.
+    /// Open; the transfer has not started yet.
     Open(Arc<TcpStream>),
-    /// A thread carries the file over it.
+    /// A thread transfers the file over it.
     Carrying,
 }
 
@@ -64,12 +64,12 @@ struct Flow {
     data: Data,
     replies: Replies,
     tally: Arc<SessionTally>,
-    /// When the control connection was begun.
+    /// When the client started to open the control connection.
     begun: Time,
-    /// When the server last gave a sign of life, and the bytes by then.
+    /// When the server was last heard, and the bytes transferred by then.
     last: Time,
     last_bytes: [u64; 2],
-    /// Why a transfer failed, and until when the server may add its reason.
+    /// Why a transfer failed, and until when to wait for the server's reason.
     failed: Option<(String, Time)>,
 }
 
@@ -116,7 +116,7 @@ impl<'a> Client<'a> {
             let &ConnectionPlan::Open { local, peer, peer_number } = connection else {
                 unreachable!("a client opens its connections")
             };
-            // The clients of a run store into one folder of the server.
+            // All clients of a run store into the same folder of the server, so the names must differ.
             let path =
                 if sends { format!("{}-{peer_number}", task.path) } else { task.path.clone() };
             let file = RemoteFile { path, bytes: task.file.size_bytes, sends };
@@ -204,7 +204,7 @@ impl<'a> Client<'a> {
                 }
             }
             FtpAction::Sample(sample) => self.recorder.sample(sample),
-            // Files under way still end; their bytes from now on are not those of the phase.
+            // Transfers in progress still finish, but their bytes from now on do not count for the phase.
             FtpAction::Over => {
                 let carried = self.carried();
                 self.recorder.over(now, &carried);
@@ -212,7 +212,7 @@ impl<'a> Client<'a> {
                     seconds.end(now, &carried);
                 }
             }
-            FtpAction::Ready => unreachable!("agents rest between their phases"),
+            FtpAction::Ready => unreachable!("agents hold between phases"),
             FtpAction::Hold | FtpAction::End => {
                 let record = self.recorder.phase_record(now, &self.bytes());
                 self.agent.output.write(&record)?;
@@ -257,7 +257,7 @@ impl<'a> Client<'a> {
         Ok(())
     }
 
-    /// The control connection is open, or has failed.
+    /// Handles the outcome of opening the control connection.
     fn opened(&mut self, flow: usize) -> Result<(), Failure> {
         let now = self.clock.now();
         let own = &mut self.flows[flow];
@@ -279,7 +279,9 @@ impl<'a> Client<'a> {
     fn say(&mut self, flow: usize, command: &Command, now: Time) -> Result<(), Failure> {
         let own = &mut self.flows[flow];
         own.last = now;
-        let Control::Open(stream) = &own.control else { unreachable!("it speaks when it is open") };
+        let Control::Open(stream) = &own.control else {
+            unreachable!("commands are sent on an open connection")
+        };
         say(stream, &command.to_string()).map_err(|error| own.failure(&error.to_string()))
     }
 
@@ -291,7 +293,7 @@ impl<'a> Client<'a> {
         Ok(())
     }
 
-    /// The data connection is open, or has failed.
+    /// Handles the outcome of opening the data connection.
     fn connected(&mut self, flow: usize) -> Result<(), Failure> {
         let own = &mut self.flows[flow];
         let Data::Connecting(stream) = &own.data else { return Ok(()) };
@@ -324,7 +326,7 @@ impl<'a> Client<'a> {
         self.carriers.start(flow as u64, cargo)
     }
 
-    /// A file has been carried, or was not.
+    /// Handles the end of a transfer, successful or not.
     fn ended(&mut self, flow: usize, carried: Carried) {
         let now = self.clock.now();
         let own = &mut self.flows[flow];
@@ -337,7 +339,8 @@ impl<'a> Client<'a> {
             },
             Err(trouble) => (describe(&trouble), is_ours(&trouble)),
         };
-        // An error of the local file causes the server's error reply; in all other cases the server's reply is reported.
+        // An error of the local file makes the server send an error reply, so the local error is reported.
+        // In all other cases the server's reply is reported.
         own.failed = match own.failed.take() {
             Some((said, _)) if !is_ours => Some((said, now)),
             _ => Some((why, if is_ours { now } else { now + REASON_TIME })),
@@ -363,7 +366,7 @@ impl<'a> Client<'a> {
                 if !matches!(own.data, Data::Carrying) {
                     return Err(own.failure(&why));
                 }
-                // The reason for the end is not known yet: the file's thread is about to report it.
+                // The cause is not known yet: the transfer's thread is about to report it.
                 own.failed.get_or_insert((why, now + REASON_TIME));
                 return Ok(());
             }
@@ -379,7 +382,7 @@ impl<'a> Client<'a> {
             waited(self.agent.events.wake(), PollFlags::POLLIN),
             waited(&*self.carriers.wake, PollFlags::POLLIN),
         ];
-        // Collected anew for each wait: data connections come and go with each file.
+        // Rebuilt for each wait, because each file has its own data connection.
         for (number, flow) in self.flows.iter().enumerate() {
             match &flow.control {
                 Control::Absent => {}
@@ -424,7 +427,7 @@ impl<'a> Client<'a> {
         Ok(true)
     }
 
-    /// How long to wait for events at most; none: for ever.
+    /// Longest time to wait for events; none: no limit.
     fn patience(&self) -> Option<std::time::Duration> {
         let now = self.clock.now();
         let sign = if self.holds { Time::NEVER } else { self.progress.next() };
@@ -463,7 +466,7 @@ impl<'a> Client<'a> {
         Ok(true)
     }
 
-    /// Servers that are to act may be silent only for a limited time.
+    /// Fails if the servers that the client waits for have been silent for longer than the limit.
     fn check_silence(&mut self, now: Time) -> Result<(), Failure> {
         let Some(limit) = self.silence_limit else { return Ok(()) };
         if self.holds {
@@ -481,13 +484,13 @@ impl<'a> Client<'a> {
         }
         if heard.is_some_and(|heard| heard + limit <= now) {
             let limit_ms = limit.as_ns() / 1_000_000;
-            let why = format!("nothing has come for {limit_ms} ms: {}", self.missing());
+            let why = format!("no data received for {limit_ms} ms: {}", self.missing());
             return Err(Failure::Run(why));
         }
         Ok(())
     }
 
-    /// A transfer has failed, and the server has had its time to say why.
+    /// Fails if a transfer has failed and the time to wait for the server's reason is over.
     fn check_failures(&self, now: Time) -> Result<(), Failure> {
         for flow in &self.flows {
             if let Some((why, until)) = &flow.failed
@@ -508,7 +511,7 @@ impl<'a> Client<'a> {
                 let flow = &self.flows[number];
                 let [received, sent] = flow.tally.bytes();
                 format!(
-                    "server {} is waited for on connection {number}, after {received} B received \
+                    "waiting for server {} on connection {number}, after {received} B received \
                      and {sent} B sent",
                     flow.server
                 )
@@ -516,12 +519,12 @@ impl<'a> Client<'a> {
             .collect();
         match (awaited.is_empty(), self.holds) {
             (false, _) => awaited.join("; "),
-            (true, true) => "no `go` or `stop` has come".to_owned(),
-            (true, false) => "no `stop` has come".to_owned(),
+            (true, true) => "no `go` or `stop` received from the controller".to_owned(),
+            (true, false) => "no `stop` received from the controller".to_owned(),
         }
     }
 
-    /// Ends the sessions as a client does. The servers need not answer.
+    /// Ends the sessions with QUIT, without waiting for the servers' replies.
     fn say_goodbye(&self) {
         for flow in &self.flows {
             if let Control::Open(stream) = &flow.control {

@@ -1,4 +1,4 @@
-//! Files of a run: where their data come from, and where they go.
+//! Files of a run: sources of the data to send, and sinks for the data received.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
@@ -19,38 +19,38 @@ use crate::pattern::Cursor;
 
 /// Name of the file that a server of a run sends.
 pub(super) const FILE_NAME: &str = "data";
-/// Bytes that a file is filled with and read with at once.
+/// Bytes per write when a file is filled, and per read when it is read into the page cache.
 const BLOCK_BYTES: u64 = 1 << 20;
 
-/// Where the data of one transfer come from.
+/// Source of the data of one transfer.
 #[derive(Debug)]
 pub(super) enum Source {
-    /// The pattern, as it is in memory.
+    /// The pattern in memory, without a file.
     Made {
-        /// How many bytes of it.
+        /// Number of bytes to send.
         bytes: u64,
     },
     /// A file.
     File {
-        /// At its beginning.
+        /// Open, positioned at its beginning.
         file: File,
-        /// Its size.
+        /// Size of the file.
         bytes: u64,
-        /// How it is sent.
+        /// How the data are sent: by sendfile or by copying.
         path: DataPath,
         /// True: the file is removed from the page cache before the run.
         is_cold: bool,
     },
 }
 
-/// Where the data of one transfer go.
+/// Destination of the data of one transfer.
 #[derive(Debug)]
 pub(super) enum Sink {
-    /// They are discarded.
+    /// The data are discarded.
     Nothing,
     /// A file.
     File {
-        /// Empty.
+        /// Open and empty.
         file: File,
         /// True: the file is synced to the disk (fsync) before the transfer counts as ended.
         is_synced: bool,
@@ -62,15 +62,15 @@ pub(super) enum Sink {
 pub(super) struct Files {
     store: FileStore,
     size_bytes: u64,
-    /// The folder, opened once; none: data are made and discarded.
+    /// The folder, opened once; none: data are generated and discarded in memory.
     folder: Option<Arc<File>>,
     data_path: DataPath,
-    /// The files that this agent made; it deletes them when it ends.
+    /// The files that this agent created; they are deleted when the agent ends.
     made: Vec<PathBuf>,
 }
 
 impl Files {
-    /// The files of a store. The folder must be on what the store says.
+    /// Opens a store. Fails if its folder is not on the kind of file system that the store names.
     pub(super) fn open(
         store: &FileStore,
         size_bytes: u64,
@@ -85,7 +85,7 @@ impl Files {
         Ok(Self { store: store.clone(), size_bytes, folder, data_path, made: Vec::new() })
     }
 
-    /// Makes the file that is to be sent, with the pattern in it.
+    /// Creates the file to send, filled with the pattern.
     pub(super) fn make(&mut self, name: &str, random: &[u8]) -> Result<(), Failure> {
         let FileStore::Folder { folder, place, .. } = &self.store else { return Ok(()) };
         let path = Path::new(folder).join(name);
@@ -95,7 +95,7 @@ impl Files {
         Ok(())
     }
 
-    /// A file that goes with the agent.
+    /// Registers a file to be deleted when the agent ends.
     pub(super) fn is_made(&mut self, name: &str) {
         if let FileStore::Folder { folder, .. } = &self.store {
             let path = Path::new(folder).join(name);
@@ -105,7 +105,7 @@ impl Files {
         }
     }
 
-    /// The size of a file; none: none of this name is served.
+    /// The size of a file; none: no file of this name is served.
     pub(super) fn size(&self, path: &str) -> Option<u64> {
         match self.source(path) {
             Ok(Source::Made { bytes } | Source::File { bytes, .. }) => Some(bytes),
@@ -113,14 +113,14 @@ impl Files {
         }
     }
 
-    /// Opens the file of a transfer that sends it.
+    /// Opens a file to send.
     pub(super) fn source(&self, path: &str) -> Result<Source, FileTrouble> {
         let FileStore::Folder { place, .. } = &self.store else {
             let is_it = path == FILE_NAME;
             let made = Source::Made { bytes: self.size_bytes };
             return is_it.then_some(made).ok_or(FileTrouble::NotServed);
         };
-        // Without waiting for the other end of a pipe.
+        // O_NONBLOCK: opening a named pipe must not wait for its other end.
         let file = self.beneath(path, OFlag::O_RDONLY | OFlag::O_NONBLOCK)?;
         let about = file.metadata().map_err(|error| local(&error))?;
         if !about.is_file() {
@@ -130,7 +130,7 @@ impl Files {
         Ok(Source::File { file, bytes: about.len(), path: self.data_path, is_cold })
     }
 
-    /// Opens the file of a transfer that receives it.
+    /// Opens a file to receive into.
     pub(super) fn sink(&self, path: &str) -> Result<Sink, FileTrouble> {
         let FileStore::Folder { synced, .. } = &self.store else { return Ok(Sink::Nothing) };
         let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_TRUNC | OFlag::O_NONBLOCK;
@@ -138,7 +138,7 @@ impl Files {
         Ok(Sink::File { file, is_synced: *synced })
     }
 
-    /// Opens a path in the folder. The kernel refuses paths that lead out of it, and symbolic links.
+    /// Opens a path in the folder. The kernel refuses symbolic links and paths that lead out of the folder.
     fn beneath(&self, path: &str, flags: OFlag) -> Result<File, FileTrouble> {
         let folder = self.folder.as_ref().expect("a folder is open");
         let mode = if flags.contains(OFlag::O_CREAT) {
@@ -160,7 +160,7 @@ impl Files {
     }
 }
 
-/// Deletes the files that were made for the run.
+/// Deletes the files that were created for the run.
 impl Drop for Files {
     fn drop(&mut self) {
         for path in &self.made {
@@ -169,7 +169,7 @@ impl Drop for Files {
     }
 }
 
-/// The trouble that an error of a local file means.
+/// The FTP error that corresponds to an error of a local file.
 pub(super) fn local(error: &io::Error) -> FileTrouble {
     match error.raw_os_error().map(Errno::from_raw) {
         Some(Errno::ENOSPC | Errno::EDQUOT) => FileTrouble::NoRoom,
@@ -177,7 +177,7 @@ pub(super) fn local(error: &io::Error) -> FileTrouble {
     }
 }
 
-/// Takes a file out of the page cache: its next reader waits for the disk.
+/// Drops a file from the page cache, so that its next reader waits for the disk.
 pub(super) fn cool(file: &File) -> io::Result<()> {
     posix_fadvise(file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED).map_err(io::Error::from)
 }
@@ -196,8 +196,8 @@ fn check_place(folder: &File, path: &str, place: FilePlace) -> Result<(), Failur
     }
 }
 
-/// Writes a file of the pattern onto the disk; in the end it is in the page cache unless it is to be
-/// read from the disk.
+/// Writes a file of the pattern to the disk. Afterwards, the file is in the page cache unless transfers
+/// are to read it from the disk.
 fn fill(path: &Path, bytes: u64, random: &[u8], place: FilePlace) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).open(path)?;
     let mut cursor = Cursor::default();
@@ -214,16 +214,16 @@ fn fill(path: &Path, bytes: u64, random: &[u8], place: FilePlace) -> io::Result<
     }
 }
 
-/// Reads this process's mapped files, its program and libraries, into the page cache: their pages would
-/// else be read from the disk when they are first needed, and the kernel charges that to the process
-/// as it does its data.
+/// Reads the mapped files of this process (program and libraries) into the page cache. Otherwise their
+/// pages would be read from the disk when first used, and the kernel would count these bytes together
+/// with the transfers' data.
 pub(super) fn prime_program() -> Result<(), Failure> {
     const MAPS: &str = "/proc/self/maps";
     let maps = fs::read_to_string(MAPS).map_err(Failure::run(MAPS))?;
     // proc_pid_maps(5): the name is the sixth column, and may have blanks in it.
     let names = maps.lines().filter_map(|line| line.find('/').map(|start| &line[start..]));
     for name in names.collect::<BTreeSet<_>>() {
-        // A file that has been replaced since has no name.
+        // Reading fails if the file has been replaced since the program started.
         let _ = prime(Path::new(name));
     }
     Ok(())

@@ -1,8 +1,8 @@
-//! Files by FTP, over the kernel's TCP: a client or a server of the sessions of a run.
+//! File transfers by FTP over the kernel's TCP: the client or the server of a run.
 //!
-//! One thread drives the sessions of `netstudy_workload::ftp`: it waits for control connections, for
-//! listeners and for the controller. Each file is carried by a thread of its own ([`carry`]), which does nothing but
-//! read and write, since disks block; so does a daemon with a process a session.
+//! One thread drives the sessions of `netstudy_workload::ftp`: it waits for control connections,
+//! listeners and the controller. Since disk I/O blocks, each file is transferred by a thread of its own
+//! ([`carry`]), which only reads and writes, much like an FTP daemon with one process per session.
 
 mod carriers;
 mod carry;

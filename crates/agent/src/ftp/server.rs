@@ -1,6 +1,6 @@
-//! The sessions of a server. It listens at the addresses of the plan and takes sessions only from the
-//! addresses of the plan; it never opens a connection, and takes a data connection only from the
-//! address of its session.
+//! The FTP sessions of a server. The server listens at the addresses of the plan, and accepts sessions
+//! only from the addresses of the plan. It never opens a connection, and accepts a data connection only
+//! from the address of its session's client.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -25,15 +25,15 @@ use crate::failure::Failure;
 use crate::pattern::random_bytes;
 use crate::socket;
 
-/// Sessions beyond the plan's that may be open at a time.
+/// Most sessions that may be open at a time in addition to those of the plan.
 const SPARE_SESSIONS: usize = 16;
-/// Time that a client has to log in.
+/// Time within which a client must log in.
 const LOGIN_TIME: Duration = Duration::from_secs(10);
-/// Time that a client has to open the data connection of a transfer.
+/// Time within which a client must open the data connection of a transfer.
 const DATA_TIME: Duration = Duration::from_secs(10);
-/// How often late clients are looked for.
+/// How often the server looks for late clients.
 const LOOK: Duration = Duration::from_secs(1);
-/// Bytes of commands that may wait while a file is carried.
+/// Most bytes of commands that may wait during a transfer.
 const AHEAD_BYTES: usize = 64 * 1024;
 
 /// Runs a server's task.
@@ -53,7 +53,7 @@ pub(super) fn run(agent: &Agent<'_>, task: &ServerTask) -> Result<(), Failure> {
     outcome.and(written)
 }
 
-/// A connection of the plan: a session of it may begin again when the last one has ended.
+/// A connection of the plan. It has one session at a time; after that ends, a client may log in again.
 struct Row {
     local: IpAddr,
     peer: IpAddr,
@@ -68,12 +68,12 @@ struct Session {
     peer: IpAddr,
     machine: ServerSession,
     lines: Lines,
-    /// Bytes of lines that were read and not taken.
+    /// Bytes of lines that were read but not handled yet.
     ahead: usize,
     row: Option<usize>,
     passive: Option<TcpListener>,
     data: Option<Arc<TcpStream>>,
-    /// A transfer whose data connection has not come: path, way, and until when.
+    /// A transfer that waits for its data connection: path, whether the server receives, deadline.
     wanted: Option<(String, bool, Instant)>,
     is_carrying: bool,
     opened: Instant,
@@ -115,7 +115,7 @@ impl<'a> Server<'a> {
             Row { local, peer, tally, is_taken: false, is_described: false }
         };
         let rows: Vec<Row> = (0..).zip(&plan.connections).map(row).collect();
-        // Connections of the plan may share an address, which can be listened at only once.
+        // Connections of the plan may share an address, but only one socket can listen there.
         let mut addresses: Vec<IpAddr> = rows.iter().map(|row| row.local).collect();
         addresses.sort_unstable();
         addresses.dedup();
@@ -163,7 +163,8 @@ impl<'a> Server<'a> {
             fds.push(waited(listener, PollFlags::POLLIN));
         }
         for (&number, session) in &self.sessions {
-            // Commands that come while a file is carried wait in TCP, which holds the client back, not in memory.
+            // Commands that arrive during a transfer wait in TCP buffers, so that flow control stops the
+            // client instead of memory filling up.
             if session.ahead < AHEAD_BYTES {
                 what.push(Waited::Control(number));
                 fds.push(waited(&*session.control, PollFlags::POLLIN));
@@ -206,14 +207,16 @@ impl<'a> Server<'a> {
                 Event::Interrupted(Interruption::Stop) => return Ok(false),
                 Event::Interrupted(Interruption::TimeLimit) => {
                     let limit = time_limit_message(self.agent.plan.time_limit_ms);
-                    return Err(Failure::Run(format!("{limit}: no `stop` has come")));
+                    return Err(Failure::Run(format!(
+                        "{limit}: no `stop` received from the controller"
+                    )));
                 }
             }
         }
         Ok(true)
     }
 
-    /// A client has connected.
+    /// Accepts a client.
     fn accept(&mut self, listener: usize) -> Result<(), Failure> {
         let (stream, peer) = match self.listeners[listener].accept() {
             Ok(come) => come,
@@ -273,7 +276,7 @@ impl<'a> Server<'a> {
         }
     }
 
-    /// Answers the lines that have been read, as far as the session is free for them.
+    /// Answers the lines that have been read, until the session is busy.
     fn take_lines(&mut self, number: u64) -> Result<(), Failure> {
         loop {
             let Some(session) = self.sessions.get_mut(&number) else { return Ok(()) };
@@ -306,7 +309,7 @@ impl<'a> Server<'a> {
                 let row = self.row_of(&user, &password, local, peer);
                 return self.checked(number, row);
             }
-            // A data connection that came for an earlier PASV is closed: its client asks for another one.
+            // A new PASV replaces the data connection of an earlier PASV.
             ServerStep::Listen => {
                 let passive = listen(session.local, &self.agent.plan.socket);
                 let at = passive.as_ref().and_then(|one| one.local_addr().ok());
@@ -328,13 +331,13 @@ impl<'a> Server<'a> {
 
     fn say(&mut self, number: u64, reply: &Reply) {
         let Some(session) = self.sessions.get(&number) else { return };
-        // A client that does not read its replies is given up.
+        // The send fails if the client does not read its replies: its session ends.
         if say(&session.control, &reply.to_string()).is_err() {
             self.close(number);
         }
     }
 
-    /// The row of a user; none: it may not log in.
+    /// The row of a user; none: the user may not log in.
     fn row_of(&self, user: &str, password: &str, local: IpAddr, peer: IpAddr) -> Option<usize> {
         let is_free = |row: &Row| !row.is_taken && (row.local, row.peer) == (local, peer);
         let is_password = |known: &[u8]| bool::from(known.ct_eq(password.as_bytes()));
@@ -366,7 +369,7 @@ impl<'a> Server<'a> {
         self.follow(number, step)
     }
 
-    /// Someone has connected to the port of a data connection.
+    /// Accepts a connection to the port of a data connection.
     fn take_data(&mut self, number: u64) -> Result<(), Failure> {
         let Some(session) = self.sessions.get_mut(&number) else { return Ok(()) };
         let Some(passive) = &session.passive else { return Ok(()) };
@@ -385,7 +388,7 @@ impl<'a> Server<'a> {
         }
     }
 
-    /// Begins the transfer of a session, if it is wanted and its data connection is there.
+    /// Starts the transfer of a session if it has been requested and its data connection is open.
     fn begin(&mut self, number: u64) -> Result<(), Failure> {
         let Some(session) = self.sessions.get_mut(&number) else { return Ok(()) };
         if session.data.is_none() {
@@ -414,7 +417,7 @@ impl<'a> Server<'a> {
             let tally = Arc::clone(&self.rows[row].tally);
             tally.open_data(&stream);
             session.data = Some(Arc::clone(&stream));
-            // Before the carrier begins, and may end: 150 precedes 226.
+            // Before the transfer starts, because reply 150 must precede 226.
             self.say(number, &reply);
             let random = Arc::clone(&self.random);
             let cargo = Cargo { stream, way, tally, clock: self.clock, random };
@@ -424,7 +427,7 @@ impl<'a> Server<'a> {
         self.take_lines(number)
     }
 
-    /// A file has been carried, or was not.
+    /// Handles the end of a transfer, successful or not.
     fn ended(&mut self, number: u64, carried: &Carried) -> Result<(), Failure> {
         let Some(session) = self.sessions.get_mut(&number) else { return Ok(()) };
         (session.data, session.is_carrying) = (None, false);
@@ -433,7 +436,7 @@ impl<'a> Server<'a> {
         self.take_lines(number)
     }
 
-    /// Ends a session, and the transfer that it has under way.
+    /// Ends a session and its current transfer.
     fn close(&mut self, number: u64) {
         let Some(session) = self.sessions.remove(&number) else { return };
         if let Some(data) = &session.data {
@@ -445,7 +448,8 @@ impl<'a> Server<'a> {
         }
     }
 
-    /// Ends sessions that take too long to log in, and transfers whose data connection does not come.
+    /// Ends sessions that take too long to log in, and transfers whose data connection is not opened in
+    /// time.
     fn close_the_late(&mut self) {
         let now = Instant::now();
         let is_late =
@@ -461,7 +465,7 @@ impl<'a> Server<'a> {
             self.say(number, &Reply::new(421, "The log-in took too long."));
             self.close(number);
         }
-        // A late data connection costs only the transfer: the session goes on after 425 (RFC 959, 5.4).
+        // A late data connection fails only its transfer: the session continues after 425 (RFC 959, 5.4).
         let is_alone =
             |session: &Session| session.wanted.as_ref().is_some_and(|(_, _, until)| *until <= now);
         let alone: Vec<u64> = self
@@ -479,7 +483,7 @@ impl<'a> Server<'a> {
     }
 }
 
-/// Listens for a data connection at a port that the kernel chooses; none: there is no port.
+/// Listens for a data connection at a port that the kernel chooses; none: no port is free.
 fn listen(local: IpAddr, options: &SocketOptions) -> Option<TcpListener> {
     socket::listen_at(SocketAddr::new(local, 0), options).ok()
 }

@@ -1,4 +1,4 @@
-//! Counters of a session: of its control connection, and of all data connections so far.
+//! Counters of a session: those of its control connection and of all its data connections so far.
 
 use std::collections::BTreeMap;
 use std::net::TcpStream;
@@ -13,7 +13,7 @@ use crate::tcp_info::{self, NAMES, STATES};
 /// Values by [`NAMES`].
 type Values = [u64; NAMES.len()];
 
-/// A session and its bytes: the data of its files, not its commands.
+/// A session and its byte counters, which count the data of files but not commands.
 #[derive(Debug)]
 pub(super) struct SessionTally {
     connection: u32,
@@ -25,14 +25,14 @@ pub(super) struct SessionTally {
 #[derive(Debug, Default)]
 struct Connections {
     control: Option<Arc<TcpStream>>,
-    /// The data connection of the transfer under way, and what it had sent and had acknowledged before
-    /// its first byte.
+    /// The data connection of the current transfer, and the bytes that TCP already counted as
+    /// acknowledged before its first byte.
     data: Option<(Arc<TcpStream>, u64)>,
-    /// Sums of what connections counted that are closed, and the last states.
+    /// Sums of the counters of closed connections, and the states of the last one.
     closed: Values,
     /// Data acknowledged on closed data connections.
     acknowledged: u64,
-    /// Data sent on them.
+    /// Data sent on closed data connections.
     sent: u64,
 }
 
@@ -50,12 +50,12 @@ impl SessionTally {
         self.connections.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A control connection is open.
+    /// Sets the control connection, which has been opened.
     pub(super) fn open_control(&self, stream: &Arc<TcpStream>) {
         self.connections().control = Some(Arc::clone(stream));
     }
 
-    /// The control connection is to be closed.
+    /// Reads the counters of the control connection before it is closed.
     pub(super) fn close_control(&self) {
         let mut own = self.connections();
         if let Some(stream) = own.control.take() {
@@ -63,13 +63,13 @@ impl SessionTally {
         }
     }
 
-    /// A data connection is open, and has carried nothing.
+    /// Sets the data connection, which has been opened but has carried no data.
     pub(super) fn open_data(&self, stream: &Arc<TcpStream>) {
         let before = tcp_info::bytes_acknowledged(stream).unwrap_or_default();
         self.connections().data = Some((Arc::clone(stream), before));
     }
 
-    /// The data connection is to be closed, with nothing under way on it any more.
+    /// Reads the counters of the data connection before it is closed, once no data are in flight.
     pub(super) fn close_data(&self) {
         let sent = self.sent.load(Ordering::Relaxed);
         let mut own = self.connections();
@@ -82,12 +82,12 @@ impl SessionTally {
         }
     }
 
-    /// So many more bytes of a file have been received.
+    /// Counts received bytes of a file.
     pub(super) fn add_received(&self, bytes: usize) {
         self.received.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    /// So many more bytes of a file have been handed to the kernel.
+    /// Counts bytes of a file that have been handed to the kernel.
     pub(super) fn add_sent(&self, bytes: usize) {
         self.sent.fetch_add(bytes as u64, Ordering::Relaxed);
     }
@@ -97,7 +97,7 @@ impl SessionTally {
         [&self.received, &self.sent].map(|bytes| bytes.load(Ordering::Relaxed))
     }
 
-    /// Bytes of files that have been received here, and acknowledged by the other end's TCP.
+    /// Bytes of files received by this end, and bytes acknowledged by the other end's TCP.
     pub(super) fn carried(&self) -> Carried {
         let own = self.connections();
         let [received, sent] = self.bytes();
@@ -109,7 +109,7 @@ impl SessionTally {
         Carried { received, acknowledged }
     }
 
-    /// The kernel's counters, summed over all connections; states are the newest connection's.
+    /// The kernel's counters, summed over all connections, and the states of the newest connection.
     fn sum(&self) -> Option<Values> {
         let own = self.connections();
         let streams = own.control.iter().chain(own.data.iter().map(|(stream, _)| stream));
@@ -127,14 +127,14 @@ impl SessionTally {
 
 impl Connections {
     fn close(&mut self, stream: &TcpStream) {
-        // The kernel forgets them with the connection when that is reset.
+        // After a reset, the kernel no longer has the counters of the connection.
         if let Ok(values) = tcp_info::values(stream) {
             add(&mut self.closed, &values);
         }
     }
 }
 
-/// Adds counters; states take the place of earlier ones.
+/// Adds counters; states replace the earlier states.
 fn add(sum: &mut Values, values: &Values) {
     for (place, (sum, value)) in sum.iter_mut().zip(values).enumerate() {
         *sum = if place < STATES { *value } else { *sum + value };

@@ -3,18 +3,18 @@
 use netstudy_records::{DataPath, Direction, FileStore, FtpLogin};
 use netstudy_workload::ftp::FtpConfig;
 
-/// Name with which the users of a run begin; the number of their connection at the server follows.
+/// Prefix of the user names of a run; the number of the user's connection at the server follows.
 pub(super) const USER_PREFIX: &str = "netstudy-";
 
 /// The FTP task of an agent: server or client.
 pub(crate) enum FtpTask {
     /// Fetches or sends files.
     Client(ClientTask),
-    /// Serves or takes files.
+    /// Sends files to its clients or receives files from them.
     Server(ServerTask),
 }
 
-/// As [`netstudy_records::AgentWorkload::FtpClient`].
+/// See [`netstudy_records::AgentWorkload::FtpClient`].
 pub(crate) struct ClientTask {
     pub(crate) file: FileTask,
     pub(crate) data_path: DataPath,
@@ -22,13 +22,13 @@ pub(crate) struct ClientTask {
     pub(crate) config: FtpConfig,
 }
 
-/// As [`netstudy_records::AgentWorkload::FtpServer`].
+/// See [`netstudy_records::AgentWorkload::FtpServer`].
 pub(crate) struct ServerTask {
     pub(crate) file: FileTask,
     pub(crate) data_path: DataPath,
 }
 
-/// The file's properties that client and server share.
+/// Properties of the file that client and server have in common.
 #[derive(Clone)]
 pub(crate) struct FileTask {
     pub(crate) direction: Direction,

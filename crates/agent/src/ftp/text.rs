@@ -11,16 +11,16 @@ use nix::sys::time::TimeSpec;
 
 use crate::failure::Failure;
 
-/// Most bytes that are read of a control connection at once.
+/// Most bytes per read from a control connection.
 const CONTROL_BYTES: usize = 4096;
 
 /// Result of reading from a control connection.
 pub(super) enum Heard {
-    /// These bytes.
+    /// Bytes were read.
     Bytes(Vec<u8>),
-    /// Nothing yet.
+    /// No bytes were available.
     Nothing,
-    /// The other end has closed it.
+    /// The other end has closed the connection.
     End,
 }
 
@@ -38,7 +38,8 @@ pub(super) fn hear(mut stream: &TcpStream) -> io::Result<Heard> {
     }
 }
 
-/// Writes to a control connection, whose buffer has room for all text between two answers.
+/// Writes to a control connection. Its buffer has room for all text between two replies, so the write
+/// does not block.
 pub(super) fn say(mut stream: &TcpStream, text: &str) -> io::Result<()> {
     stream.write_all(text.as_bytes())
 }
@@ -48,7 +49,7 @@ pub(super) fn is_passing(error: &io::Error) -> bool {
     matches!(error.kind(), ConnectionAborted | Interrupted | WouldBlock)
 }
 
-/// Waits for one of `fds`, at most so long; none: for ever.
+/// Waits for one of `fds`, at most for `timeout`; none: no limit.
 pub(super) fn wait_for(fds: &mut [PollFd<'_>], timeout: Option<Duration>) -> Result<(), Failure> {
     match ppoll(fds, timeout.map(TimeSpec::from_duration), None) {
         Ok(_) | Err(Errno::EINTR) => Ok(()),
@@ -56,7 +57,7 @@ pub(super) fn wait_for(fds: &mut [PollFd<'_>], timeout: Option<Duration>) -> Res
     }
 }
 
-/// A descriptor to be waited for.
+/// An entry for [`wait_for`].
 pub(super) fn waited(fd: &impl AsFd, flags: PollFlags) -> PollFd<'_> {
     PollFd::new(fd.as_fd(), flags)
 }

@@ -1,4 +1,4 @@
-//! The samples, errors and statistics of a generator's measuring phase.
+//! Samples, errors and statistics of the measuring phase of a load generator.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,8 @@ pub(super) struct Books {
     statistics: Vec<Statistics>,
 }
 
-/// Times from when something was due, and from when it was sent.
+/// Times to the end of requests, from when they were due (response) and from when they were sent
+/// (service).
 #[derive(Clone, Debug, Default)]
 struct Spans {
     response: Latencies,
@@ -32,7 +33,7 @@ impl Spans {
 }
 
 impl Books {
-    /// For so many operations.
+    /// Empty books for this number of operations.
     pub(super) fn new(operations: usize) -> Self {
         Self { operations: vec![Spans::default(); operations], ..Self::default() }
     }
@@ -56,7 +57,7 @@ impl Books {
         }
     }
 
-    /// All records. `names` and `counts` are of the operations.
+    /// All records. `names` and `counts` have one entry per operation.
     pub(super) fn into_records(self, names: &[&str], counts: &[Counts]) -> Vec<AgentRecord> {
         let unfinished = counts.iter().map(|counts| counts.unfinished).sum();
         let mut records = self.element.into_records("page element", unfinished);

@@ -1,7 +1,7 @@
-//! The poll loop of a generator: all its users in one thread.
+//! The poll loop of a load generator: all users in one thread.
 //!
-//! In a closed loop without thinking, a request costs a `send` and a `recv`: the poller is changed only when a
-//! connection is opened, or has no room for a request.
+//! In a closed loop without think time, a request costs one `send` and one `recv`: the epoll registration
+//! changes only when a connection is opened or its send buffer is full.
 
 use std::collections::VecDeque;
 use std::net::TcpStream;
@@ -36,19 +36,19 @@ use crate::progress::Progress;
 use crate::socket;
 use crate::tallies::HttpTally;
 
-/// The poller's keys of the controller and the timer. The key of a connection is its user's number, and above it
-/// its own among this user's.
+/// Epoll keys of the controller and the timer. The key of a connection has the user's number in its lower
+/// half and the serial number of the user's connection in its upper half.
 const CONTROLLER: u64 = u64::MAX;
 const TIMER: u64 = u64::MAX - 1;
-/// Events that are taken at once.
+/// Most events per wait.
 const EVENTS: usize = 256;
-/// Bytes that are read at once.
+/// Most bytes per read.
 const BUFFER_BYTES: usize = 64 * 1024;
 /// Descriptors in addition to the users' connections.
 const DESCRIPTORS: u64 = 64;
 
-/// Drives the users until the controller's `stop`, and writes the recorded data, also of a failed run: it may
-/// show why.
+/// Drives the users until the controller's `stop`, and writes the recorded data. A failed run writes them
+/// too: they may show why it failed.
 pub(crate) fn run(agent: &Agent<'_>, task: HttpTask) -> Result<(), Failure> {
     make_room(task.generator.users())?;
     agent.output.write(&agent.ready(Vec::new()))?;
@@ -58,7 +58,7 @@ pub(crate) fn run(agent: &Agent<'_>, task: HttpTask) -> Result<(), Failure> {
     outcome.and(written)
 }
 
-/// Lets this process have a descriptor for each user.
+/// Raises the limit of open files if the users need more descriptors.
 fn make_room(users: u32) -> Result<(), Failure> {
     let (soft, hard) =
         getrlimit(Resource::RLIMIT_NOFILE).map_err(Failure::run("reading RLIMIT_NOFILE"))?;
@@ -68,7 +68,7 @@ fn make_room(users: u32) -> Result<(), Failure> {
     }
     if hard < wanted {
         return Err(Failure::Run(format!(
-            "{users} users need {wanted} open files, and this process may have {hard}: RLIMIT_NOFILE"
+            "{users} users need {wanted} open files, but RLIMIT_NOFILE allows this process {hard}"
         )));
     }
     setrlimit(Resource::RLIMIT_NOFILE, wanted, hard).map_err(Failure::run("raising RLIMIT_NOFILE"))
@@ -86,7 +86,7 @@ struct Client<'a> {
     /// The time to which the timer is set.
     timer_at: Time,
     buffer: Vec<u8>,
-    /// Until when requests are to be answered, whose, and their numbers: in the order of these times.
+    /// Deadlines of requests, in order of time: deadline, user, number of the request.
     deadlines: VecDeque<(Time, u32, u64)>,
     /// Requests so far.
     requests: u64,
@@ -95,9 +95,9 @@ struct Client<'a> {
     lateness: Lateness,
     progress: Progress,
     phase: Phase,
-    /// The parameters of a connection have been told.
+    /// True once the TCP parameters of a connection have been recorded.
     is_described: bool,
-    /// The generator waits for the controller.
+    /// True while the generator waits for the controller.
     holds: bool,
 }
 
@@ -108,12 +108,12 @@ struct Address {
     request_timeout: Duration,
 }
 
-/// The phase under way.
+/// The current phase.
 struct Phase {
     name: PhaseKind,
     began: Time,
     over: Option<Time>,
-    /// Page elements in it.
+    /// Page elements in the phase so far.
     elements: u64,
 }
 
@@ -128,7 +128,7 @@ impl<'a> Client<'a> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).map_err(Failure::run("epoll"))?;
         let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_CLOEXEC)
             .map_err(Failure::run("timerfd"))?;
-        // An edge of the timer is an event: it need not be read.
+        // Edge-triggered: each expiry is an event, so the timer need not be read.
         let expired = EpollFlags::EPOLLIN | EpollFlags::EPOLLET;
         epoll
             .add(agent.events.wake(), EpollEvent::new(EpollFlags::EPOLLIN, CONTROLLER))
@@ -175,7 +175,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Takes the generator's actions that are due now: by time, or since something has come.
+    /// Performs the generator's actions that are due now, at their time or after an event.
     fn act(&mut self) -> Result<(), Failure> {
         let now = self.clock.now();
         let due = self.generator.next_action();
@@ -197,7 +197,7 @@ impl<'a> Client<'a> {
                 self.agent.output.write(&self.phase_record(now))?;
                 self.holds = true;
             }
-            TransactionAction::Ready => unreachable!("agents rest between their phases"),
+            TransactionAction::Ready => unreachable!("agents hold between phases"),
             _ => self.books.note(action),
         }
         Ok(())
@@ -228,7 +228,7 @@ impl<'a> Client<'a> {
 
     // ---- requests and answers
 
-    /// Sends a user's request, over a new connection if there is none.
+    /// Sends a user's request, over a new connection if the user has none.
     fn ask(&mut self, client: u32, request: Request, now: Time) -> Result<(), Failure> {
         self.requests += 1;
         self.deadlines.push_back((now + self.task.request_timeout, client, self.requests));
@@ -260,7 +260,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// A connection is open, or has failed.
+    /// Handles the outcome of opening a connection.
     fn connected(&mut self, client: u32) -> Result<(), Failure> {
         let link = &mut self.links[client as usize];
         let Socket::Connecting(stream) = std::mem::replace(&mut link.socket, Socket::Closed) else {
@@ -294,14 +294,14 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Waits for input on a user's connection, and for `room` to write if asked to.
+    /// Registers a user's connection for input, and for buffer space if `room` asks for it.
     fn look_for_room(&mut self, client: u32, room: EpollFlags) -> Result<(), Failure> {
         let link = &self.links[client as usize];
         let Socket::Open(stream) = &link.socket else { return Ok(()) };
         look_for(&self.epoll, stream, EpollFlags::EPOLLIN | room, key(client, link.serial))
     }
 
-    /// Reads the data that has come for a user.
+    /// Reads the data that have arrived for a user.
     fn receive(&mut self, client: u32) -> Result<(), Failure> {
         let now = self.clock.now();
         let link = &mut self.links[client as usize];
@@ -323,7 +323,7 @@ impl<'a> Client<'a> {
         Ok(())
     }
 
-    /// An answer is whole.
+    /// Handles a complete response.
     fn answered(&mut self, client: u32, now: Time) {
         let link = &mut self.links[client as usize];
         let status = link.parser.status();
@@ -344,7 +344,7 @@ impl<'a> Client<'a> {
         self.generator.answered(now, client, answer);
     }
 
-    /// A connection with a request under way is broken.
+    /// Closes a connection that broke during a request, and repeats the request or fails it.
     fn break_off(&mut self, client: u32, why: Trouble) -> Result<(), Failure> {
         let link = &mut self.links[client as usize];
         link.close();
@@ -356,7 +356,7 @@ impl<'a> Client<'a> {
         self.fail(client, why)
     }
 
-    /// A user's request has failed.
+    /// Records that a user's request has failed.
     #[allow(clippy::unnecessary_wraps, reason = "ends what may fail otherwise")]
     fn fail(&mut self, client: u32, why: Trouble) -> Result<(), Failure> {
         let now = self.clock.now();
@@ -368,7 +368,7 @@ impl<'a> Client<'a> {
         Ok(())
     }
 
-    /// Ends requests that have waited too long.
+    /// Fails the requests whose deadline has passed.
     fn end_late_requests(&mut self) -> Result<(), Failure> {
         while let Some((_, client, _)) =
             self.next_deadline().filter(|own| own.0 <= self.clock.now())
@@ -380,7 +380,7 @@ impl<'a> Client<'a> {
         Ok(())
     }
 
-    /// The first deadline of a request that is still under way.
+    /// The earliest deadline of a request in progress.
     fn next_deadline(&mut self) -> Option<(Time, u32, u64)> {
         loop {
             let &(at, client, number) = self.deadlines.front()?;
@@ -438,7 +438,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// How long to wait at most. Sets the timer to the generator's next action, if that is to come.
+    /// Longest time to wait for events. Sets the timer to the generator's next action, if there is one.
     fn patience(&mut self) -> Result<EpollTimeout, Failure> {
         let now = self.clock.now();
         let due = self.generator.next_action();
@@ -501,7 +501,7 @@ impl<'a> Client<'a> {
     }
 }
 
-/// The poller's key of a user's connection.
+/// The epoll key of a user's connection.
 fn key(client: u32, serial: u32) -> u64 {
     u64::from(serial) << 32 | u64::from(client)
 }
@@ -515,7 +515,8 @@ fn look_for(
     epoll.modify(stream.as_fd(), &mut EpollEvent::new(interest, key)).map_err(Failure::run("epoll"))
 }
 
-/// True for a status of 2xx, and of 3xx unless the brokerage sent it: the brokerage never redirects.
+/// True for a 2xx status. 3xx counts as a success only from other applications, since the brokerage
+/// never redirects.
 const fn is_success(request: Request, status: u16) -> bool {
     match request {
         Request::Plain { .. } => status < 400,

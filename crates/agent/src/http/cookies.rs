@@ -1,30 +1,30 @@
 //! The cookies of one user: enough of RFC 6265 for a session with one application.
 
-/// Cookies that are kept, at most, and their bytes.
+/// Most cookies that are kept, and their most bytes.
 const COOKIES_MAX: usize = 16;
 const BYTES_MAX: usize = 4096;
 
-/// The cookies of one user. Paths and domains are ignored: there is one application.
+/// The cookies of one user. Paths and domains are ignored, because there is only one application.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Jar {
     cookies: Vec<(Vec<u8>, Vec<u8>)>,
-    /// The header of requests, with the end of its line; empty without cookies.
+    /// The `Cookie` header for requests, with its line end; empty without cookies.
     header: Vec<u8>,
 }
 
 impl Jar {
-    /// The header of requests.
+    /// The `Cookie` header for requests.
     pub(super) fn header(&self) -> &[u8] {
         &self.header
     }
 
-    /// Forgets all.
+    /// Deletes all cookies.
     pub(super) fn clear(&mut self) {
         self.cookies.clear();
         self.header.clear();
     }
 
-    /// Takes the value of a header `Set-Cookie` (RFC 6265, 5.2).
+    /// Stores or deletes a cookie, given the value of a `Set-Cookie` header (RFC 6265, 5.2).
     pub(super) fn set(&mut self, value: &[u8]) {
         let mut parts = value.split(|&byte| byte == b';');
         let pair = parts.next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The connection of one user, with the request that is under way on it.
+//! The connection of one user, and its request in progress.
 
 use std::io;
 use std::net::TcpStream;
@@ -13,7 +13,7 @@ use super::cookies::Jar;
 use super::pages::HoldingFinder;
 use super::parser::{Parser, Sink};
 
-/// How far a connection is.
+/// State of a connection.
 #[derive(Debug)]
 pub(super) enum Socket {
     Closed,
@@ -21,11 +21,11 @@ pub(super) enum Socket {
     Open(TcpStream),
 }
 
-/// A request under way.
+/// A request in progress.
 #[derive(Debug)]
 pub(super) struct Exchange {
     pub(super) request: Request,
-    /// Its number among all requests: tells it from later ones of the same user.
+    /// Number among all requests, which distinguishes it from later requests of the same user.
     pub(super) number: u64,
     pub(super) sent: Option<Time>,
     pub(super) first_byte: Option<Time>,
@@ -50,7 +50,7 @@ impl Exchange {
         }
     }
 
-    /// Of a portfolio: its first holding.
+    /// The first holding on the page, if the request is for a portfolio.
     pub(super) fn holding(&self) -> Option<u64> {
         self.finder.as_ref().and_then(HoldingFinder::found)
     }
@@ -60,28 +60,29 @@ impl Exchange {
 #[derive(Debug)]
 pub(super) struct Link {
     pub(super) socket: Socket,
-    /// Counts the connections of this user: tells events of an earlier one from its own.
+    /// Number of this connection among the user's, which distinguishes its events from those of earlier
+    /// connections.
     pub(super) serial: u32,
     pub(super) exchange: Option<Exchange>,
     pub(super) parser: Parser,
     pub(super) jar: Jar,
-    /// The request, and how much of it the kernel has taken.
+    /// The bytes of the request, and how many of them the kernel has accepted.
     pub(super) out: Vec<u8>,
     pub(super) taken: usize,
-    /// True after the first response on this connection. From then on the server may close the connection while
-    /// it is idle.
+    /// True after the first response on this connection: from then on, the server may close the idle
+    /// connection.
     has_served: bool,
 }
 
 /// The outcome of reading.
 pub(super) enum Read {
-    /// Nothing has come, or not all.
+    /// The response is still incomplete.
     Nothing,
-    /// The answer is whole; true: the connection cannot be used again.
+    /// The response is complete; true: the connection cannot be used again.
     Answer(bool),
-    /// Bytes came, or the end, that nobody asked for: the connection cannot be used again.
+    /// The server sent data without a request, or closed the connection: it cannot be used again.
     Stray,
-    /// The connection, or the answer, is broken.
+    /// The connection broke, or the response is invalid.
     Broken(Failure),
 }
 
@@ -117,7 +118,7 @@ impl Link {
         }
     }
 
-    /// A connection is being opened.
+    /// Sets the socket of a new connection, which is being opened.
     pub(super) fn connect(&mut self, stream: TcpStream) {
         self.socket = Socket::Connecting(stream);
         self.has_served = false;
@@ -125,13 +126,13 @@ impl Link {
         self.parser.begin();
     }
 
-    /// Closes the connection; the poller forgets it by itself.
+    /// Closes the connection. Closing the socket also removes it from epoll.
     pub(super) fn close(&mut self) {
         self.socket = Socket::Closed;
         self.serial = self.serial.wrapping_add(1);
     }
 
-    /// Hands the request to the kernel, as far as it takes it. Returns whether it has taken all.
+    /// Hands the rest of the request to the kernel. Returns whether the kernel has accepted all of it.
     pub(super) fn send(&mut self, now: Time) -> Result<bool, Failure> {
         let (Socket::Open(stream), Some(exchange)) = (&self.socket, &mut self.exchange) else {
             return Ok(true);
@@ -151,7 +152,7 @@ impl Link {
         Ok(true)
     }
 
-    /// Reads the data that has come, at `now`, through `buffer`.
+    /// Reads the data that have arrived by `now`, using `buffer`.
     pub(super) fn receive(&mut self, now: Time, buffer: &mut [u8]) -> Read {
         let Socket::Open(stream) = &self.socket else { return Read::Nothing };
         loop {
@@ -179,15 +180,15 @@ impl Link {
                     self.has_served = true;
                     return Read::Answer(self.parser.closes() || own < count);
                 }
-                // A buffer that is not full held all that had come.
+                // The buffer was not filled, so no more data are waiting.
                 Ok(_) if count < buffer.len() => return Read::Nothing,
                 Ok(_) => {}
             }
         }
     }
 
-    /// True if the client repeats the current request on a new connection: the request changes no data, and the
-    /// server closed an idle connection before it responded (RFC 9112, 9.3.1).
+    /// True if the client repeats the current request on a new connection: the request changes no data, and
+    /// the server closed an idle connection before it responded (RFC 9112, 9.3.1).
     pub(super) fn repeats(&mut self, why: Failure, may_repeat: bool) -> bool {
         use NetworkFailure::{ClosedEarly, Reset};
         let is_closing = matches!(why, Failure::Network(ClosedEarly | Reset));
@@ -202,7 +203,7 @@ impl Link {
     }
 }
 
-/// The kernel's error by its name in records.
+/// The failure, as records name it, for an error of the kernel.
 pub(super) fn network(error: Errno) -> Failure {
     Failure::Network(match error {
         Errno::ECONNREFUSED => NetworkFailure::Refused,
@@ -213,7 +214,7 @@ pub(super) fn network(error: Errno) -> Failure {
     })
 }
 
-/// The same of the standard library's.
+/// Like [`network`], for an error of the standard library.
 pub(super) fn network_of(error: &io::Error) -> Failure {
     network(error.raw_os_error().map_or(Errno::EIO, Errno::from_raw))
 }

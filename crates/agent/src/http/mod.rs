@@ -1,7 +1,8 @@
-//! Users of an application over HTTP/1.1, on the kernel's TCP: a generator of load.
+//! A load generator: users of an application over HTTP/1.1, on the kernel's TCP.
 //!
-//! One thread drives all users ([`client`]): `netstudy_workload::transactions` decides who sends which request and
-//! when, [`pages`] writes it as HTTP, [`parser`] reads the answers, and [`books`] records them.
+//! One thread drives all users ([`client`]): `netstudy_workload::transactions` decides which user sends
+//! which request and when, [`pages`] writes the request as HTTP, [`parser`] reads the response, and
+//! [`books`] records it.
 
 mod books;
 mod client;

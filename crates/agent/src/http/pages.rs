@@ -1,4 +1,4 @@
-//! Writes the requests of a generator as HTTP, and reads the pages that answer them.
+//! Writes a load generator's requests as HTTP, and searches the returned pages.
 
 use std::io::Write;
 
@@ -9,8 +9,8 @@ use netstudy_workload::transactions::Request;
 const PASSWORD: &str = "xxx";
 /// The attribute that precedes a holding's number on the portfolio page.
 const HOLDING: &[u8] = b"data-holding=\"";
-/// Bytes of [`HOLDING`] that still match after `matched` bytes have and the next byte differs: a `d` behind
-/// `data-hol` may be its beginning (Knuth, Morris and Pratt 1977).
+/// How many bytes of [`HOLDING`] still match if `matched` bytes matched and the next byte differs. Only the
+/// `d` at the end of `data-hold` can be a new beginning (Knuth, Morris and Pratt 1977).
 const fn again(matched: usize) -> usize {
     if matched == b"data-hold".len() { 1 } else { 0 }
 }
@@ -18,11 +18,11 @@ const fn again(matched: usize) -> usize {
 /// Writes requests.
 #[derive(Clone, Debug)]
 pub(super) struct Pages {
-    /// The headers of each request, with the ends of their lines.
+    /// The headers that all requests share, with their line ends.
     headers: Vec<u8>,
-    /// The requests of each operation that the plan has in full.
+    /// The requests of each operation whose requests are listed in the plan.
     plain: Vec<Vec<HttpRequest>>,
-    /// A name that no other generator has.
+    /// A name that no other load generator has.
     name: String,
 }
 
@@ -32,7 +32,7 @@ impl Pages {
         Self { headers, plain, name }
     }
 
-    /// Writes a request to `out`, which it replaces. `cookies` is the header of the user's cookies.
+    /// Replaces the contents of `out` by a request. `cookies` is the user's `Cookie` header.
     pub(super) fn write(&self, request: Request, cookies: &[u8], out: &mut Vec<u8>) {
         out.clear();
         match request {
@@ -42,7 +42,7 @@ impl Pages {
             }
             Request::Logout => self.read("/logout", cookies, out),
             Request::Home => self.read("/home", cookies, out),
-            // A query may hold colons and commas as they are (RFC 3986, 3.4); in a form, colons are encoded.
+            // Colons and commas need no encoding in a query (RFC 3986, 3.4); in a form, colons are encoded.
             Request::Quotes(symbols) => {
                 put(out, format_args!("GET /quotes?symbols="));
                 for (place, symbol) in symbols.as_slice().iter().enumerate() {
@@ -123,7 +123,8 @@ impl Pages {
         }
     }
 
-    /// Whether a request may be sent again when nothing of its answer came: it changes nothing (RFC 9110, 9.2.2).
+    /// Whether a request may be repeated if no byte of its response arrived: only if the request changes no
+    /// data (RFC 9110, 9.2.2).
     pub(super) fn may_repeat(&self, request: Request) -> bool {
         match request {
             Request::Login { .. }
@@ -144,7 +145,7 @@ impl Pages {
     }
 }
 
-/// The details of a user, all but the name.
+/// The form fields of a new user, except the name.
 fn profile(number: u64) -> String {
     format!(
         "passwd={PASSWORD}&fullname=User+{number}&address={number}+Wall+Street\
@@ -157,7 +158,7 @@ fn put(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
     out.write_fmt(text).expect("memory takes all");
 }
 
-/// Looks for the first holding in the pieces of a portfolio.
+/// Searches a portfolio page, which arrives in pieces, for its first holding.
 #[derive(Clone, Debug, Default)]
 pub(super) struct HoldingFinder {
     matched: usize,
@@ -166,12 +167,12 @@ pub(super) struct HoldingFinder {
 }
 
 impl HoldingFinder {
-    /// The number of the first holding.
+    /// The number of the first holding, if found.
     pub(super) const fn found(&self) -> Option<u64> {
         self.found
     }
 
-    /// Looks through the next piece of the page.
+    /// Searches the next piece of the page.
     pub(super) fn push(&mut self, piece: &[u8]) {
         for &byte in piece {
             if self.found.is_some() {

@@ -1,18 +1,19 @@
-//! Answers of HTTP/1.1 as they come in: head, body, end. RFC 9112.
+//! An incremental parser of HTTP/1.1 responses (RFC 9112).
 //!
-//! The parser keeps no body: it hands pieces on, and knows where the answer ends. A line split between
-//! reads is kept until it is whole, so an answer means the same however it is split.
+//! The parser does not store the body: it passes pieces on, and finds the end of the response. A line
+//! split between reads is kept until complete, so the result does not depend on how a response is
+//! split.
 
 use netstudy_workload::transactions::ServerFailure;
 
-/// Bytes of a head, at most, and of all trailers.
+/// Most bytes of a head, and of all trailers together.
 const HEAD_BYTES_MAX: usize = 64 * 1024;
-/// Bytes of the line that tells the size of a chunk, at most.
+/// Most bytes of a line with the size of a chunk.
 const CHUNK_LINE_BYTES_MAX: usize = 256;
 
-/// Takes the contents of an answer.
+/// Receives the contents of a response.
 pub(super) trait Sink {
-    /// The value of a header `Set-Cookie`.
+    /// The value of a `Set-Cookie` header.
     fn cookie(&mut self, value: &[u8]);
     /// A piece of the body.
     fn body(&mut self, piece: &[u8]);
@@ -22,24 +23,24 @@ pub(super) trait Sink {
 enum State {
     StatusLine,
     Header,
-    /// So many bytes of the body are left.
+    /// In the body, with this many bytes left.
     Body(u64),
     ChunkSize,
-    /// So many bytes of the chunk are left.
+    /// In a chunk, with this many bytes left.
     Chunk(u64),
-    /// The end of the line behind a chunk.
+    /// At the line end after a chunk.
     ChunkEnd,
     Trailer,
-    /// The body ends with the connection.
+    /// In a body that ends when the server closes the connection.
     UntilClose,
     Done,
 }
 
-/// One answer after the other.
+/// Parses one response after the other.
 #[derive(Clone, Debug)]
 pub(super) struct Parser {
     state: State,
-    /// The line that has begun, where it was split.
+    /// The beginning of a line that is split between reads.
     line: Vec<u8>,
     /// Bytes of the head, or of the trailers, so far.
     head_bytes: usize,
@@ -62,28 +63,28 @@ impl Parser {
         }
     }
 
-    /// Expects the next answer.
+    /// Prepares for the next response.
     pub(super) fn begin(&mut self) {
         self.line.clear();
         *self = Self { line: std::mem::take(&mut self.line), ..Self::new() };
     }
 
-    /// Whether the answer is whole.
+    /// Whether the response is complete.
     pub(super) fn is_done(&self) -> bool {
         self.state == State::Done
     }
 
-    /// The status of an answer whose head is there.
+    /// The status of a response whose status line has been parsed.
     pub(super) const fn status(&self) -> u16 {
         self.status
     }
 
-    /// Whether the connection ends with this answer.
+    /// Whether the server closes the connection after this response.
     pub(super) const fn closes(&self) -> bool {
         self.closes
     }
 
-    /// The peer has closed the connection. Whether the answer is whole.
+    /// Handles the end of the connection. Returns whether the response is complete.
     pub(super) fn close(&mut self) -> bool {
         if self.state == State::UntilClose {
             self.state = State::Done;
@@ -91,10 +92,10 @@ impl Parser {
         self.is_done()
     }
 
-    /// Takes bytes that came. Returns how many of them belong to this answer.
+    /// Parses received bytes. Returns how many of them belong to this response.
     ///
     /// # Errors
-    /// They are no answer of HTTP.
+    /// The bytes are not a valid HTTP response, or one that the parser does not support.
     pub(super) fn push(
         &mut self,
         bytes: &[u8],
@@ -120,7 +121,7 @@ impl Parser {
         Ok(bytes.len() - rest.len())
     }
 
-    /// Hands up to `most` bytes of the body on. Returns how many.
+    /// Passes up to `most` bytes of the body to the sink. Returns how many.
     #[allow(clippy::unused_self, reason = "reads as a step of the parser")]
     fn carry(&self, rest: &mut &[u8], most: u64, sink: &mut impl Sink) -> u64 {
         let count = most.min(rest.len() as u64);
@@ -130,7 +131,7 @@ impl Parser {
         count
     }
 
-    /// Takes the next line, or keeps its beginning.
+    /// Handles the next line if it is complete; otherwise keeps its beginning.
     fn take_line(&mut self, rest: &mut &[u8], sink: &mut impl Sink) -> Result<(), ServerFailure> {
         let end = rest.iter().position(|&byte| byte == b'\n');
         let (piece, later) = rest.split_at(end.map_or(rest.len(), |end| end + 1));
@@ -188,7 +189,7 @@ impl Parser {
         if *major != b'1' {
             return Err(ServerFailure::Unsupported);
         }
-        // Some servers leave out the space before a missing reason, which RFC 9112, 4 asks for.
+        // RFC 9112, 4 requires a space even before an empty reason, but some servers omit it.
         let ([hundreds @ b'1'..=b'9', tens, ones] | [hundreds @ b'1'..=b'9', tens, ones, b' ', ..]) =
             status
         else {
@@ -198,17 +199,17 @@ impl Parser {
             byte.is_ascii_digit().then(|| u16::from(byte - b'0')).ok_or(ServerFailure::Malformed)
         };
         self.status = digit(hundreds)? * 100 + digit(tens)? * 10 + digit(ones)?;
-        // A server of HTTP/1.0 closes the connection, unless it says otherwise.
+        // An HTTP/1.0 server closes the connection unless it sends `Connection: keep-alive`.
         self.closes = *minor == b'0';
         self.state = State::Header;
         Ok(())
     }
 
-    /// RFC 9112, 5. Names are compared by their length first: most headers do not matter.
+    /// RFC 9112, 5. Comparing the lengths of names first skips most headers, which the parser ignores.
     fn handle_header(&mut self, line: &[u8], sink: &mut impl Sink) -> Result<(), ServerFailure> {
         let colon = line.iter().position(|&byte| byte == b':');
         let (name, value) = line.split_at(colon.ok_or(ServerFailure::Malformed)?);
-        // RFC 9112, 5.1 and 5.2: no space before the colon, and none before the name: folding is obsolete.
+        // RFC 9112, 5.1 and 5.2: no space is allowed before the colon, nor before the name (obsolete folding).
         if name.is_empty() || name.iter().any(u8::is_ascii_whitespace) {
             return Err(ServerFailure::Malformed);
         }
@@ -237,7 +238,7 @@ impl Parser {
         Ok(())
     }
 
-    /// RFC 9110, 8.6: a length that is told twice must be the same.
+    /// RFC 9110, 8.6: repeated lengths must be equal.
     fn handle_length(&mut self, value: &[u8]) -> Result<(), ServerFailure> {
         let length = number(value, 10)?;
         if self.length.is_some_and(|before| before != length) {
@@ -253,13 +254,14 @@ impl Parser {
         self.state = match self.status {
             101 => return Err(ServerFailure::Unsupported),
             100..=199 => {
-                // An interim answer: the final one follows.
+                // An interim response: the final response follows.
                 self.begin();
                 return Ok(());
             }
             204 | 304 => State::Done,
             _ if self.is_chunked => {
-                // An answer with a length too is not to be trusted, nor is the data behind it.
+                // RFC 9112, 6.3: a response with both a length and chunks may be an attack (response splitting),
+                // so the connection is not reused.
                 self.closes |= self.length.is_some();
                 State::ChunkSize
             }
@@ -277,7 +279,7 @@ impl Parser {
 
     /// RFC 9112, 7.1.
     fn handle_chunk_size(&mut self, line: &[u8]) -> Result<(), ServerFailure> {
-        // Extensions of a chunk, behind the semicolon, may be ignored (RFC 9112, 7.1.1).
+        // Chunk extensions, which follow a semicolon, may be ignored (RFC 9112, 7.1.1).
         let digits = line.split(|&byte| byte == b';').next().unwrap_or_default();
         let size = number(digits.trim_ascii(), 16)?;
         self.head_bytes = 0;
@@ -286,15 +288,15 @@ impl Parser {
     }
 }
 
-/// A line without its end: a line feed, perhaps behind a carriage return.
+/// A line without its line end: a line feed, perhaps after a carriage return.
 fn trimmed(line: &[u8]) -> &[u8] {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// A number of digits only.
+/// Parses a number, which must consist of digits only.
 fn number(digits: &[u8], radix: u32) -> Result<u64, ServerFailure> {
-    // `from_str_radix` would take a sign.
+    // `from_str_radix` would accept a sign.
     let first = digits.first().is_some_and(u8::is_ascii_hexdigit);
     let text = std::str::from_utf8(digits).ok().filter(|_| first);
     text.and_then(|text| u64::from_str_radix(text, radix).ok()).ok_or(ServerFailure::Malformed)
@@ -322,13 +324,13 @@ mod tests {
         }
     }
 
-    /// The parser's view of an answer.
+    /// The parsed response.
     #[derive(Clone, Debug, PartialEq, Eq)]
     struct Taken {
         status: u16,
         closes: bool,
         is_whole: bool,
-        /// Bytes that belong to it.
+        /// Bytes that belong to the response.
         bytes: usize,
         seen: Seen,
     }

@@ -7,15 +7,15 @@ use netstudy_records::HttpRequest;
 use netstudy_units::Duration;
 use netstudy_workload::transactions::Generator;
 
-/// As [`netstudy_records::AgentWorkload::TransactionClient`].
+/// See [`netstudy_records::AgentWorkload::TransactionClient`].
 pub(crate) struct HttpTask {
     pub(crate) generator: Generator<Stream>,
-    /// The requests of each operation that the plan has in full.
+    /// The requests of each operation whose requests are listed in the plan.
     pub(crate) requests: Vec<Vec<HttpRequest>>,
     pub(crate) target: SocketAddr,
     pub(crate) local: IpAddr,
     pub(crate) host: String,
     pub(crate) request_timeout: Duration,
-    /// A name that no other generator has, of this run or another.
+    /// A name that no other load generator has, in this run or any other.
     pub(crate) name: String,
 }

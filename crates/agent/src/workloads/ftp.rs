@@ -1,4 +1,4 @@
-//! Files by FTP.
+//! File transfers by FTP.
 
 use netstudy_records::{AgentPlan, DataPath, Direction, FileStore, FtpLogin, Until};
 use netstudy_units::Duration;
@@ -10,13 +10,13 @@ use super::transfer::Transfers;
 use crate::application::phases;
 use crate::ftp::task::{ClientTask, FileTask, FtpTask, ServerTask};
 
-/// Sends files, or takes them.
+/// Sends files to its clients or receives files from them.
 pub(super) struct Server {
     pub(super) file: FileTask,
     pub(super) data_path: DataPath,
 }
 
-/// Fetches or sends files, a session a connection.
+/// Fetches or sends files, with one session per connection of the plan.
 pub(super) struct Client<'a> {
     pub(super) file: FileTask,
     pub(super) data_path: DataPath,
@@ -66,20 +66,22 @@ impl Role for Client<'_> {
 
 fn check_path(file: &FileTask, data_path: DataPath) -> Result<(), String> {
     if file.store == FileStore::Memory && data_path == DataPath::Sendfile {
-        return Err("data_path: data that are made in memory have no file to send".to_owned());
+        return Err(
+            "data_path: sendfile needs a file, but the store generates data in memory".to_owned()
+        );
     }
     Ok(())
 }
 
 fn check(plan: &AgentPlan, file: &FileTask) -> Result<(), String> {
     if plan.probe.is_some() {
-        return Err("there is no probe beside files by FTP".to_owned());
+        return Err("file transfers by FTP cannot be combined with a probe".to_owned());
     }
     if file.direction == Direction::Both {
-        return Err("direction: a file goes one way".to_owned());
+        return Err("direction: a file is sent one way, not both".to_owned());
     }
     if file.size_bytes == 0 {
-        return Err("size_bytes: a file has at least one byte".to_owned());
+        return Err("size_bytes: a file must have at least one byte".to_owned());
     }
     Ok(())
 }

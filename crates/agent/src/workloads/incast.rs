@@ -35,7 +35,7 @@ impl Role for Server<'_> {
         positive("workload.response_bytes", self.response_bytes)?;
         if connections != 1 {
             return Err(format!(
-                "an incast-server has one connection beside those of the probe, not {connections}"
+                "an incast-server has one connection apart from the probe's, not {connections}"
             ));
         }
         Ok(())
@@ -68,8 +68,8 @@ impl Role for Client<'_> {
         positive("workload.iterations", u64::from(self.iterations))?;
         if self.response_bytes.len() != connections {
             return Err(format!(
-                "workload.response_bytes has {} values for {connections} connections; there must \
-                 be as many",
+                "workload.response_bytes has {} values for {connections} connections; it must have \
+                 one per connection",
                 self.response_bytes.len(),
             ));
         }
@@ -116,13 +116,13 @@ fn config(servers: u32, block_bytes: u64, request_bytes: u64) -> IncastConfig {
     }
 }
 
-/// Iterations of a client, and the exchanges with each server.
+/// Iterations of a client, and its requests and responses with each server.
 struct Iterations {
     spans: Spans,
     exchanges: Vec<Exchanges>,
 }
 
-/// Times of the exchanges of a phase with one server, in nanoseconds.
+/// Times of the requests to one server and of their responses in a phase, in nanoseconds.
 #[derive(Default)]
 struct Exchanges {
     intended: Vec<u64>,

@@ -1,5 +1,5 @@
-//! The agent's roles in workloads, one file a workload. The rest of this crate asks the traits of
-//! [`role`] and [`recording`] and names no workload.
+//! The agent's roles in workloads, one file per workload. The rest of this crate uses the traits of
+//! [`role`] and [`recording`] and does not name any workload.
 
 mod ftp;
 mod incast;
@@ -16,9 +16,9 @@ use netstudy_units::Duration;
 use crate::application::phases;
 use role::Role;
 
-/// The role that a plan asks for: the list of all roles.
+/// The role that a plan asks for. This function lists all roles.
 pub(crate) fn of(workload: &AgentWorkload) -> Box<dyn Role + '_> {
-    // No default: a role that is added to the plan does not compile until it is here.
+    // No default arm, so a new kind of workload in the plan does not compile until it has a role here.
     match workload {
         AgentWorkload::IncastServer {
             request_bytes,

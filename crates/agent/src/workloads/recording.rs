@@ -7,15 +7,15 @@ use netstudy_workload::Sample;
 use crate::clock::Clock;
 use crate::tcp_info::Losses;
 
-/// Records of a role's traffic. Connections are the workload's.
+/// Records of a role's traffic. Only connections of the workload are passed in.
 pub(crate) trait Recording {
     /// The measuring phase begins.
     fn begin(&mut self) {}
 
-    /// The application writes a message that was due at `due`.
+    /// The application writes a message at `now` that was due at `due`.
     fn wrote(&mut self, _clock: Clock, _connection: u32, _due: Time, _now: Time) {}
 
-    /// Whether [`Self::lost`] is to be called.
+    /// Whether [`Self::lost`] must be called.
     fn wants_losses(&self) -> bool {
         false
     }
@@ -23,21 +23,22 @@ pub(crate) trait Recording {
     /// Losses of a connection so far.
     fn lost(&mut self, _losses: Losses) {}
 
-    /// The kernel has taken the last byte that was written.
+    /// The kernel has accepted the last written byte.
     fn flushed(&mut self, _clock: Clock) {}
 
     /// Bytes have arrived.
     fn received(&mut self, _clock: Clock, _connection: u32, _now: Time) {}
 
-    /// Whether [`Self::answered`] is to be called.
+    /// Whether [`Self::answered`] must be called.
     fn wants_ends(&self) -> bool {
         false
     }
 
-    /// All requested data of a connection has arrived.
+    /// All requested data of a connection have arrived.
     fn answered(&mut self, _clock: Clock, _connection: u32, _now: Time) {}
 
-    /// A sample of the measuring phase has ended; `over`: when the time of the phase was over, if it is.
+    /// A sample of the measuring phase has ended. `over` is the end of the phase's duration; none: not
+    /// reached yet.
     fn sample(&mut self, _clock: Clock, _sample: Sample, _over: Option<Time>) {
         unreachable!("a role without samples has none")
     }
@@ -48,7 +49,7 @@ pub(crate) trait Recording {
     }
 }
 
-/// Of roles whose clients record everything, and of roles without traffic.
+/// For roles that record nothing: servers whose clients record everything, and roles without traffic.
 pub(super) struct NoRecording;
 
 impl Recording for NoRecording {}

@@ -13,7 +13,7 @@ use crate::answers::{note_answer, response_times};
 use crate::application::beside;
 use crate::clock::Clock;
 
-/// Answers each whole request at once.
+/// Answers each request as soon as it is complete.
 pub(super) struct Server {
     pub(super) shape: RequestShape,
 }

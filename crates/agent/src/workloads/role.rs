@@ -9,32 +9,33 @@ use crate::http::task::HttpTask;
 
 /// The task of an agent.
 pub(crate) enum Task {
-    /// An application over the connections of the plan.
+    /// An application that uses the connections of the plan.
     Application(Box<dyn Application>),
-    /// Sessions of FTP.
+    /// FTP sessions.
     Ftp(FtpTask),
     /// Users of an application over HTTP.
     Http(Box<HttpTask>),
 }
 
 impl Task {
-    /// Whether it reads or writes files, so that the disk work that the process causes is counted.
+    /// Whether the task reads or writes files: then the disk I/O of the process is counted.
     pub(crate) const fn uses_files(&self) -> bool {
         matches!(self, Self::Ftp(_))
     }
 }
 
-/// A role of a workload, as a plan asks for it.
+/// A role of a workload in a plan.
 pub(crate) trait Role {
-    /// Checks that its application does not make itself; `connections` are the workload's.
+    /// Makes the checks that the application does not make; `connections` is the number of the
+    /// workload's connections.
     ///
     /// # Errors
-    /// Names the field of the plan.
+    /// Names the invalid field of the plan.
     fn check(&self, _connections: usize) -> Result<(), String> {
         Ok(())
     }
 
-    /// Whether the plan has connections of the role, of the workload and perhaps of a probe.
+    /// Whether the plan lists connections for this role: the workload's, and perhaps a probe's.
     fn has_connections(&self) -> bool {
         true
     }
@@ -42,18 +43,18 @@ pub(crate) trait Role {
     /// Whether the agent opens the connections (a client) or accepts them (a server).
     fn opens(&self) -> bool;
 
-    /// Its task: by default the application.
+    /// The task of the role: by default its application.
     ///
     /// # Errors
-    /// Says why there can be none.
+    /// Says why the plan is invalid.
     fn task(&self, plan: &AgentPlan, connections: u32) -> Result<Task, String> {
         self.application(plan, connections).map(Task::Application)
     }
 
-    /// Its application, joined with the plan's probe.
+    /// The application of the role, joined with the plan's probe.
     ///
     /// # Errors
-    /// Says why there can be none.
+    /// Says why the plan is invalid.
     fn application(
         &self,
         _plan: &AgentPlan,
@@ -62,7 +63,7 @@ pub(crate) trait Role {
         unreachable!("a role without an application has another task")
     }
 
-    /// Records of its traffic; `connections` are the workload's.
+    /// Recorder of the role's traffic; `connections` is the number of the workload's connections.
     fn recording(&self, _connections: u32) -> Box<dyn Recording> {
         Box::new(NoRecording)
     }

@@ -1,4 +1,4 @@
-//! Transactions: one of the generators of load.
+//! Transactions: the role of a load generator.
 
 use std::net::SocketAddr;
 
@@ -34,7 +34,7 @@ impl Role for Client<'_> {
             return Err("request_timeout_ns must be at least 1".to_owned());
         }
         if !is_line(&own.host) {
-            return Err("host: a name has no white space".to_owned());
+            return Err("host: a name must be printable ASCII without white space".to_owned());
         }
         let requests = own.mix.iter().map(|operation| operation.requests.clone());
         Ok(Task::Http(Box::new(HttpTask {
@@ -44,7 +44,7 @@ impl Role for Client<'_> {
             local: own.local,
             host: own.host.clone(),
             request_timeout: Duration::from_ns(own.request_timeout_ns),
-            // The names that it creates at the brokerage differ from other generators' and other runs'.
+            // Names created at the brokerage must differ from those of other load generators and other runs.
             name: format!("{}-{}", own.seed, own.number),
         })))
     }
@@ -77,14 +77,16 @@ impl Client<'_> {
         for request in requests {
             let type_is_line = request.content_type.as_deref().is_none_or(is_line);
             if !is_line(&request.path) || !request.path.starts_with('/') || !type_is_line {
-                return Err(format!("mix: a request of '{name}' has no path of HTTP"));
+                return Err(format!(
+                    "mix: a request of '{name}' has an invalid path or content type"
+                ));
             }
         }
         Ok(pure::OperationConfig { name: name.clone(), share_ppm: *share_ppm, script })
     }
 }
 
-/// Whether a text may be part of the head of a request: without white space and control characters.
+/// Whether a text may be part of the head of a request: printable ASCII without white space.
 fn is_line(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| (0x21..0x7f).contains(&byte))
 }
@@ -98,7 +100,7 @@ fn load(load: Load, deck: Deck) -> pure::Load {
         },
         Load::Open { interval_ps, arrivals, users } => {
             let interval = Duration::from_ps(interval_ps);
-            // Generators take turns, in the order of their decks.
+            // Load generators take turns, in the order of their decks.
             let offset = interval.div(deck.step.max(1).into()) * u64::from(deck.first);
             pure::Load::Open { interval, varies: arrivals == Arrivals::Poisson, offset, users }
         }

@@ -1,4 +1,4 @@
-//! Statements on a connection, the same for both kinds of database.
+//! The interface of a database connection, the same for both kinds of database.
 
 use std::future::Future;
 use std::time::Duration;
@@ -22,12 +22,12 @@ pub(crate) enum Cell {
     Null,
 }
 
-/// A row of an answer.
+/// A row of a query result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Row(pub(super) Vec<Cell>);
 
 impl Row {
-    /// The number in a column that is never null.
+    /// The number in a column; panics if it is null.
     pub(crate) fn int(&self, column: usize) -> i64 {
         self.int_or_null(column).expect("the column is a number, and not null")
     }
@@ -39,7 +39,7 @@ impl Row {
         }
     }
 
-    /// The text of a column; empty where it is null.
+    /// The text of a column; empty if it is null.
     pub(crate) fn text(&self, column: usize) -> &str {
         match &self.0[column] {
             Cell::Text(text) => text,
@@ -53,24 +53,24 @@ impl Row {
 pub(crate) enum Begin {
     /// Each statement sees the changes committed before it; changed rows are locked.
     Ordinary,
-    /// All statements see the same moment.
+    /// All statements see the same snapshot.
     Snapshot,
-    /// No other transaction changes the tables meanwhile, and the commit is durable.
+    /// No other transaction can change the tables until the commit, and the commit is durable.
     Alone,
-    /// The commit is durable, whatever the variant says.
+    /// The commit is durable, whatever `durable_commits` says.
     Durable,
 }
 
-/// A connection to either database. Futures of SQLite's are ready at once.
+/// A connection to either database. The futures of SQLite connections are ready at once.
 pub(crate) trait Connection: Send {
-    /// The rows of an answer.
+    /// Executes a statement, and returns its rows.
     fn query(
         &mut self,
         statement: Statement,
         values: &[Value<'_>],
     ) -> impl Future<Output = Result<Vec<Row>, DatabaseError>> + Send;
 
-    /// How many rows a statement has changed.
+    /// Executes a statement, and returns the number of changed rows.
     fn execute(
         &mut self,
         statement: Statement,
@@ -80,29 +80,30 @@ pub(crate) trait Connection: Send {
     /// Begins a transaction.
     fn begin(&mut self, how: Begin) -> impl Future<Output = Result<(), DatabaseError>> + Send;
 
-    /// Commits it. After an error it is not known to be committed, nor to be rolled back.
+    /// Commits the transaction. After an error, it is unknown whether the transaction was committed or
+    /// rolled back.
     fn commit(&mut self) -> impl Future<Output = Result<(), DatabaseError>> + Send;
 
-    /// Rolls it back; a connection that cannot is not used again.
+    /// Rolls the transaction back. If that fails, the connection is not used again.
     fn roll_back(&mut self) -> impl Future<Output = ()> + Send;
 
-    /// Makes sure that no table of others is in the database, and that no other application loads it, as long as
-    /// this process lives.
+    /// Fails if the database contains tables of other applications, and prevents other brokerages from
+    /// loading the database while this process lives.
     fn claim_tables(&mut self) -> impl Future<Output = Result<(), DatabaseError>> + Send;
 
-    /// Marks the tables as this application's.
+    /// Marks the tables as created by this application.
     fn mark_tables(&mut self) -> impl Future<Output = Result<(), DatabaseError>> + Send;
 
-    /// Statements in a row, for the tables themselves.
+    /// Executes several statements, for example to create tables.
     fn run_script(&mut self, sql: &str) -> impl Future<Output = Result<(), DatabaseError>> + Send;
 
-    /// The rows of an answer to a statement of the administration.
+    /// Executes an administrative statement, and returns its rows.
     fn ask(&mut self, sql: &str) -> impl Future<Output = Result<Vec<Row>, DatabaseError>> + Send;
 
-    /// How many rows a statement of the administration has changed.
+    /// Executes an administrative statement, and returns the number of changed rows.
     fn change(&mut self, sql: &str) -> impl Future<Output = Result<u64, DatabaseError>> + Send;
 
-    /// Fills a table with rows. Texts of `rows` have no tabulator, backslash or end of line.
+    /// Inserts rows into a table. The texts in `rows` must not contain tabs, backslashes or line ends.
     fn fill(
         &mut self,
         table: &str,
@@ -110,6 +111,6 @@ pub(crate) trait Connection: Send {
         rows: impl Iterator<Item = Vec<Cell>> + Send,
     ) -> impl Future<Output = Result<u64, DatabaseError>> + Send;
 
-    /// Lets time pass before a transaction is begun again.
+    /// Waits before a transaction is retried.
     fn pause(&mut self, time: Duration) -> impl Future<Output = ()> + Send;
 }

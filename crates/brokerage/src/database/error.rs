@@ -5,28 +5,28 @@ use crate::problem::Problem;
 /// The kind of an error that the database reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DatabaseProblem {
-    /// It cannot be reached, or ends the connection.
+    /// The database cannot be reached, or ends the connection.
     Unavailable,
-    /// Its disk is full.
+    /// The database's disk is full.
     Full,
-    /// It is busy with another writer.
+    /// The database is busy with another writer.
     Busy,
-    /// The transaction was chosen to resolve a deadlock.
+    /// The transaction was aborted to resolve a deadlock.
     Deadlock,
-    /// The transaction would not have been serialisable.
+    /// The transaction was aborted because it would not have been serialisable.
     Serialization,
-    /// It does not answer in time.
+    /// The database does not answer in time.
     Timeout,
-    /// There is a row of that key.
+    /// A row with that key already exists.
     Duplicate,
-    /// There are no tables.
+    /// The tables do not exist yet.
     NotLoaded,
-    /// Anything else.
+    /// Any other error.
     Other,
 }
 
 impl DatabaseProblem {
-    /// All of them, in the order of their numbers.
+    /// All problems, in the order of their numbers.
     pub(crate) const ALL: [Self; 9] = [
         Self::Unavailable,
         Self::Full,
@@ -39,7 +39,7 @@ impl DatabaseProblem {
         Self::Other,
     ];
 
-    /// Its name in counters.
+    /// The problem's name in counters.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Unavailable => "unavailable",
@@ -54,7 +54,7 @@ impl DatabaseProblem {
         }
     }
 
-    /// Whether the same transaction may succeed when it is begun again.
+    /// Whether the same transaction may succeed when retried.
     pub(crate) const fn is_transient(self) -> bool {
         matches!(self, Self::Busy | Self::Deadlock | Self::Serialization)
     }

@@ -1,4 +1,5 @@
-//! Identifiers of new rows: taken from the table of keys in blocks, so that the table is no bottleneck.
+//! Identifiers of new rows. They are taken from the table of keys in blocks, so that the table is not a
+//! bottleneck.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -7,7 +8,7 @@ use super::connection::{Begin, Connection, Value};
 use super::error::{DatabaseError, DatabaseProblem};
 use super::statements::Statement;
 
-/// Keys a block.
+/// Keys per block.
 const BLOCK: i64 = 1_000;
 
 /// The blocks in use, by table.
@@ -21,8 +22,9 @@ struct Block {
 }
 
 impl Keys {
-    /// A key that no row of the table has had. Not to be called inside a transaction: it may make one of
-    /// its own. Two that find the block used up take one each, and the keys of one of them are not used.
+    /// A key that no row of the table has had. Must not be called inside a transaction, because it may begin
+    /// its own. If two callers find the block used up, each takes a new block, and the rest of one of these
+    /// blocks is never used.
     pub(crate) async fn next<C: Connection>(
         &self,
         connection: &mut C,
@@ -31,7 +33,7 @@ impl Keys {
         if let Some(key) = self.of_block(table) {
             return Ok(key);
         }
-        // A block whose taking is lost in a crash would be given out a second time, under rows that came later.
+        // Durable: if a crash lost this commit, the block would be assigned again, to rows whose keys exist.
         connection.begin(Begin::Durable).await?;
         let first = match take(connection, table).await {
             Ok(first) => connection.commit().await.map(|()| first),
@@ -52,7 +54,7 @@ impl Keys {
         Some(block.next - 1)
     }
 
-    /// The tables are new.
+    /// Discards the blocks after the tables have been loaded again.
     pub(crate) fn forget(&self) {
         self.blocks().clear();
     }
@@ -65,7 +67,7 @@ impl Keys {
 async fn take<C: Connection>(connection: &mut C, table: &str) -> Result<i64, DatabaseError> {
     let rows = connection.query(Statement::KeyForUpdate, &[Value::Text(table)]).await?;
     let Some(row) = rows.first() else {
-        let message = format!("the table of keys has none for {table}");
+        let message = format!("the table of keys has no row for {table}");
         return Err(DatabaseError { problem: DatabaseProblem::NotLoaded, message });
     };
     connection.execute(Statement::TakeKeys, &[Value::Int(BLOCK), Value::Text(table)]).await?;

@@ -1,4 +1,4 @@
-//! The database: statements on a connection, the same for both kinds.
+//! The database: statements and connections, for PostgreSQL and SQLite.
 
 pub(crate) mod connection;
 pub(crate) mod error;

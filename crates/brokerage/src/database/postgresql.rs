@@ -1,4 +1,4 @@
-//! PostgreSQL, over connections on which statements are prepared once each.
+//! Connections to PostgreSQL. Each statement is prepared once per connection.
 
 use std::error::Error as _;
 use std::pin::pin;
@@ -21,12 +21,12 @@ use crate::application::Application;
 use crate::counters::count;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Begins a transaction during which no other one changes these tables.
+/// Begins a transaction during which no other transaction can change these tables.
 const ALONE: &str = "BEGIN; SET LOCAL synchronous_commit = on; \
     LOCK TABLE account, accountprofile, holding, orders IN EXCLUSIVE MODE";
-/// Bytes of a message while a table is filled.
+/// Bytes per message when a table is filled (COPY).
 const COPY_BYTES: usize = 64 * 1024;
-/// The comment of the application's own tables: those without it are another's.
+/// Comment that marks the application's own tables: a table without it belongs to another application.
 const MARK: &str = "table of the netstudy brokerage: each load makes it anew";
 const OWN_TABLES: [&str; 6] = ["account", "accountprofile", "quote", "holding", "orders", "keygen"];
 /// Tables, views and sequences without the mark, except the server's own and its extensions'.
@@ -36,12 +36,12 @@ const OTHERS: &str = "SELECT (n.nspname || '.' || c.relname)::text FROM pg_class
     AND COALESCE(obj_description(c.oid, 'pg_class'), '') <> '";
 const NOT_OF_EXTENSIONS: &str = "' AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = c.oid AND \
     d.classid = 'pg_class'::regclass AND d.deptype = 'e') ORDER BY 1";
-/// Names of such tables in a message, at most.
+/// Most names of other tables in an error message.
 const NAMED: usize = 3;
-/// The right to load a database, which one application has at a time: a lock of the server by number, of those
-/// that applications agree on.
+/// Takes the right to load a database, which only one brokerage can have at a time: an advisory lock of
+/// the server, with a number that all brokerages use.
 const CLAIM: &str = "SELECT pg_try_advisory_lock(7239512118)";
-/// For another application's connection to end, which has just been killed.
+/// Time for the server to close the connection of a brokerage that has just been killed.
 const CLAIM_PATIENCE: Duration = Duration::from_secs(3);
 const CLAIM_PAUSE: Duration = Duration::from_millis(100);
 
@@ -62,15 +62,15 @@ pub(crate) fn config(
     config
 }
 
-/// The server, and the right to load its database.
+/// The server, and the claim to load its database.
 pub(crate) struct Server {
     config: Config,
-    /// The connection that has the right to load the database, once it was loaded.
+    /// The connection that holds the right to load the database; none before the first load.
     claim: AsyncMutex<Option<Client>>,
     application: Arc<Application>,
 }
 
-/// A connection, with its prepared statements by number.
+/// A connection, and its prepared statements in the order of [`Statement::ALL`].
 pub(crate) struct Open {
     client: Client,
     prepared: Vec<Option<tokio_postgres::Statement>>,
@@ -113,12 +113,12 @@ impl Server {
             return Err(DatabaseError { problem: DatabaseProblem::Unavailable, message });
         };
         let (client, connection) = connected.map_err(error)?;
-        // It ends with the client; its errors reach the statements under way.
+        // This task ends with the client. Errors of the connection are reported by the running statements.
         tokio::spawn(async move { drop(connection.await) });
         Ok(client)
     }
 
-    /// Takes the right to load the database, and keeps it while the process lives and the server does.
+    /// Takes the right to load the database, and keeps it until this process or the server ends.
     async fn claim(&self) -> Result<(), DatabaseError> {
         let mut claim = self.claim.lock().await;
         if claim.as_ref().is_some_and(|client| !client.is_closed()) {
@@ -128,7 +128,7 @@ impl Server {
         let since = Instant::now();
         while !client.query_one(CLAIM, &[]).await.map_err(error)?.get::<_, bool>(0) {
             if since.elapsed() > CLAIM_PATIENCE {
-                let message = "another brokerage has loaded this database and is still there";
+                let message = "another brokerage has loaded this database and is still running";
                 return Err(refused(message.to_owned()));
             }
             time::sleep(CLAIM_PAUSE).await;
@@ -141,7 +141,7 @@ impl Server {
 pub(crate) struct PostgresConnection<'a> {
     open: Open,
     server: &'a Server,
-    /// The statement that begins a transaction, to be sent with its first statement.
+    /// The BEGIN statement of a transaction, to be sent together with the first statement.
     begins: Option<&'static str>,
     /// The connection cannot be used again.
     is_lost: bool,
@@ -152,7 +152,7 @@ impl<'a> PostgresConnection<'a> {
         Self { open, server, begins: None, is_lost: false }
     }
 
-    /// The connection, for another job; none: it cannot be used again.
+    /// The connection for another job; none: it cannot be used again.
     pub(crate) fn into_open(self) -> Option<Open> {
         (!self.is_lost).then_some(self.open)
     }
@@ -171,14 +171,14 @@ impl<'a> PostgresConnection<'a> {
         Ok(prepared)
     }
 
-    /// The statement that begins a transaction, if the next statement is its first.
+    /// The pending BEGIN statement, if the next statement is the first of its transaction.
     fn begins(&mut self) -> Option<&'static str> {
         self.server.application.counters.statements.fetch_add(1, Relaxed);
         self.begins.take()
     }
 }
 
-/// The answer to a statement. If it is the first of a transaction, both are sent without waiting in between.
+/// Sends a statement and returns its result. A pending BEGIN is sent with it, without waiting in between.
 async fn answer<T>(
     client: &Client,
     begins: Option<&'static str>,
@@ -265,7 +265,7 @@ impl Connection for PostgresConnection<'_> {
     async fn begin(&mut self, how: Begin) -> Result<(), DatabaseError> {
         self.begins = Some(match how {
             Begin::Ordinary => "BEGIN",
-            // PostgreSQL takes one snapshot for the whole transaction at this level, more than SQL asks for.
+            // At this level, PostgreSQL uses one snapshot for the whole transaction, more than SQL requires.
             Begin::Snapshot => "BEGIN ISOLATION LEVEL REPEATABLE READ",
             Begin::Alone => ALONE,
             Begin::Durable => "BEGIN; SET LOCAL synchronous_commit = on",
@@ -275,7 +275,7 @@ impl Connection for PostgresConnection<'_> {
 
     async fn commit(&mut self) -> Result<(), DatabaseError> {
         if self.begins.take().is_some() {
-            return Ok(()); // nothing was done in it
+            return Ok(()); // no statement was executed in the transaction
         }
         let committed = self.open.client.batch_execute("COMMIT").await.map_err(error);
         self.is_lost |= committed.is_err();
@@ -302,8 +302,8 @@ impl Connection for PostgresConnection<'_> {
             more => format!(" and {more} more"),
         };
         Err(refused(format!(
-            "the database is not empty: {}{more} is not the brokerage's; name a database of its own, which is \
-             then filled and emptied",
+            "the database is not empty: {}{more} is not the brokerage's; name a database for the brokerage \
+             alone, whose contents it may replace",
             names.join(", ")
         )))
     }
@@ -364,11 +364,11 @@ const fn refused(message: String) -> DatabaseError {
     DatabaseError { problem: DatabaseProblem::Other, message }
 }
 
-/// By value: it is used in `map_err`.
+/// Takes the error by value, for use in `map_err`.
 #[allow(clippy::needless_pass_by_value)]
 fn error(error: tokio_postgres::Error) -> DatabaseError {
     let Some(reported) = error.as_db_error() else {
-        // The connection has ended, or there was none.
+        // The error is not from the server: the connection was lost or could not be opened.
         let message = match error.source() {
             Some(why) => format!("{error}: {why}"),
             None => error.to_string(),
@@ -383,7 +383,7 @@ fn error(error: tokio_postgres::Error) -> DatabaseError {
         SqlState::UNIQUE_VIOLATION => DatabaseProblem::Duplicate,
         SqlState::UNDEFINED_TABLE => DatabaseProblem::NotLoaded,
         SqlState::QUERY_CANCELED => DatabaseProblem::Timeout,
-        // It starts, stops, is full or refuses the log-in: the next attempt may find it otherwise.
+        // The server is starting, stopping, full or refusing the log-in: a later attempt may succeed.
         SqlState::ADMIN_SHUTDOWN
         | SqlState::CRASH_SHUTDOWN
         | SqlState::CANNOT_CONNECT_NOW

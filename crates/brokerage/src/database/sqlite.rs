@@ -1,5 +1,5 @@
-//! Embedded SQLite. Writers take turns inside the process, in place of SQLite's own waiting, which sleeps
-//! and polls.
+//! Embedded SQLite. Writers take turns by a lock inside the process, because SQLite's own waiting for a
+//! writer sleeps and polls.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -15,11 +15,11 @@ use super::statements::Statement;
 use crate::application::Application;
 use crate::counters::count;
 
-/// Rows of the write-ahead log that a checkpoint leaves are overwritten, so the file does not grow.
+/// After a checkpoint, the write-ahead log is overwritten from its start, so the file does not grow.
 const SETTINGS: &str = "PRAGMA journal_mode = WAL; PRAGMA temp_store = MEMORY; \
     PRAGMA cache_size = -65536;";
 
-/// The right to write.
+/// The right to write, which one connection has at a time.
 #[derive(Debug, Default)]
 pub(crate) struct Turn {
     is_taken: Mutex<bool>,
@@ -41,13 +41,13 @@ impl Turn {
     }
 }
 
-/// A connection, which is one thread's.
+/// A connection, used by one thread only.
 pub(crate) struct SqliteConnection {
     connection: rusqlite::Connection,
     turn: Arc<Turn>,
     application: Arc<Application>,
     is_in_transaction: bool,
-    /// The transaction may write.
+    /// This connection holds the right to write.
     has_turn: bool,
 }
 
@@ -62,10 +62,10 @@ impl SqliteConnection {
             | OpenFlags::SQLITE_OPEN_CREATE
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = rusqlite::Connection::open_with_flags(file, flags).map_err(error)?;
-        // For the first statement, which may meet another process; then this process waits its turn.
+        // Only for the first statements, which may collide with another process. Later, writers take turns.
         connection.busy_timeout(Duration::from_secs(5)).map_err(error)?;
         connection.execute_batch(SETTINGS).map_err(error)?;
-        // With a write-ahead log, NORMAL can lose the last commits when the power fails, but never half of one.
+        // With a write-ahead log, NORMAL can lose the last commits in a power failure, but no part of one.
         let synchronous = if application.settings.durable_commits { "FULL" } else { "NORMAL" };
         connection.pragma_update(None, "synchronous", synchronous).map_err(error)?;
         connection.busy_timeout(Duration::ZERO).map_err(error)?;
@@ -75,7 +75,7 @@ impl SqliteConnection {
         Ok(Self { connection, turn, application, is_in_transaction: false, has_turn: false })
     }
 
-    /// Calls `run` with the statement, prepared now or before.
+    /// Prepares the statement, or takes it from the cache, and calls `run` with it.
     fn with<T>(
         &self,
         sql: &str,
@@ -150,14 +150,14 @@ impl Connection for SqliteConnection {
 
     async fn begin(&mut self, how: Begin) -> Result<(), DatabaseError> {
         if how == Begin::Snapshot {
-            // It only reads, and sees the moment of its first statement.
+            // This transaction only reads, and sees the database as of its first statement.
             self.connection.execute_batch("BEGIN").map_err(error)?;
         } else {
-            // Writers take turns, so no other one is active.
+            // Writers take turns, so no other writer of this process is active.
             self.turn.take();
             self.has_turn = true;
-            // IMMEDIATE: a transaction that reads before it writes would else be refused its first write if another
-            // process has written meanwhile (SQLITE_BUSY_SNAPSHOT).
+            // IMMEDIATE: otherwise the first write of a transaction that has already read would fail if another
+            // process has written since (SQLITE_BUSY_SNAPSHOT).
             let begun = self.connection.execute_batch("BEGIN IMMEDIATE").map_err(error);
             if begun.is_err() {
                 self.end_transaction();
@@ -169,7 +169,7 @@ impl Connection for SqliteConnection {
     }
 
     async fn claim_tables(&mut self) -> Result<(), DatabaseError> {
-        Ok(()) // the file is the application's own
+        Ok(()) // the database file belongs to this application
     }
 
     async fn mark_tables(&mut self) -> Result<(), DatabaseError> {
@@ -187,7 +187,7 @@ impl Connection for SqliteConnection {
 
     async fn roll_back(&mut self) {
         if self.is_in_transaction {
-            // Some errors have rolled it back already.
+            // SQLite has already rolled back after some errors; then ROLLBACK fails.
             let _ = self.connection.execute_batch("ROLLBACK");
             self.end_transaction();
         }
@@ -237,19 +237,19 @@ impl Cell {
     }
 }
 
-/// By value: it is used in `map_err`.
+/// Takes the error by value, for use in `map_err`.
 #[allow(clippy::needless_pass_by_value)]
 fn error(error: rusqlite::Error) -> DatabaseError {
     let message = error.to_string();
     let problem = match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => DatabaseProblem::Busy,
         Some(ErrorCode::DiskFull) => DatabaseProblem::Full,
-        // A key: no statement breaks the only other constraint, NOT NULL.
+        // A duplicate key: no statement violates the only other constraint, NOT NULL.
         Some(ErrorCode::ConstraintViolation) => DatabaseProblem::Duplicate,
         Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
             DatabaseProblem::Unavailable
         }
-        // SQLite has no code for it: SQLITE_ERROR is any mistake of a statement.
+        // SQLite has no code for a missing table: SQLITE_ERROR covers all errors in statements.
         _ if message.contains("no such table") => DatabaseProblem::NotLoaded,
         _ => DatabaseProblem::Other,
     };

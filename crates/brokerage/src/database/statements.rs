@@ -1,17 +1,17 @@
-//! Every statement of the ten operations. The same text serves both databases: parameters are in
-//! ascending order, and SQLite, which locks the whole database for a writer, does without `FOR UPDATE`.
+//! All statements of the ten operations. Both databases use the same text, with parameters in ascending
+//! order; only `FOR UPDATE` is removed for SQLite, which locks the whole database for a writer.
 
 macro_rules! statements {
     ($($(#[$doc:meta])* $name:ident: $sql:expr;)*) => {
-        /// A statement, prepared once for each connection.
+        /// A statement, prepared once per connection.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum Statement { $($(#[$doc])* $name),* }
 
         impl Statement {
-            /// All of them, in the order of their numbers.
+            /// All statements, in the order of their numbers.
             pub(crate) const ALL: &[Self] = &[$(Self::$name),*];
 
-            /// Its text, for PostgreSQL.
+            /// The statement's text for PostgreSQL.
             pub(crate) const fn sql(self) -> &'static str {
                 match self { $(Self::$name => $sql),* }
             }
@@ -39,7 +39,7 @@ statements! {
     ClosedOrders: "SELECT orderid, ordertype, orderstatus, opendate, completiondate, quantity, price, \
         orderfee, quote_symbol, holding_holdingid FROM orders WHERE orderstatus = 'closed' AND \
         account_accountid = (SELECT accountid FROM account WHERE profile_userid = $1) ORDER BY orderid";
-    /// The user has been told.
+    /// Marks an order as seen by its user.
     CompleteOrder: "UPDATE orders SET orderstatus = 'completed' \
         WHERE orderid = $1 AND orderstatus = 'closed'";
     Order: "SELECT orderid, ordertype, orderstatus, opendate, completiondate, quantity, price, \
@@ -47,7 +47,7 @@ statements! {
     InsertOrder: "INSERT INTO orders (orderid, ordertype, orderstatus, opendate, quantity, price, \
         orderfee, account_accountid, quote_symbol, holding_holdingid) \
         VALUES ($1, $2, 'open', $3, $4, $5, $6, $7, $8, $9)";
-    /// The money of an order moves.
+    /// Adds the amount of an order to the account's balance.
     MoveMoney: "UPDATE account SET balance = balance + $1 WHERE accountid = $2";
     InsertHolding: "INSERT INTO holding (holdingid, purchaseprice, quantity, purchasedate, \
         account_accountid, quote_symbol) VALUES ($1, $2, $3, $4, $5, $6)";
@@ -60,10 +60,10 @@ statements! {
     /// A holding of that account.
     HoldingForUpdate: "SELECT holdingid, purchaseprice, quantity, purchasedate, quote_symbol \
         FROM holding WHERE holdingid = $1 AND account_accountid = $2 FOR UPDATE";
-    /// The holding is being sold.
+    /// Marks a holding as being sold.
     MarkHolding: "UPDATE holding SET purchasedate = 0 WHERE holdingid = $1";
     DeleteHolding: "DELETE FROM holding WHERE holdingid = $1";
-    /// The orders of a holding that was sold: that of the purchase and that of the sale.
+    /// Unlinks the purchase order and the sale order of a sold holding.
     ForgetHolding: "UPDATE orders SET holding_holdingid = NULL WHERE holding_holdingid = $1";
     UpdateProfile: "UPDATE accountprofile SET passwd = $1, fullname = $2, address = $3, email = $4, \
         creditcard = $5 WHERE userid = $6";
@@ -83,7 +83,7 @@ statements! {
 }
 
 impl Statement {
-    /// Its text, for SQLite.
+    /// The statement's text for SQLite.
     pub(crate) fn sql_of_sqlite(self) -> &'static str {
         self.sql().strip_suffix(" FOR UPDATE").unwrap_or(self.sql())
     }

@@ -1,4 +1,4 @@
-//! The pool: connections that take one job at a time each, and run its operation.
+//! The pool of database connections, each of which runs one job at a time.
 
 mod postgresql;
 mod sqlite;
@@ -41,8 +41,7 @@ impl Pool {
         }
     }
 
-    /// Runs a job on a connection of the pool. It runs to its end, even if nobody waits for it any
-    /// more.
+    /// Runs a job on a connection of the pool. The job runs to its end even if the caller stops waiting.
     pub(crate) async fn perform(&self, job: Job) -> Outcome {
         match self {
             Self::Sqlite(pool) => pool.perform(job).await,

@@ -1,8 +1,8 @@
 //! A pool of connections to PostgreSQL.
 //!
-//! A connection that is given back is the next to be taken, so few of them are warm rather than all of
-//! them lukewarm. One that has ended is replaced when it is needed: that is how the pool comes back
-//! when the server does.
+//! The connection returned last is used next, so that a few connections stay warm in the caches. A
+//! closed connection is replaced the next time a connection is needed, so the pool recovers once the
+//! server is back up.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,10 +19,10 @@ use crate::job::{Job, Outcome};
 use crate::operations;
 use crate::problem::Problem;
 
-/// An operation that takes longer than that is given up, with its connection.
+/// An operation that takes longer is aborted, and its connection closed.
 const OPERATION_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Connections that are not in use, and room for more.
+/// Idle connections, and permits that limit the connections in use.
 pub(crate) struct Pool(Arc<Inner>);
 
 struct Inner {
@@ -34,7 +34,7 @@ struct Inner {
 
 impl fmt::Debug for Pool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Pool") // the configuration has the password
+        f.write_str("Pool") // the configuration contains the password
     }
 }
 
@@ -54,8 +54,8 @@ impl Pool {
         Ok(version)
     }
 
-    /// In a task of its own: a client that leaves must not cancel a transaction between its commit and
-    /// the answer of the database.
+    /// Runs the job in its own task: a client that disconnects must not cancel a transaction between its
+    /// commit and the database's reply.
     pub(super) async fn perform(&self, job: Job) -> Outcome {
         let inner = Arc::clone(&self.0);
         tokio::spawn(async move { inner.perform(&job).await })
@@ -86,7 +86,7 @@ impl Inner {
         } else {
             Some(performed.await)
         };
-        // An operation that was given up may have left a statement under way on its connection.
+        // After a timeout, a statement may still be running on the connection, so it is not reused.
         if outcome.is_some()
             && let Some(open) = connection.into_open()
         {

@@ -1,4 +1,4 @@
-//! A thread a connection of SQLite, which takes jobs from one queue.
+//! A pool of SQLite connections: one thread per connection, which takes jobs from a shared queue.
 
 use std::future::Future;
 use std::pin::pin;
@@ -21,13 +21,13 @@ use crate::problem::Problem;
 #[derive(Debug)]
 pub(crate) struct Pool {
     queue: Mutex<mpsc::Sender<Waiting>>,
-    /// Connections without a job; below zero, jobs that wait for one.
+    /// Number of idle connections; negative: the number of jobs that wait for a connection.
     free: Arc<AtomicI64>,
 }
 
 struct Waiting {
     job: Job,
-    /// Since when it waits for a connection; none: there was one for it.
+    /// When the job began to wait for a connection; none: a connection was idle.
     since: Option<Instant>,
     reply: oneshot::Sender<Outcome>,
 }
@@ -67,7 +67,7 @@ impl Pool {
     }
 }
 
-/// Runs jobs until the pool is gone.
+/// Runs jobs until the pool is dropped.
 fn work(
     mut connection: SqliteConnection,
     jobs: &Mutex<mpsc::Receiver<Waiting>>,
@@ -82,12 +82,12 @@ fn work(
         }
         let outcome = at_once(operations::perform(&mut connection, application, &job));
         free.fetch_add(1, Relaxed);
-        // Whoever asked may have gone.
+        // Sending fails if the client has disconnected.
         let _ = reply.send(outcome);
     }
 }
 
-/// The result of a future that never waits for anything.
+/// The result of a future that is ready at once.
 fn at_once<F: Future>(future: F) -> F::Output {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(output) => output,

@@ -2,9 +2,9 @@
 
 use crate::problem::Problem;
 
-/// Bytes of a field, at most.
+/// Most bytes of a field.
 const FIELD_MAX: usize = 250;
-/// Opening balances, at most: no sum of them can overflow.
+/// Largest opening balance: sums of balances cannot overflow.
 const MONEY_CENTS_MAX: i64 = 1_000_000_000_000;
 
 /// The fields of a form.
@@ -12,7 +12,8 @@ const MONEY_CENTS_MAX: i64 = 1_000_000_000_000;
 pub(crate) struct Form(Vec<(String, String)>);
 
 impl Form {
-    /// Reads `name=value&name=value`. Each `%` is followed by two digits, and texts are UTF-8.
+    /// Parses `name=value&name=value`. Each `%` must be followed by two hexadecimal digits, and the decoded
+    /// texts must be UTF-8.
     pub(crate) fn parse(text: &[u8]) -> Result<Self, Problem> {
         let fields = text.split(|&byte| byte == b'&').filter(|field| !field.is_empty());
         fields
@@ -29,19 +30,19 @@ impl Form {
         self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// A field that there must be, with at least a character and no more than [`FIELD_MAX`] bytes.
+    /// A required field, not empty and of at most [`FIELD_MAX`] bytes.
     pub(crate) fn text(&self, name: &str) -> Result<&str, Problem> {
         self.optional(name)
             .filter(|value| !value.is_empty() && value.len() <= FIELD_MAX)
             .ok_or(Problem::BadForm)
     }
 
-    /// A whole number.
+    /// A required field with a whole number.
     pub(crate) fn number(&self, name: &str) -> Result<i64, Problem> {
         self.text(name)?.parse().map_err(|_| Problem::BadForm)
     }
 
-    /// An amount of money, with cents or without, that is not negative.
+    /// A required field with a non-negative amount of money, with or without cents.
     pub(crate) fn cents(&self, name: &str) -> Result<i64, Problem> {
         let text = self.text(name)?;
         let (whole, part) = text.split_once('.').unwrap_or((text, "00"));
@@ -71,7 +72,7 @@ fn decoded(text: &[u8]) -> Result<String, Problem> {
             other => other,
         });
     }
-    // No database takes a text with a zero in it.
+    // PostgreSQL does not accept texts with a null character.
     String::from_utf8(bytes).ok().filter(|text| !text.contains('\0')).ok_or(Problem::BadForm)
 }
 

@@ -1,4 +1,4 @@
-//! Pages. Whatever comes from a user is escaped.
+//! HTML pages. All user input is escaped.
 
 use std::fmt::Write;
 use std::sync::LazyLock;
@@ -11,7 +11,7 @@ use crate::market::Summary;
 use crate::problem::Problem;
 use crate::rows::{Account, Holding, Order, Profile, Quote};
 
-/// Room for a page.
+/// Initial capacity of the buffer for a page.
 const PAGE_BYTES: usize = 12 * 1024;
 /// Bytes of an image.
 const IMAGE_BYTES: usize = 2_048;
@@ -20,7 +20,7 @@ const IMAGE_BYTES: usize = 2_048;
 const HEAD: &str = include_str!("head.html");
 /// From the navigation to where the page's own part begins.
 const NAVIGATION: &str = include_str!("navigation.html");
-/// Behind the page's own part.
+/// From the end of the page's own part.
 const FOOT: &str = include_str!("foot.html");
 
 /// The page of an operation.
@@ -55,7 +55,7 @@ pub(crate) fn error(problem: Problem) -> String {
     page
 }
 
-/// The page that says that the server is there.
+/// The page that shows that the server is running.
 pub(crate) fn health() -> String {
     let mut page = String::with_capacity(PAGE_BYTES);
     begin(&mut page, "welcome");
@@ -65,7 +65,7 @@ pub(crate) fn health() -> String {
     page
 }
 
-/// A transparent pixel, made long by a comment (`GIF89a`, 24).
+/// An image of one transparent pixel, padded to [`IMAGE_BYTES`] by a comment (GIF89a, 24).
 pub(crate) fn image(number: usize) -> Bytes {
     static IMAGES: LazyLock<Vec<Bytes>> = LazyLock::new(|| (0..9).map(drawn).collect());
     IMAGES[number].clone()
@@ -83,7 +83,7 @@ fn drawn(number: u8) -> Bytes {
         gif.extend(std::iter::repeat_n(b'0' + number, block));
         left -= block + 1;
         if left == 1 {
-            // A block of nothing would end the comment: the terminator below is that one.
+            // An empty block ends the comment; the terminator below is that block.
             break;
         }
     }
@@ -147,7 +147,8 @@ fn orders(page: &mut String, orders: &[Order]) {
 }
 
 fn home(page: &mut String, account: &Account, holdings: &[Holding], market: &Summary) {
-    // At the prices paid, as in the published application: the home page reads no quotes.
+    // Holdings count at their purchase prices, like in the published application: the home page reads
+    // no quotes.
     let value: i64 =
         holdings.iter().map(|holding| holding.purchase_price_cents * holding.quantity).sum();
     put(page, format_args!("<h2>Welcome {}</h2>\n", Escaped(&account.user)));
@@ -229,7 +230,7 @@ fn quotes_page(page: &mut String, quotes: &[Quote], unknown: &[String]) {
         page.push_str("<input name=\"quantity\" value=\"100\" size=\"4\"><button>Buy</button></form></td></tr>\n");
     }
     page.push_str("</table>\n");
-    // The page of several symbols does not fail for one of them.
+    // An unknown symbol does not make the page of the other symbols fail.
     for symbol in unknown {
         put(
             page,
@@ -245,9 +246,9 @@ fn portfolio(page: &mut String, holdings: &[PricedHolding]) {
     table(page, &columns);
     for PricedHolding { holding, price_cents } in holdings {
         let paid = holding.purchase_price_cents;
-        // A holding without a quote has no price but its own: no gain is made up.
+        // Without a quote, the purchase price is shown, so the gain is zero instead of invented.
         let price = price_cents.unwrap_or(paid);
-        // Generators of load find the holdings to sell by this attribute.
+        // Load generators find the holdings to sell by this attribute.
         put(page, format_args!("<tr data-holding=\"{0}\"><td>{0}</td>", holding.id));
         put(
             page,
@@ -303,7 +304,7 @@ fn account_page(page: &mut String, account: &Account, profile: &Profile) {
             ),
         );
     }
-    // Never filled in: a page must not show a password.
+    // The field stays empty: a page must not show a password.
     page.push_str("<label>Password <input name=\"passwd\" type=\"password\"></label>\n<button>Update</button>\n</form>\n");
 }
 

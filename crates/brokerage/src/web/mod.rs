@@ -1,4 +1,4 @@
-//! HTTP: connections, sessions, and the two faces of each operation, HTML and JSON.
+//! HTTP: connections, sessions, and the two formats of each operation's result, HTML and JSON.
 
 mod form;
 mod html;

@@ -1,4 +1,4 @@
-//! The contents of a request: its address, face, session and form.
+//! The contents of a request: its page, response format, session and form.
 
 use hyper::header::{ACCEPT, COOKIE};
 use hyper::http::request::Parts;
@@ -10,12 +10,12 @@ use crate::job::Operation;
 use crate::problem::Problem;
 use crate::rows::{Profile, QUANTITY_MAX};
 
-/// The name of the cookie.
+/// The name of the session cookie.
 pub(crate) const COOKIE_NAME: &str = "netstudy-session";
-/// Symbols of one page of quotes, at most.
+/// Most symbols on one page of quotes.
 const SYMBOLS_MAX: usize = 100;
 
-/// The language of an answer.
+/// The format of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Face {
     Html,
@@ -39,7 +39,8 @@ pub(crate) enum Route {
     Register,
 }
 
-/// The language that a request asks for: JSON below `/api`, or where it says that it takes JSON.
+/// The format that a request asks for: JSON for paths under `/api` or if its `Accept` header asks for
+/// JSON, otherwise HTML.
 pub(crate) fn face(parts: &Parts) -> Face {
     let takes_json = || {
         let accept = parts.headers.get(ACCEPT).and_then(|value| value.to_str().ok());
@@ -77,7 +78,7 @@ fn image(path: &str) -> Option<Route> {
     }
 }
 
-/// The session that the cookie of a request names; whether it is open is another question.
+/// The session identifier in the cookie of a request. The session may not exist (any more).
 pub(crate) fn session_id(headers: &HeaderMap) -> Option<SessionId> {
     let all = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
     let mut cookies = all.flat_map(|cookies| cookies.split(';'));
@@ -88,7 +89,7 @@ pub(crate) fn session_id(headers: &HeaderMap) -> Option<SessionId> {
     SessionId::from_str_radix(&cookies.find_map(named)?, 16).ok()
 }
 
-/// The operation that a form asks for. `session`: none where nobody is logged in.
+/// The operation that a form asks for. `session` is none if no user is logged in.
 pub(crate) fn operation(
     route: Route,
     form: &Form,

@@ -1,4 +1,4 @@
-//! Accepts connections, and answers their requests.
+//! Accepts connections and answers their requests.
 
 use std::convert::Infallible;
 use std::future::{Future, poll_fn};
@@ -34,15 +34,15 @@ use crate::job::{Job, Name, Operation, Outcome};
 use crate::pool::Pool;
 use crate::problem::Problem;
 
-/// Connections that wait to be accepted, at most.
+/// Most connections that wait to be accepted.
 const BACKLOG: u32 = 4_096;
-/// Bytes of a request's header, at most.
+/// Most bytes of a request's header.
 const HEADER_MAX: usize = 16 * 1024;
-/// Bytes of a form, at most.
+/// Most bytes of a form.
 const BODY_MAX: usize = 16 * 1024;
-/// Ticks of a connection's clock within the time for a request.
+/// Ticks of a connection's clock per request timeout.
 const TICKS: u32 = 4;
-/// Before connections are accepted again when there are too many files.
+/// Pause before accepting connections again after the process has run out of file descriptors.
 const TOO_MANY_FILES: Duration = Duration::from_millis(10);
 
 /// The application server.
@@ -53,7 +53,7 @@ pub(crate) struct Server {
     sessions: Sessions,
 }
 
-/// An answer before it is HTTP.
+/// The contents of an HTTP response.
 struct Page {
     status: u16,
     content_type: &'static str,
@@ -120,7 +120,7 @@ impl Server {
         let ended = self.until_too_slow(connection, &progress).await;
         if let Some(problem) = ended.err().and_then(problem_of) {
             self.application.counters.problem(problem);
-            // The parser of HTTP has answered these by itself.
+            // Hyper's HTTP parser has already sent these responses.
             if matches!(problem, Problem::HeaderTooLong | Problem::MalformedRequest) {
                 self.application.counters.response(problem.status());
             }
@@ -137,7 +137,7 @@ impl Server {
         let tick = Duration::from_millis(settings.request_timeout_ms.div_ceil(u64::from(TICKS)));
         let idle_ticks = settings.idle_timeout_ms.div_ceil(tick.as_millis() as u64);
         let mut clock = time::interval_at(time::Instant::now() + tick, tick);
-        // A server that had no CPU for a while must not take it for the client's slowness.
+        // If the server got no CPU for a while, the missed ticks must not count as slowness of the client.
         clock.set_missed_tick_behavior(time::MissedTickBehavior::Delay);
         let mut connection = pin!(connection);
         poll_fn(|context| {
@@ -167,7 +167,7 @@ impl Server {
         let (parts, body) = request.into_parts();
         let face = request::face(&parts);
         let page = match request::route(&parts) {
-            // Neither needs a body, a session or the database: they are answered while the database is away.
+            // Both need no body, session or database, so they are answered even while the database is down.
             Ok(Route::Health) => Ok(health(face)),
             Ok(Route::Image(number)) => Ok(image(number)),
             Ok(route) => {
@@ -194,7 +194,7 @@ impl Server {
         response(page)
     }
 
-    /// The body of a request, if it comes in time.
+    /// The body of a request, if it arrives in time.
     async fn body(&self, body: Incoming) -> Result<Bytes, Problem> {
         let limit = Duration::from_millis(self.application.settings.request_timeout_ms);
         match time::timeout(limit, Limited::new(body, BODY_MAX).collect()).await {
@@ -205,7 +205,7 @@ impl Server {
         }
     }
 
-    /// Performs an operation and makes its page.
+    /// Performs an operation and creates its page.
     async fn operate(
         self: Arc<Self>,
         route: Route,
@@ -219,8 +219,8 @@ impl Server {
         let begins_for = begins_for(&operation);
         let answer = match (route, form.optional("nonce"), session) {
             (Route::Buy, Some(nonce), Some(session)) => {
-                // In a task of its own: a client that leaves must not cancel it before the purchase is
-                // remembered.
+                // In its own task: a client that disconnects must not cancel the operation before the purchase
+                // is remembered.
                 let (server, nonce) = (Arc::clone(&self), nonce.to_owned());
                 tokio::spawn(async move { server.buy_once(&session, nonce, operation).await })
                     .await
@@ -256,7 +256,7 @@ impl Server {
         }
     }
 
-    /// A purchase, or the order of the one with the same nonce before it.
+    /// Makes a purchase, or returns the order of an earlier purchase with the same nonce.
     async fn buy_once(
         &self,
         session: &Session,
@@ -274,7 +274,7 @@ impl Server {
         Ok(answer)
     }
 
-    /// The cookie of a new session.
+    /// Starts a session, and returns its cookie.
     fn begin_session(&self, user: String) -> Result<String, Problem> {
         let (id, evicted) = self.sessions.begin(user).map_err(|_| Problem::DatabaseError)?;
         self.application.counters.sessions_evicted.fetch_add(evicted, Relaxed);
@@ -288,7 +288,7 @@ enum Ended {
     Slow(Problem),
 }
 
-/// A problem to be counted; none: the peer has left.
+/// The problem to count; none: the client has disconnected.
 fn problem_of(ended: Ended) -> Option<Problem> {
     match ended {
         Ended::Slow(problem) => Some(problem),
@@ -303,7 +303,7 @@ const JSON: &str = "application/json";
 
 fn listener(address: SocketAddr) -> std::io::Result<(TcpListener, SocketAddr)> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-    // A run takes the port of the one before, whose connections may be in TIME-WAIT: socket(7), ip(7).
+    // Connections of an earlier run may still be in TIME-WAIT on this port: socket(7), ip(7).
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     let listener = socket.listen(BACKLOG)?;
@@ -311,7 +311,7 @@ fn listener(address: SocketAddr) -> std::io::Result<(TcpListener, SocketAddr)> {
     Ok((listener, local))
 }
 
-/// The user whose session begins with an operation.
+/// The user for whom an operation starts a session.
 fn begins_for(operation: &Operation) -> Option<String> {
     match operation {
         Operation::Login { user, .. } => Some(user.clone()),

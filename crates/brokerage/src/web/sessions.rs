@@ -1,4 +1,4 @@
-//! Who is logged in: sessions by cookie, in memory.
+//! Sessions of logged-in users, by cookie, in memory.
 
 use std::collections::{HashMap, VecDeque};
 use std::fs::File;
@@ -7,15 +7,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::rows::Order;
 
-/// Purchases of a session that are remembered for double clicks.
+/// Most purchases that a session remembers, so that a double click does not buy twice.
 const PURCHASES: usize = 16;
 
 /// A session.
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) user: String,
-    /// The latest purchases by the nonce of their form. Held while one is made: the second click of two
-    /// waits for the first one's order.
+    /// The latest purchases by the nonce of their form. Locked during a purchase, so that the second
+    /// request of a double click waits for the order of the first.
     pub(crate) purchases: tokio::sync::Mutex<Purchases>,
 }
 
@@ -36,7 +36,7 @@ impl Purchases {
     }
 }
 
-/// The secret that a cookie holds.
+/// The secret in a session cookie.
 pub(crate) type SessionId = u128;
 
 /// All sessions.
@@ -50,7 +50,7 @@ pub(crate) struct Sessions {
 #[derive(Debug, Default)]
 struct Open {
     by_id: HashMap<SessionId, Arc<Session>>,
-    /// In the order in which they began; ended sessions are removed later.
+    /// Sessions in the order in which they started; ended sessions are removed later.
     order: VecDeque<SessionId>,
 }
 
@@ -60,7 +60,8 @@ impl Sessions {
         Self { limit: limit as usize, random, open: Mutex::default() }
     }
 
-    /// Begins a session. How many ended for it: the oldest, if there were too many.
+    /// Starts a session. Returns its identifier and the number of sessions evicted: the oldest, if there were
+    /// too many.
     pub(crate) fn begin(&self, user: String) -> io::Result<(SessionId, u64)> {
         let mut bytes = [0; 16];
         let mut random = self.random.as_ref().ok_or(io::ErrorKind::NotFound)?;
@@ -101,7 +102,7 @@ impl Sessions {
 }
 
 impl Open {
-    /// Keeps the order from growing without end where sessions end by themselves.
+    /// Removes ended sessions from the order, which would otherwise grow without limit.
     fn forget_ended(&mut self) {
         if self.order.len() > 2 * self.by_id.len() + PURCHASES {
             let by_id = &self.by_id;

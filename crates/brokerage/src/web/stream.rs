@@ -1,5 +1,5 @@
-//! A connection that counts its bytes and knows what it is waiting for, to distinguish clients that are
-//! slow on purpose from users who think.
+//! A connection that counts its bytes and tracks what it is waiting for. This distinguishes slow clients,
+//! which are disconnected, from users who think between requests.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -12,20 +12,20 @@ use tokio::net::TcpStream;
 
 use crate::application::Application;
 
-/// The event that a connection waits for.
+/// What a connection waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     /// The next request.
     Idle,
     /// The rest of a request's header.
     Receiving,
-    /// The operation.
+    /// The end of the operation.
     Working,
-    /// The client, to take its answer.
+    /// The client to receive the response.
     Sending,
 }
 
-/// The phase of a connection, and the ticks of its clock since it changed or made progress.
+/// The phase of a connection, and the ticks of its clock since the phase changed or bytes were moved.
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
     phase: AtomicU8,
@@ -33,13 +33,13 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Begins a phase.
+    /// Starts a phase.
     pub(crate) fn begin(&self, phase: Phase) {
         self.phase.store(phase as u8, Relaxed);
         self.ticks.store(0, Relaxed);
     }
 
-    /// The phase, and its ticks with this one.
+    /// Counts a tick. Returns the phase, and its ticks including this one.
     pub(crate) fn tick(&self) -> (Phase, u32) {
         (self.phase(), self.ticks.fetch_add(1, Relaxed) + 1)
     }
@@ -50,7 +50,7 @@ impl Progress {
     }
 }
 
-/// A TCP connection with its progress.
+/// A TCP connection, and its progress.
 #[derive(Debug)]
 pub(crate) struct Stream {
     tcp: TcpStream,
@@ -120,7 +120,7 @@ impl AsyncWrite for Stream {
         true
     }
 
-    /// HTTP flushes an answer when all of it is written.
+    /// Hyper flushes a response once all of it is written.
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = Pin::new(&mut self.tcp).poll_flush(context);
         if flushed.is_ready() && self.progress.phase() == Phase::Sending {

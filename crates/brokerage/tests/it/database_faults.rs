@@ -197,14 +197,17 @@ fn a_broken_book_is_found() {
             "UPDATE orders SET orderstatus = 'open' WHERE orderid = 3",
             "neither closed nor completed",
         ),
-        ("DELETE FROM orders WHERE orderid = 3", "not exactly one order"),
-        ("DELETE FROM holding WHERE holdingid = 3", "a holding that is not there"),
-        ("UPDATE orders SET holding_holdingid = NULL WHERE orderid = 3", "than they had bought"),
-        ("UPDATE orders SET orderfee = 0 WHERE orderid = 3", "another fee"),
+        ("DELETE FROM orders WHERE orderid = 3", "do not have exactly one purchase order"),
+        ("DELETE FROM holding WHERE holdingid = 3", "a holding that does not exist"),
+        (
+            "UPDATE orders SET holding_holdingid = NULL WHERE orderid = 3",
+            "shares bought and shares sold differ",
+        ),
+        ("UPDATE orders SET orderfee = 0 WHERE orderid = 3", "a fee other than"),
         ("UPDATE orders SET account_accountid = 9999 WHERE orderid = 3", "belong to no account"),
         ("UPDATE quote SET price = price + 1 WHERE symbol = 's:3'", "outside low and high"),
-        ("DELETE FROM accountprofile WHERE userid = 'uid:3'", "do not pair"),
-        ("UPDATE keygen SET keyval = 3 WHERE keyname = 'orders'", "given out again"),
+        ("DELETE FROM accountprofile WHERE userid = 'uid:3'", "accounts have no profile"),
+        ("UPDATE keygen SET keyval = 3 WHERE keyname = 'orders'", "assigned again"),
     ] {
         let folder = Folder::new();
         let file = folder.join("db");

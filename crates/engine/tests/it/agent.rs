@@ -457,7 +457,7 @@ fn wrong_bytes_are_found_and_their_server_named() {
         message.contains(&format!("server {}:{}", endpoint.address, endpoint.port)),
         "{message}"
     );
-    assert!(message.contains("is not what it must send"), "{message}");
+    assert!(message.contains("differs from the expected pattern"), "{message}");
     assert_eq!(client.exit_code(), Some(3));
     thread.join().expect("the server ends");
 }
@@ -482,7 +482,7 @@ fn a_server_that_falls_silent_is_named_long_before_the_time_limit() {
     plan.silence_limit_ms = Some(200);
     let mut client = Agent::start(&plan);
     let message = client.error();
-    assert!(message.contains("nothing has come for 200 ms: server 127.0.0.3:"), "{message}");
+    assert!(message.contains("no data received for 200 ms: server 127.0.0.3:"), "{message}");
     assert!(message.contains("has sent 0 of 1000 bytes of response 1"), "{message}");
     assert_eq!(client.exit_code(), Some(3));
     thread.join().expect("the server ends");
@@ -496,7 +496,7 @@ fn a_server_that_falls_silent_is_found_however_often_it_is_asked() {
     plan.silence_limit_ms = Some(200);
     let mut client = Agent::start(&plan);
     let message = client.error();
-    assert!(message.contains("nothing has come for 200 ms: server 127.0.0.3:"), "{message}");
+    assert!(message.contains("no data received for 200 ms: server 127.0.0.3:"), "{message}");
     assert_eq!(client.exit_code(), Some(3));
     thread.join().expect("the server ends");
 }
@@ -536,7 +536,10 @@ fn a_server_that_does_not_welcome_its_client_is_named_long_before_the_time_limit
     plan.silence_limit_ms = Some(200);
     let mut client = Agent::start(&plan);
     let message = client.error();
-    assert!(message.contains(&format!("server {address} does not welcome")), "{message}");
+    assert!(
+        message.contains(&format!("server {address} has not accepted the greeting")),
+        "{message}"
+    );
     assert_eq!(client.exit_code(), Some(3));
 }
 

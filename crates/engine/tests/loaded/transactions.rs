@@ -580,8 +580,8 @@ fn a_plan_that_cannot_be_carried_out_is_refused() {
     for (bad, says) in [
         (TransactionClient { load: closed(0), ..good.clone() }, "at least one user"),
         (TransactionClient { load: closed(u32::MAX), ..good.clone() }, "at most a million users"),
-        (TransactionClient { mix: one_page("/a b"), ..good.clone() }, "'page' has no path"),
-        (TransactionClient { mix: one_page("x"), ..good.clone() }, "'page' has no path"),
+        (TransactionClient { mix: one_page("/a b"), ..good.clone() }, "'page' has an invalid path"),
+        (TransactionClient { mix: one_page("x"), ..good.clone() }, "'page' has an invalid path"),
         (TransactionClient { host: "a\r\nb".to_owned(), ..good.clone() }, "host"),
         (TransactionClient { request_timeout_ns: 0, ..good.clone() }, "request_timeout_ns"),
         (

@@ -65,7 +65,9 @@ impl Cast {
     ) -> Result<Self, String> {
         let (clients, servers) = (roles.client.len(), roles.server.len());
         if clients == 0 || servers == 0 || connections == 0 {
-            return Err("a workload has a client, a server and a connection".to_owned());
+            return Err(
+                "a workload needs at least one client, one server and one connection".to_owned()
+            );
         }
         let pairs = roles.pairs().map(|[client, server]| [client, clients + server]);
         let connections = pairs.flat_map(|pair| (0..connections).map(move |_| pair)).collect();
@@ -125,7 +127,7 @@ pub(crate) fn probed<T: Traffic + 'static>(
         RequestShape { request_bytes: probe.request_bytes, response_bytes: probe.response_bytes };
     shape.check()?;
     if probe.every_ns == 0 {
-        return Err("between two requests of a probe there is time".to_owned());
+        return Err("the interval between two requests of a probe must be above 0".to_owned());
     }
     let clients = cast.clients();
     let every = Duration::from_ns(probe.every_ns);

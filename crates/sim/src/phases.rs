@@ -67,10 +67,10 @@ impl PhasePlan {
         // `PhaseKind` declares the kinds in the order that they have in a run.
         if let Some(pair) = run.phases.windows(2).find(|pair| pair[0].kind >= pair[1].kind) {
             let [first, second] = [pair[0].kind, pair[1].kind];
-            return Err(format!("the phase {second:?} comes before {first:?}, and only once"));
+            return Err(format!("the phase {second:?} must come before {first:?}, and only once"));
         }
         if !run.phases.iter().any(|phase| phase.kind == PhaseKind::Measure) {
-            return Err("a run has the phase Measure".to_owned());
+            return Err("a run needs the phase Measure".to_owned());
         }
         Ok(plan)
     }
@@ -120,12 +120,12 @@ impl PhasePlan {
 fn idle(phase: &records::Phase, is_probed: bool) -> Result<Duration, String> {
     if !is_probed {
         return Err(
-            "in the phase Idle there is nothing but a probe, and the run has none".to_owned()
+            "nothing but a probe runs in the phase Idle, and this run has no probe".to_owned()
         );
     }
     match phase.until {
         Some(records::Until::Time { ns }) if ns > 0 => Ok(Duration::from_ns(ns)),
-        _ => Err("the phase Idle ends after a time".to_owned()),
+        _ => Err("the phase Idle must end after a time".to_owned()),
     }
 }
 
@@ -134,7 +134,7 @@ fn end(phase: &records::Phase) -> Result<Until, String> {
     match phase.until {
         Some(records::Until::Count { count }) => Ok(Until::Count(u64::from(count))),
         Some(records::Until::Time { ns }) => Ok(Until::Time(Duration::from_ns(ns))),
-        None => Err(format!("the phase {:?} ends after a count or a time", phase.kind)),
+        None => Err(format!("the phase {:?} must end after a count or a time", phase.kind)),
     }
 }
 
@@ -143,8 +143,9 @@ fn rest(phase: &records::Phase) -> Result<Duration, String> {
     match phase.until {
         Some(records::Until::Time { ns }) => Ok(Duration::from_ns(ns)),
         None => Ok(Duration::ZERO),
-        Some(records::Until::Count { .. }) => {
-            Err(format!("the phase {:?} ends after a time: nothing is counted in it", phase.kind))
-        }
+        Some(records::Until::Count { .. }) => Err(format!(
+            "the phase {:?} must end after a time: nothing is counted in it",
+            phase.kind
+        )),
     }
 }

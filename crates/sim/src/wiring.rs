@@ -516,7 +516,7 @@ impl LocalPath {
         let records::LocalPath { latency_ns, rate_bps, mtu_bytes } = said;
         if rate_bps == Some(0) || !(576..=65_535).contains(&mtu_bytes) {
             return Err(format!(
-                "the local path of {name:?} copies at a rate above 0, and packets of 576 B to 65535 B"
+                "the local path of {name:?} needs a rate above 0 and an MTU of 576 B to 65535 B"
             ));
         }
         let interface = InterfaceKind {
@@ -670,7 +670,8 @@ fn stations(
         // the host.
         if group.cpu.is_some() && nics.chain([&group.nic]).any(is_costly) {
             return Err(format!(
-                "received frames cost {name:?} CPU time at its interface and at its CPUs: say it once"
+                "received frames cost {name:?} CPU time both at its interface and at its CPUs: give \
+                 only one"
             ));
         }
         found.insert(number, Rc::new(RefCell::new(stations)));
@@ -690,7 +691,9 @@ fn topology(network: &records::Network) -> Result<Topology, String> {
     for (number, node) in network.nodes.iter().enumerate() {
         match node {
             records::Node::Host(records::Host { name, machine: Some(machine), .. }) => {
-                return Err(format!("{name:?} is on the machine {machine:?}: it is not simulated"));
+                return Err(format!(
+                    "{name:?} is on the machine {machine:?}, and such hosts cannot be simulated"
+                ));
             }
             records::Node::Host(host) => graph.add_host(&host.name),
             records::Node::Switch(switch) => graph.add_switch(&switch.name),
@@ -712,7 +715,10 @@ fn topology(network: &records::Network) -> Result<Topology, String> {
                 return Err(format!("the link at {:?} has a rate of 0", port.node));
             }
             if port.nic.is_some() && matches!(network.nodes[node], records::Node::Switch(_)) {
-                return Err(format!("a port of {:?} has a host's interface", port.node));
+                return Err(format!(
+                    "a port of the switch {:?} has settings of a host's interface",
+                    port.node
+                ));
             }
             Ok(Port { node, name: port.name.clone() })
         });
@@ -740,11 +746,13 @@ fn find_group<'a>(network: &'a records::Network, name: &str) -> Result<&'a recor
 
 fn receive_kind(nic: &records::Nic) -> Result<ReceiveKind, String> {
     if nic.receive_ring_frames == Some(0) || nic.poll_weight_frames == Some(0) {
-        return Err("a ring or a batch of 0 frames receives nothing".to_owned());
+        return Err("a receive ring and a poll batch need at least 1 frame".to_owned());
     }
     let refill = nic.receive_refill_frames;
     if refill == 0 || nic.receive_ring_frames.is_some_and(|ring| refill > ring) {
-        return Err(format!("a ring that is refilled by {refill} frames is never refilled"));
+        return Err(format!(
+            "a receive ring must be refilled by 1 frame up to its size, not by {refill} frames"
+        ));
     }
     Ok(ReceiveKind {
         latency: Duration::from_ns(nic.receive_latency_ns),
@@ -765,7 +773,7 @@ fn frame_interval(nic: &records::Nic) -> Result<Duration, String> {
     const PS_PER_S: u64 = 1_000_000_000_000;
     match nic.packet_rate_pps {
         None => Ok(Duration::ZERO),
-        Some(0) => Err("an interface of 0 packets a second carries nothing".to_owned()),
+        Some(0) => Err("the packet rate of an interface must be above 0".to_owned()),
         Some(pps) => Ok(Duration::from_ps(PS_PER_S.div_ceil(pps))),
     }
 }
@@ -789,10 +797,12 @@ fn switch_pause(switch: &records::Switch) -> Result<PausePolicy, String> {
 fn pause_policy(honours: bool, thresholds: Option<PauseThresholds>) -> Result<PausePolicy, String> {
     if let Some(PauseThresholds { xoff, xon, quanta }) = thresholds {
         if xon > xoff {
-            return Err(format!("a pause begins above {xoff} and ends at {xon}, which is more"));
+            return Err(format!("the XON threshold, {xon}, is above the XOFF threshold, {xoff}"));
         }
         if quanta < 2 {
-            return Err("a pause of less than 2 quanta cannot be asked for again".to_owned());
+            return Err(
+                "a pause needs at least 2 quanta, or it ends before it can be repeated".to_owned()
+            );
         }
     }
     Ok(PausePolicy { honours, thresholds })
@@ -800,7 +810,7 @@ fn pause_policy(honours: bool, thresholds: Option<PauseThresholds>) -> Result<Pa
 
 fn receive_rate(nic: &records::Nic) -> Result<Option<Serializer>, String> {
     if nic.receive_rate_bps == Some(0) {
-        return Err("a host that receives at a rate of 0 receives nothing".to_owned());
+        return Err("the receive rate of a host must be above 0".to_owned());
     }
     Ok(nic.receive_rate_bps.map(|bps| Serializer::new(Rate::from_bps(bps))))
 }

@@ -281,7 +281,7 @@ impl Stations {
         let costs = cpu.clone().unwrap_or(records::Cpu::FREE);
         if costs.cpus == 0 || costs.speed_pct == 0 || costs.call_bytes == 0 {
             return Err(format!(
-                "{name:?} has no CPU, or one without speed, or calls that move nothing"
+                "{name:?} needs at least one CPU, a CPU speed above 0, and calls of at least 1 byte"
             ));
         }
         let idle = PacketQueue { timeline: Timeline::NEW, drawn: (Time::NEVER, MILLION) };

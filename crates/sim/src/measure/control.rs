@@ -94,7 +94,9 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         match action {
             Action::Sample(sample) => {
                 if at > LAST_SAMPLE {
-                    return Err(format!("the run is not over after {LAST_SAMPLE} of virtual time"));
+                    return Err(format!(
+                        "the run has not ended after {LAST_SAMPLE} of virtual time"
+                    ));
                 }
                 let is_log_in = matches!(sample, Sample::LogIn { .. });
                 go_on(on_samples, u64::from(!is_log_in))?;
@@ -346,7 +348,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         let measure = self.measure();
         let place = |name| measure.edges.iter().position(|edge| edge.name == name);
         let (Some(from), Some(to)) = (place(MEASURE_START), place(MEASURE_END)) else {
-            return Err("the measuring phase was not read at both edges".to_owned());
+            return Err("counters were not read at both ends of the measuring phase".to_owned());
         };
         Ok(Outcome {
             samples: std::mem::take(&mut measure.sampled),
@@ -366,7 +368,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
 /// Reports samples, and returns an error if the run must stop.
 fn go_on(on_samples: &mut OnSamples<'_>, samples: u64) -> Result<(), String> {
     if on_samples(samples).is_break() {
-        return Err("stopped before its end".to_owned());
+        return Err("the run was stopped before its end".to_owned());
     }
     Ok(())
 }

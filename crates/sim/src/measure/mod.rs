@@ -240,11 +240,11 @@ impl Measure {
     /// Checks whether the run makes progress at `now`.
     pub(crate) fn check_progress(&mut self, now: Time) -> Result<(), String> {
         if now == Time::NEVER {
-            return Err("nothing is left to happen, yet the workload has not ended".to_owned());
+            return Err("no event is pending, but the workload has not ended".to_owned());
         }
         let quiet_max = QUIET_TIME_MAX + self.config.phases.time();
         if now.since(self.last) > quiet_max {
-            return Err(format!("what was begun has not ended after {quiet_max}"));
+            return Err(format!("the workload made no progress for {quiet_max}"));
         }
         if self.tally.ahead.len() > AHEAD_MAX {
             self.settle(now);

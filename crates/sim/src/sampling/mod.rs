@@ -68,11 +68,13 @@ impl Sampler {
         let of_ports = matches!(kind, InstrumentKind::Ports | InstrumentKind::Snmp);
         if from.is_some() && *kind != InstrumentKind::Snmp {
             return Err(format!(
-                "the instrument {kind:?} of {node:?} is asked by nobody: leave out from"
+                "the instrument {kind:?} of {node:?} is not polled over the network: leave out from"
             ));
         }
         if port.is_some() && !of_ports {
-            return Err(format!("the instrument {kind:?} reads all of {node:?}, not one port"));
+            return Err(format!(
+                "the instrument {kind:?} cannot read a single port: it reads {node:?} as a whole"
+            ));
         }
         let subjects = match kind {
             // An SNMP poll reads the counters of the ports. The frames of the poll itself, at an
@@ -142,7 +144,7 @@ fn ports(wiring: &Wiring, node: &str, name: Option<&str>) -> Result<Vec<Subject>
     if found.is_empty() {
         let port = name.map_or_else(|| "a port".to_owned(), |name| format!("the port {name:?}"));
         return Err(format!(
-            "an instrument reads {port} of {node:?}, which is no switch with that"
+            "an instrument reads {port} of {node:?}, which is not a switch with such a port"
         ));
     }
     Ok(found)

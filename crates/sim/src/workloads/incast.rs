@@ -16,10 +16,10 @@ impl Workload for Incast {
     fn cast(&self) -> Result<Cast, String> {
         let Roles { client, server } = &self.roles;
         if client.len() != 1 {
-            return Err(format!("an incast has one client, not {}", client.len()));
+            return Err(format!("an incast needs exactly one client, not {}", client.len()));
         }
         if server.contains(&client[0]) {
-            return Err(format!("{:?} is client and server", client[0]));
+            return Err(format!("{:?} is both client and server", client[0]));
         }
         let connections = (1..=server.len()).map(|server| [0, server]).collect();
         Ok(Cast::new(&self.roles, connections, [false, true]))
@@ -88,7 +88,7 @@ fn config(run: &records::Run, incast: &Incast) -> Result<IncastConfig, String> {
     // A striped block is divided among the servers; otherwise each server sends a whole block.
     let least_block = if incast.striped { u64::from(servers) } else { 1 };
     if servers == 0 || incast.request_bytes == 0 || incast.block_bytes < least_block {
-        return Err("requests and blocks need at least one byte a server".to_owned());
+        return Err("requests and blocks need at least one byte per server".to_owned());
     }
     if iterations == 0 {
         return Err("the measuring phase has no iteration".to_owned());

@@ -126,7 +126,7 @@ fn files(
     wiring: &Wiring,
 ) -> Result<Vec<FtpHost>, String> {
     if run.probe.is_some() {
-        return Err("there is no probe beside files by FTP".to_owned());
+        return Err("a probe cannot run with file transfers by FTP".to_owned());
     }
     let bytes = work.size_bytes.ok_or("ftp carries files, which have a size")?;
     let is_put = match work.direction {

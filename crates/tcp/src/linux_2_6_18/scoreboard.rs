@@ -26,7 +26,7 @@ impl Prefix {
     }
 
     /// Adjusts the counts after the oldest `packets` packets left the queue. `segments` segments
-    /// left in total, including those of a partially acknowledged packet.
+    /// left in total, including the segments of a partially acknowledged packet.
     pub(super) const fn remove(&mut self, packets: usize, segments: u32) {
         if packets < self.packets {
             self.packets -= packets;

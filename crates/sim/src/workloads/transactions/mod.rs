@@ -43,10 +43,12 @@ impl Workload for Transactions {
     fn cast(&self) -> Result<Cast, String> {
         let [clients, users] = [self.roles.client.len(), self.load.users() as usize];
         if clients == 0 || self.roles.server.len() != 1 || self.roles.database.len() > 1 {
-            return Err("transactions have generators, a server, and a database at most".to_owned());
+            return Err(
+                "transactions need a generator, one server, and at most one database".to_owned()
+            );
         }
         if users == 0 {
-            return Err("somebody submits transactions".to_owned());
+            return Err("transactions need at least one user".to_owned());
         }
         // Only the host, because it may use another interface towards the database.
         let server = self.roles.server[0].split('@').next().unwrap_or_default().to_owned();
@@ -280,10 +282,12 @@ fn check(costs: &Costs) -> Result<(), String> {
     let sizes = [request_bytes, response_bytes];
     let inner = [&costs.database_request_bytes, &costs.database_response_bytes];
     if sizes.into_iter().chain(inner).any(|&bytes| bytes == 0) {
-        return Err("a message has at least one byte".to_owned());
+        return Err("a message needs at least one byte".to_owned());
     }
     if costs.database_slots == 0 || costs.pool_connections == 0 || costs.threads == Some(0) {
-        return Err("a tier without threads, connections or slots does nothing".to_owned());
+        return Err(
+            "threads, database connections and database slots must be at least 1".to_owned()
+        );
     }
     Ok(())
 }

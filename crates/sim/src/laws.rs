@@ -1,4 +1,4 @@
-//! The conservation laws of a network, checked after every run.
+//! The conservation laws of a network. They are checked after every run.
 
 use netstudy_fabric::ethernet;
 use netstudy_fabric::topology::Route;

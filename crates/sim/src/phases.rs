@@ -19,7 +19,7 @@ pub(crate) struct PhasePlan {
     pub(crate) prepares: [bool; 3],
     pub(crate) resets: bool,
     pub(crate) measure: Until,
-    /// The time after the end of the workload.
+    /// Length of the cool-down, after the end of the workload.
     pub(crate) cooldown: Option<Duration>,
     /// True if a probe runs with the workload.
     pub(crate) is_probed: bool,

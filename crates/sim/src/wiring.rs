@@ -23,9 +23,9 @@ use crate::snapshot::Carried;
 #[derive(Clone, Debug)]
 pub(crate) struct Wiring {
     pub(crate) topology: Topology,
-    /// By the number of the interface.
+    /// All interfaces, by number.
     pub(crate) interfaces: Vec<InterfaceKind>,
-    /// By the number of the switch.
+    /// All switches, by number.
     pub(crate) switches: Vec<SwitchKind>,
     /// Participants named by the workload's roles, one per application.
     pub(crate) members: Vec<Member>,

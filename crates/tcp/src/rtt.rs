@@ -20,10 +20,10 @@ const NO_SAMPLE: Duration = Duration::from_ps(u64::MAX);
 #[derive(Clone, Copy, Debug)]
 pub struct RttEstimator {
     rule: RtoRule,
-    /// [`NO_SAMPLE`] before there was one.
+    /// [`NO_SAMPLE`] before the first sample.
     srtt: Duration,
     rttvar: Duration,
-    /// [`NO_SAMPLE`] before there was one.
+    /// [`NO_SAMPLE`] before the first sample.
     least: Duration,
     initial_rto: Duration,
     min_rto: Duration,
@@ -39,7 +39,7 @@ pub struct RttEstimator {
 }
 
 impl RttEstimator {
-    /// An estimator without a sample.
+    /// Creates an estimator without samples.
     ///
     /// `granularity` is the clock's G of RFC 6298 (2): a coarser clock gives a later timeout.
     #[must_use]

@@ -93,7 +93,7 @@ impl SackBlocks {
         self.blocks[0] == 0
     }
 
-    /// How many blocks there are.
+    /// Number of blocks.
     #[must_use]
     pub fn len(&self) -> usize {
         self.blocks.iter().filter(|&&block| block != 0).count()

@@ -150,7 +150,7 @@ impl FileCosts for StationedFiles {
 pub(crate) enum CarrierStep {
     /// Hand these bytes to the data connection.
     Write(u64),
-    /// The socket has room again after a read from the data connection: see [`Carrier::unread`].
+    /// Update the receive window after a read from the data connection: see [`Carrier::unread`].
     Read,
     /// Close this direction of the data connection.
     Close,

@@ -85,7 +85,7 @@ impl Tally {
 
 /// Configuration of the measurement.
 pub(crate) struct MeasureConfig {
-    /// Hosts that begin and end the measuring phase.
+    /// Number of clients: the hosts that begin and end the measuring phase.
     pub(crate) clients: usize,
     /// Number of the workload's connections, which come before all others.
     pub(crate) connections: usize,
@@ -123,7 +123,7 @@ pub(crate) struct Measure {
     noted: VecDeque<(Time, usize, Mark)>,
     /// Time of the first mark; [`Time::NEVER`] if there is none.
     due: Time,
-    /// Time of the mark read last.
+    /// Time of the last action of the workload, for the check of progress.
     last: Time,
     stage: Stage,
     phases: Vec<Span>,

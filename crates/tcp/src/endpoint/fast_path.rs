@@ -2,8 +2,8 @@
 //!
 //! Most checks for each segment have the same result for as long as a connection is open: no FIN is
 //! due, there are no congestion marks, no bursts, no small queue and no quick acknowledgments, and loss
-//! recovery is that of the RFCs. For such a connection the path of a segment is compiled once more
-//! without these checks: its functions have a parameter `FAST`.
+//! recovery is that of the RFCs. For such connections the path of a segment is compiled a second
+//! time, without these checks: its functions have a parameter `FAST`.
 
 use super::{Endpoint, State};
 

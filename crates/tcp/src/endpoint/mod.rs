@@ -215,7 +215,7 @@ impl Endpoint {
         &self.config
     }
 
-    /// Counters since the start.
+    /// Counters since the endpoint was created.
     #[must_use]
     pub const fn counters(&self) -> &Counters {
         &self.counters
@@ -233,7 +233,7 @@ impl Endpoint {
         &self.rtt
     }
 
-    /// Payload bytes that the application has written.
+    /// Payload bytes that the application has written so far.
     #[must_use]
     pub const fn bytes_written(&self) -> u64 {
         // The SYN takes the place of a byte.

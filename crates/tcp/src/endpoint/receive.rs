@@ -15,7 +15,7 @@ impl Endpoint {
         self.counters.bytes_received
     }
 
-    /// Header prediction: whether `segment` is the next data in order, with no news about the data sent
+    /// Header prediction: whether `segment` is the next data in order and acknowledges nothing new
     /// (`tcp_rcv_established` of Linux; Jacobson, "4BSD TCP header prediction", CCR 20(2), 1990).
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn is_next_data<const FAST: bool>(&self, segment: &Segment) -> bool {

@@ -25,7 +25,7 @@ const OVERHEAD_BYTES: u64 = 256 + 320 + 320;
 /// A packet that has not left its host yet.
 #[derive(Clone, Copy, Debug, Default)]
 struct Below {
-    /// Latest known departure of its frames.
+    /// The latest known departure time of the packet's frames.
     left_at: Time,
     handed_over_at: Time,
     bytes: u64,

@@ -163,7 +163,8 @@ fn raise_window(end: &mut Endpoint, now: Time, segments: u32, in_flight: u32) {
 #[cold]
 fn alert(end: &mut Endpoint, now: Time, advanced: bool, is_duplicate: bool, tagged: Tagged) {
     let excess = segments_beyond_reordering(end);
-    // Data sent since the phase began has arrived, so what was sent before it is lost (step C of the kernel).
+    // Data sent since the phase began has arrived, so earlier data that has not arrived is lost
+    // (step C of the kernel).
     if tagged.is_beyond_phase
         && end.phase != Phase::Open
         && end.snd_una < end.recovery_point

@@ -24,7 +24,7 @@ const PAGE_BYTES: u32 = 4096;
 /// The packet that is being sent to the adapter, and the layout of the following packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Packet {
-    /// The sender puts several segments of new data into one packet.
+    /// Whether the sender puts several segments of new data into one packet.
     pub(crate) is_in_use: bool,
     data: Range,
     /// End of the current request.

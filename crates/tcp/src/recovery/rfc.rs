@@ -6,7 +6,7 @@ use super::Acknowledged;
 use super::algorithm::{Algorithm, DUP_THRESH, Phase, begin_loss};
 use crate::{Acked, CongestionControl, Endpoint, SackBlocks, Segment, SentSegment};
 
-/// State of a connection under this recovery.
+/// State that this recovery keeps for a connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct State {
     /// A rescue retransmission is allowed once data beyond this offset is acknowledged (`RescueRxt`
@@ -44,7 +44,7 @@ impl Algorithm for Rfc {
         end.sent.retransmit_forward(now).or_else(|| rescue(end, now))
     }
 
-    /// The threshold falls once for one loss event (RFC 5681, 3.1).
+    /// The threshold falls only once per loss event (RFC 5681, 3.1).
     fn enter_loss(end: &mut Endpoint, _now: Time) {
         begin_loss(end, end.phase == Phase::Loss);
         end.sent.lose_all();

@@ -34,7 +34,7 @@ pub(super) enum Form {
     Stepped(Box<Stepped<Packet, AnyArchitecture<Packet>>>),
 }
 
-/// The egress for interfaces that cannot be reached from here.
+/// The egress for interfaces that cannot be reached from the switch.
 const NO_PORT: u32 = u32::MAX;
 
 impl Switch {

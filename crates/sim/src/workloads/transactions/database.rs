@@ -86,7 +86,7 @@ impl DatabaseWork {
         self.timed.due()
     }
 
-    /// The next request that is done at `now`.
+    /// The next request that is done by `now`.
     pub(super) fn poll(&mut self, now: Time) -> Option<u32> {
         while let Some(job) = self.timed.pop(now) {
             if self.go_on(now, job) {

@@ -58,7 +58,7 @@ fn of_answers(
 pub(super) struct Recorder {
     client: String,
     users: u32,
-    /// By the number of the operation.
+    /// The names of the operations, by number.
     names: Vec<String>,
     operations: Vec<Ended>,
     elements: Ended,

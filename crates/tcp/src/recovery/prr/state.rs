@@ -375,7 +375,8 @@ mod tests {
 
     #[test]
     fn a_long_timer_fires_on_a_coarser_clock() {
-        // 400 ms are 100 ticks, above 63: units of eight, the next one behind (2 + 1 + 100) / 8 = 12.
+        // 400 ms are 100 ticks, above 63: units of eight ticks, and the next unit after (2 + 1 +
+        // 100) / 8 = 12.
         let fires = expiry(at_us(8000), Duration::from_ms(400), TICK, Duration::ZERO);
         assert_eq!(fires, at_us(4000 * (13 * 8 - 1)));
     }

@@ -33,7 +33,7 @@ pub struct SentSegment {
 }
 
 impl SentSegment {
-    /// A segment that is sent for the first time, at `now`.
+    /// A segment that is sent at `now` for the first time.
     #[must_use]
     #[inline]
     pub const fn fresh(start: u64, len: u32, now: Time) -> Self {

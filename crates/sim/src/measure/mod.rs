@@ -244,7 +244,7 @@ impl Measure {
         }
         let quiet_max = QUIET_TIME_MAX + self.config.phases.time();
         if now.since(self.last) > quiet_max {
-            return Err(format!("the workload made no progress for {quiet_max}"));
+            return Err(format!("the workload has not ended after {quiet_max} without progress"));
         }
         if self.tally.ahead.len() > AHEAD_MAX {
             self.settle(now);

@@ -139,6 +139,6 @@ mod tests {
         assert_eq!(carried_out(20, true), (Status::Ok, None));
         let (status, error) = carried_out(19, true);
         assert_eq!(status, Status::Failed);
-        assert!(error.expect("a reason").contains("at least one byte a server"));
+        assert!(error.expect("a reason").contains("at least one byte per server"));
     }
 }

@@ -12,17 +12,19 @@ use crate::wiring::Participant;
 pub(crate) struct Cast {
     /// Clients first, then servers, each in the order of its role.
     pub(crate) participants: Vec<Participant>,
-    /// The participant that opens each connection, and its peer. An application numbers its connections
-    /// in this order.
+    /// For each connection, the participant that opens it and its peer. Applications number their
+    /// connections in this order.
     pub(crate) connections: Vec<[usize; 2]>,
-    /// Control connections: one per connection, in the same order, or none; numbered after them.
+    /// Control connections, numbered after the connections: one per connection in the same order,
+    /// or none at all.
     pub(crate) controls: Vec<[usize; 2]>,
-    /// Connections between servers, numbered after these.
+    /// Connections between servers, numbered after the control connections.
     inner: Vec<[usize; 2]>,
-    /// The probe's connections, numbered after these: one for each pair that has connections.
+    /// The probe's connections, numbered last: one for each pair of participants that has
+    /// connections.
     probes: Vec<[usize; 2]>,
-    /// Whether the end that opens a connection sends data, and whether its peer does; requests and
-    /// confirmations are no data.
+    /// Whether the end that opens a connection sends data, and whether its peer does. Requests and
+    /// confirmations do not count as data.
     pub(crate) senders: [bool; 2],
 }
 
@@ -34,17 +36,17 @@ impl Cast {
         Self { participants, connections, controls, inner, probes, senders }
     }
 
-    /// The same with a control connection for each connection.
+    /// Adds a control connection for each connection.
     pub(crate) fn with_controls(self) -> Self {
         Self { controls: self.connections.clone(), ..self }
     }
 
-    /// The same with connections between servers.
+    /// Adds connections between servers.
     pub(crate) fn with_inner(self, inner: Vec<[usize; 2]>) -> Self {
         Self { inner, ..self }
     }
 
-    /// The same with the probe's connections.
+    /// Adds the probe's connections.
     pub(crate) fn with_probes(mut self) -> Self {
         for pair in &self.connections {
             if !self.probes.contains(pair) {
@@ -54,7 +56,8 @@ impl Cast {
         self
     }
 
-    /// As many pairs as the larger role has members; the smaller role repeats.
+    /// A cast of client-server pairs, as many as the larger role has members; members of the
+    /// smaller role repeat.
     pub(crate) fn of_pairs(
         roles: &Roles,
         connections: u32,
@@ -62,31 +65,33 @@ impl Cast {
     ) -> Result<Self, String> {
         let (clients, servers) = (roles.client.len(), roles.server.len());
         if clients == 0 || servers == 0 || connections == 0 {
-            return Err("a workload has a client, a server and a connection".to_owned());
+            return Err(
+                "a workload needs at least one client, one server and one connection".to_owned()
+            );
         }
         let pairs = roles.pairs().map(|[client, server]| [client, clients + server]);
         let connections = pairs.flat_map(|pair| (0..connections).map(move |_| pair)).collect();
         Ok(Self::new(roles, connections, senders))
     }
 
-    /// Number of connections that carry files: each has a control connection.
+    /// Number of connections that carry files, which are the connections with a control connection.
     pub(crate) const fn file_connections(&self) -> usize {
         self.controls.len()
     }
 
-    /// Number of participants that open connections: all before the servers.
+    /// Number of participants that open connections. They come before the servers.
     pub(crate) fn clients(&self) -> usize {
         self.connections.iter().map(|pair| pair[0] + 1).max().unwrap_or(0)
     }
 
-    /// The connections of the workload, their control connections, the connections between servers, then
-    /// the probe's.
+    /// All connections in the order of their numbers: the connections of the workload, their
+    /// control connections, the connections between servers, the probe's connections.
     pub(crate) fn all_connections(&self) -> Vec<[usize; 2]> {
         let own = self.connections.iter().chain(&self.controls).chain(&self.inner);
         own.chain(&self.probes).copied().collect()
     }
 
-    /// Number of the workload's connections that a participant has.
+    /// Number of connections of the workload at a participant.
     pub(crate) fn connections_of(&self, participant: usize) -> u32 {
         count_of(&self.connections, participant) + count_of(&self.inner, participant)
     }
@@ -110,8 +115,8 @@ fn participants(roles: &Roles) -> Vec<Participant> {
     clients.chain(servers).collect()
 }
 
-/// The applications of a workload, each joined with its side of the probe. Boxed, so that the path of a
-/// packet is compiled once for all probed workloads.
+/// The applications of a workload, each combined with its side of the probe. They are boxed, so
+/// that the code for a packet is compiled only once for all probed workloads.
 pub(crate) fn probed<T: Traffic + 'static>(
     probe: &records::Probe,
     phases: &PhasePlan,
@@ -122,12 +127,13 @@ pub(crate) fn probed<T: Traffic + 'static>(
         RequestShape { request_bytes: probe.request_bytes, response_bytes: probe.response_bytes };
     shape.check()?;
     if probe.every_ns == 0 {
-        return Err("between two requests of a probe there is time".to_owned());
+        return Err("the interval between two requests of a probe must be above 0".to_owned());
     }
     let clients = cast.clients();
     let every = Duration::from_ns(probe.every_ns);
     let idle = phases.idle.unwrap_or(Duration::ZERO);
-    // The probe must rest at the edges as the workload does, or its packets would be counted in both phases.
+    // The probe must pause between phases like the workload; otherwise its packets would be counted
+    // in both phases.
     let hold = phases.holds(clients);
     let beside = |(number, workload): (usize, T)| {
         let connections = cast.connections_of(number);

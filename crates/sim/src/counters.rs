@@ -1,4 +1,4 @@
-//! Counters by their names in records.
+//! The counters, under the names that they have in records.
 
 use netstudy_records::FRAMES_RECEIVED_BY_SIZE;
 use netstudy_tcp::Counters;
@@ -38,8 +38,8 @@ pub(crate) fn of_interface(end: &EndCounters) -> [(&'static str, u64); 4] {
     ]
 }
 
-/// Packet and byte counters of an interface: packets with the header of Ethernet and its padding, as the kernel counts
-/// them.
+/// Packet and byte counters of an interface: packets include the Ethernet header and padding, as in
+/// the kernel's counters.
 pub(crate) fn of_packets(end: &EndCounters) -> [(&'static str, u64); 4] {
     let bytes =
         |carried: &Carried| carried.bytes - u64::from(ETHERNET_CHECK_BYTES) * carried.frames;
@@ -52,20 +52,20 @@ pub(crate) fn of_packets(end: &EndCounters) -> [(&'static str, u64); 4] {
     ]
 }
 
-/// The CPUs of a host: one for each interface whose frames cost CPU time, and one for packets between
-/// its own processes.
+/// The CPUs of a host. Without stations: one for each interface whose frames cost CPU time, and one
+/// for packets between the host's own processes.
 #[derive(Debug)]
 pub(crate) struct Cpus {
-    /// By the number of the interface's end of its link.
+    /// The CPU of each interface, with the number of the interface's end of its link.
     at_links: Vec<(usize, ReceiveKind)>,
-    /// With the number of the host.
+    /// The CPU for packets between the host's own processes, with the node of the host.
     inside: Option<(usize, ReceiveKind)>,
-    /// Of a host with stations: its node, and how many it has.
+    /// For a host with stations: its node and number of CPUs.
     stationed: Option<(usize, u32)>,
 }
 
 impl Cpus {
-    /// The CPUs of the host `node`; none: frames cost it no CPU time.
+    /// The CPUs of the host `node`, or none if frames cost no CPU time.
     pub(crate) fn of_host(wiring: &Wiring, node: usize) -> Option<Self> {
         if let Some(cpus) = wiring.stations(node).and_then(|stations| stations.borrow().cpus()) {
             return Some(Self {
@@ -85,7 +85,7 @@ impl Cpus {
         })
     }
 
-    /// How many there are.
+    /// Number of CPUs.
     pub(crate) fn count(&self) -> f64 {
         let of_interfaces = self.at_links.len() + usize::from(self.inside.is_some());
         self.stationed.map_or(of_interfaces as f64, |(_, cpus)| f64::from(cpus))
@@ -132,7 +132,7 @@ pub(crate) fn of_port(end: &EndCounters) -> [(&'static str, u64); 18] {
     ]
 }
 
-/// Buses and disk of a host; a host without one of them has no counters of it.
+/// Counters of the buses and the disk of a host. Counters of a missing bus or disk are absent.
 pub(crate) fn of_stations(counted: &StationCounters) -> Vec<(&'static str, u64)> {
     let StationCounters { memory_bus, io_bus, disk, .. } = counted;
     let memory = memory_bus.iter().flat_map(|bus| {
@@ -151,7 +151,8 @@ pub(crate) fn of_stations(counted: &StationCounters) -> Vec<(&'static str, u64)>
     memory.chain(io).chain(disk).collect()
 }
 
-/// CPU time of the packets of an interface of a host with CPUs, by its number among the host's.
+/// CPU time spent on the packets of an interface, if its host has stations with CPUs. `number` is
+/// the interface's number at the host.
 pub(crate) fn of_packet_cpu(
     counted: Option<&StationCounters>,
     number: usize,

@@ -11,12 +11,12 @@ impl EndIndex {
         self.0 as usize
     }
 
-    /// The number of its connection.
+    /// The number of the connection.
     pub(crate) const fn connection(self) -> usize {
         self.0 as usize / 2
     }
 
-    /// 0: it opens the connection; 1: it does not.
+    /// 0 for the end that opens the connection, 1 for the other end.
     pub(crate) const fn side(self) -> usize {
         self.0 as usize % 2
     }

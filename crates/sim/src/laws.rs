@@ -1,4 +1,4 @@
-//! The conservation laws of a network, checked after every run.
+//! The conservation laws of a network. They are checked after every run.
 
 use netstudy_fabric::ethernet;
 use netstudy_fabric::topology::Route;
@@ -9,7 +9,7 @@ use crate::measure::outcome::Outcome;
 use crate::snapshot::SwitchFrames;
 use crate::wiring::Wiring;
 
-/// All requested bytes have arrived.
+/// Checks that all requested bytes have arrived.
 pub(crate) fn all_bytes_arrived(received: u64, expected: u64) -> Check {
     Check {
         law: "every byte that was asked for arrives once".to_owned(),
@@ -18,7 +18,7 @@ pub(crate) fn all_bytes_arrived(received: u64, expected: u64) -> Check {
     }
 }
 
-/// All files of the measuring phase are whole, and as many as planned.
+/// Checks that all files of the measuring phase are complete, and that their number is as planned.
 pub(crate) fn all_files_are_whole(found: usize, planned: usize, bytes: u64, wrong: usize) -> Check {
     Check {
         law: "every transfer is whole".to_owned(),
@@ -27,7 +27,7 @@ pub(crate) fn all_files_are_whole(found: usize, planned: usize, bytes: u64, wron
     }
 }
 
-/// No message is incomplete.
+/// Checks that no message is incomplete.
 pub(crate) fn nothing_is_owed(outcome: &Outcome) -> Check {
     Check {
         law: "every byte that was asked for arrives once".to_owned(),
@@ -36,12 +36,13 @@ pub(crate) fn nothing_is_owed(outcome: &Outcome) -> Check {
     }
 }
 
-/// Payload does not arrive faster than full-size frames can carry it over each interface's link. The
-/// check shows the interface closest to the limit.
+/// Checks that payload does not arrive faster than full-size frames can carry it over each
+/// interface's link. The detail shows the interface closest to the limit.
 ///
-/// Where the phase begins under load, data sent before it may already have passed the link and be
-/// delivered in the phase: held back by the interface, or behind a gap. Such data needs no time on the
-/// wire within the phase, nor does the frame that was on it.
+/// If the phase begins under load, data that has passed the link before the phase may be delivered
+/// within it, because the interface held it back or because a gap preceded it. This data needs no
+/// time on the wire within the phase, and neither does the frame that was on the wire when the
+/// phase began.
 pub(crate) fn below_line_rate(wiring: &Wiring, outcome: &Outcome) -> Check {
     let topology = &wiring.topology;
     let mut received = vec![0; topology.interfaces().len()];
@@ -55,7 +56,7 @@ pub(crate) fn below_line_rate(wiring: &Wiring, outcome: &Outcome) -> Check {
         }
     }
     let took = outcome.took();
-    // Per interface, since several connections share its link.
+    // Computed per interface, because several connections share its link.
     let least = |interface: usize| {
         let at = topology.interfaces()[interface].at;
         let mtu = topology.cables()[at.cable].mtu_bytes;
@@ -77,7 +78,7 @@ pub(crate) fn below_line_rate(wiring: &Wiring, outcome: &Outcome) -> Check {
     }
 }
 
-/// No frame appears, and none vanishes.
+/// Checks that no frame appears or vanishes in the whole network.
 pub(crate) fn frames_conserved(outcome: &Outcome) -> Check {
     let accounted = outcome.frames.ended + outcome.frames.under_way;
     Check {
@@ -87,10 +88,10 @@ pub(crate) fn frames_conserved(outcome: &Outcome) -> Check {
     }
 }
 
-/// No frame appears or vanishes at any of several switches, or on a link to it; none for a single
-/// switch, which [`frames_conserved`] covers. The number of frames that wait at the other end of a link
-/// is known only for the whole network: each switch may miss that many, and none once the network is at
-/// rest.
+/// Checks that no frame appears or vanishes at any of several switches, or on the links to it.
+/// There is no check for a single switch, which [`frames_conserved`] covers. The number of frames
+/// that wait at the senders is known only for the whole network. So each switch may miss up to that
+/// many frames, which is zero once the network is at rest.
 pub(crate) fn switches_conserve(wiring: &Wiring, outcome: &Outcome) -> Option<Check> {
     let names = wiring.switches.iter().map(|switch| switch.name.as_str());
     let found: Vec<_> = names.zip(&outcome.switches).collect();

@@ -1,32 +1,33 @@
-//! The phases of a run, as its plan asks for them.
+//! The phases of a run, as planned.
 
 use netstudy_records as records;
 use netstudy_records::PhaseKind;
 use netstudy_units::Duration;
 use netstudy_workload::Until;
 
-/// The phases of a run, in this order. A phase that is none is left out.
+/// The phases of a run, in this order. A phase without a value does not take place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PhasePlan {
-    /// Only the probe runs, for this time.
+    /// Length of the phase in which only the probe runs.
     pub(crate) idle: Option<Duration>,
     pub(crate) warmup: Option<Until>,
-    /// The workload rests for this time, once nothing is under way.
+    /// How long the workload pauses, once no transfer is in progress.
     pub(crate) stop: Option<Duration>,
-    /// Of an application's data: loaded, configured, statistics gathered, and, before the measuring phase,
-    /// reset. Its model has no data, so that they take no time.
+    /// Whether the application's data is loaded, is configured, and has its statistics gathered;
+    /// `resets`: whether it is reset before the measuring phase. A simulated application has no
+    /// data, so these phases take no time.
     pub(crate) prepares: [bool; 3],
     pub(crate) resets: bool,
     pub(crate) measure: Until,
-    /// The time after the end of the workload.
+    /// Length of the cool-down, after the end of the workload.
     pub(crate) cooldown: Option<Duration>,
     /// True if a probe runs with the workload.
     pub(crate) is_probed: bool,
 }
 
 impl PhasePlan {
-    /// The phases of a run, or an error if they do not fit. `has_application`: phases may prepare the data of an
-    /// application.
+    /// The phases of a run, or an error if they do not fit together. `has_application`: the
+    /// workload has an application whose data may be prepared.
     pub(crate) fn new(run: &records::Run, has_application: bool) -> Result<Self, String> {
         let is_probed = run.probe.is_some();
         let measure = Until::Count(0);
@@ -63,25 +64,25 @@ impl PhasePlan {
                 }
             }
         }
-        // Kinds are declared in their order within a run.
+        // `PhaseKind` declares the kinds in the order that they have in a run.
         if let Some(pair) = run.phases.windows(2).find(|pair| pair[0].kind >= pair[1].kind) {
             let [first, second] = [pair[0].kind, pair[1].kind];
-            return Err(format!("the phase {second:?} comes before {first:?}, and only once"));
+            return Err(format!("the phase {second:?} must come before {first:?}, and only once"));
         }
         if !run.phases.iter().any(|phase| phase.kind == PhaseKind::Measure) {
-            return Err("a run has the phase Measure".to_owned());
+            return Err("a run needs the phase Measure".to_owned());
         }
         Ok(plan)
     }
 
-    /// Whether clients wait for the controller between phases: so several clients begin to be measured
-    /// together, and no probe is under way at an edge.
+    /// Whether clients wait for the controller between phases. This makes several clients enter the
+    /// measuring phase together, and lets no probe be in flight between phases.
     pub(crate) const fn holds(&self, clients: usize) -> bool {
         clients > 1 || self.is_probed || self.stop.is_some()
     }
 
-    /// Length of a warm-up that continues into the measuring phase: both end after a time, with no stop
-    /// between.
+    /// Length of a warm-up whose load continues into the measuring phase: both phases end after a
+    /// time, with no stop between them.
     pub(crate) const fn continuous_warmup(&self) -> Option<Duration> {
         match (self.warmup, self.stop, self.measure) {
             (Some(Until::Time(time)), None, Until::Time(_)) if time.as_ps() > 0 => Some(time),
@@ -89,13 +90,13 @@ impl PhasePlan {
         }
     }
 
-    /// The phases before all others that prepare an application.
+    /// The phases that prepare the application, before all other phases.
     pub(crate) fn preparations(&self) -> impl Iterator<Item = PhaseKind> {
         let kinds = [PhaseKind::Load, PhaseKind::Configure, PhaseKind::GatherStatistics];
         kinds.into_iter().zip(self.prepares).filter_map(|(kind, is_asked)| is_asked.then_some(kind))
     }
 
-    /// How long the measuring phase lasts, if it ends after a time.
+    /// Length of the measuring phase, if it ends after a time.
     pub(crate) const fn measured_time(&self) -> Option<Duration> {
         match self.measure {
             Until::Time(time) if time.as_ps() > 0 => Some(time),
@@ -115,25 +116,25 @@ impl PhasePlan {
     }
 }
 
-/// How long only the probe runs.
+/// Length of the phase in which only the probe runs.
 fn idle(phase: &records::Phase, is_probed: bool) -> Result<Duration, String> {
     if !is_probed {
         return Err(
-            "in the phase Idle there is nothing but a probe, and the run has none".to_owned()
+            "nothing but a probe runs in the phase Idle, and this run has no probe".to_owned()
         );
     }
     match phase.until {
         Some(records::Until::Time { ns }) if ns > 0 => Ok(Duration::from_ns(ns)),
-        _ => Err("the phase Idle ends after a time".to_owned()),
+        _ => Err("the phase Idle must end after a time".to_owned()),
     }
 }
 
-/// When the workload ends a phase.
+/// The condition with which the workload ends a phase.
 fn end(phase: &records::Phase) -> Result<Until, String> {
     match phase.until {
         Some(records::Until::Count { count }) => Ok(Until::Count(u64::from(count))),
         Some(records::Until::Time { ns }) => Ok(Until::Time(Duration::from_ns(ns))),
-        None => Err(format!("the phase {:?} ends after a count or a time", phase.kind)),
+        None => Err(format!("the phase {:?} must end after a count or a time", phase.kind)),
     }
 }
 
@@ -142,8 +143,9 @@ fn rest(phase: &records::Phase) -> Result<Duration, String> {
     match phase.until {
         Some(records::Until::Time { ns }) => Ok(Duration::from_ns(ns)),
         None => Ok(Duration::ZERO),
-        Some(records::Until::Count { .. }) => {
-            Err(format!("the phase {:?} ends after a time: nothing is counted in it", phase.kind))
-        }
+        Some(records::Until::Count { .. }) => Err(format!(
+            "the phase {:?} must end after a time: nothing is counted in it",
+            phase.kind
+        )),
     }
 }

@@ -21,13 +21,13 @@ use crate::workloads;
 /// The clock of all nodes.
 const CLOCK: &str = "simulation";
 
-/// The record of a run that was not made, or did not end, because of `error`.
+/// The record of a run that was not started, or did not end, because of `error`.
 #[must_use]
 pub fn of_failure(run: &records::Run, error: String) -> RunRecord {
     RunRecord { status: Status::Failed, error: Some(error), ..empty(run) }
 }
 
-/// The record of a run that came to its end.
+/// The record of a run that has ended.
 pub(crate) fn of_outcome(
     run: &records::Run,
     wiring: &Wiring,
@@ -39,7 +39,7 @@ pub(crate) fn of_outcome(
     let status = if checks.iter().all(|check| check.holds) { Status::Ok } else { Status::Invalid };
     let edges: Vec<&Snapshot> = outcome.edges.iter().map(|edge| &edge.counted).collect();
     let (counters, ports) = counters(wiring, &edges);
-    // Taken, not copied: series can be the largest part of a record.
+    // Moved, not copied, because series can be the largest part of a record.
     let interval_samplers = std::mem::take(&mut outcome.samplers);
     let series: Vec<Series> =
         interval_samplers.into_iter().flat_map(Sampler::into_series).collect();
@@ -124,7 +124,7 @@ pub(crate) fn samples(
     samples
 }
 
-/// The latencies of requests of one host to another; none if none was due.
+/// The latencies of requests of one host to another, or none if no request was due.
 fn of_requests(
     wiring: &Wiring,
     of: RequestsOf,
@@ -139,7 +139,7 @@ fn of_requests(
     histogram(operation, phase, ends, answers)
 }
 
-/// Response times between a client and a server; none if nothing was due.
+/// Response times between a client and a server, or none if no request was due.
 pub(crate) fn histogram(
     operation: &str,
     phase: PhaseKind,
@@ -150,7 +150,7 @@ pub(crate) fn histogram(
     if latencies.count() + unanswered == 0 {
         return None;
     }
-    // Requests without an answer have no latency: they are counted outside of the buckets.
+    // Requests without an answer have no latency, so they are counted outside of the buckets.
     let (value_ns, requests) = latencies.buckets().unzip();
     Some(RequestHistogram {
         latency: Latency::Response,
@@ -169,7 +169,7 @@ pub(crate) fn histogram(
     })
 }
 
-/// How each connection's counters grew.
+/// By how much the counters of each connection grew in the measuring phase.
 fn connections(
     run: &records::Run,
     wiring: &Wiring,
@@ -182,7 +182,7 @@ fn connections(
             let ends = connection.ends.iter().zip(cast.senders);
             ends.filter(|(_, sends)| *sends).map(|(end, _)| value(end)).sum()
         };
-        // A transfer with a control connection is one flow, so that losses of both count.
+        // A transfer and its control connection are one flow, so the losses of both count.
         let mut all = grown(&of_ends);
         let controls = outcome.grown_of_controls(cast, &of_ends);
         all.iter_mut().zip(controls).for_each(|(sum, control)| *sum += control);
@@ -210,8 +210,8 @@ fn connections(
 type ByNode = BTreeMap<String, Readings>;
 type ByPort = BTreeMap<String, BTreeMap<String, Readings>>;
 
-/// Counters of hosts and zones, and of their interfaces and switch ports, at the edges. A host's
-/// counters include all its interfaces'.
+/// Counters of hosts and zones, of their interfaces, and of switch ports, at each edge. The
+/// counters of a host include the counters of all its interfaces.
 fn counters(wiring: &Wiring, edges: &[&Snapshot]) -> (ByNode, ByPort) {
     let topology = &wiring.topology;
     let mut tcp: BTreeMap<&str, Vec<Counters>> = BTreeMap::new();
@@ -230,7 +230,8 @@ fn counters(wiring: &Wiring, edges: &[&Snapshot]) -> (ByNode, ByPort) {
         let node = topology.nodes()[port.node].name.as_str();
         let counted = edges.iter().map(|edge| edge.ends[at.number()]);
         let readings = match topology.attachment(at) {
-            // An interface counts for its port and for its host, which may have several.
+            // The counters of an interface are reported for its port and added to its host, which
+            // may have several interfaces.
             Attachment::Interface(_) => {
                 let sums = nics.entry(node).or_default();
                 sums.resize(edges.len(), EndCounters::default());
@@ -272,7 +273,7 @@ fn counters(wiring: &Wiring, edges: &[&Snapshot]) -> (ByNode, ByPort) {
     (counters, ports)
 }
 
-/// Of the same counters at each edge.
+/// Turns the counters at each edge into one list of values per counter.
 fn readings(
     edges: impl Iterator<Item = impl IntoIterator<Item = (&'static str, u64)>>,
 ) -> Readings {

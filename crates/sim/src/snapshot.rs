@@ -1,5 +1,5 @@
-//! Counters of a moment: the data that networks and hosts fill in, and that the measurement, laws and records
-//! read.
+//! Counters at one instant: networks and hosts fill them in; the measurement, laws and records read
+//! them.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use netstudy_units::Duration;
 
 use crate::host::stations::StationCounters;
 
-/// All counters of a moment.
+/// All counters at one instant.
 #[derive(Clone, Debug)]
 pub(crate) struct Snapshot {
     /// TCP counters of each host.
@@ -17,7 +17,8 @@ pub(crate) struct Snapshot {
     /// Network counters at each end of each link.
     pub(crate) ends: Vec<EndCounters>,
     pub(crate) connections: Vec<Connection>,
-    /// Frames that processes of one host have got from each other without a link, by the host's node.
+    /// Frames that processes of one host have received from each other without a link, by the
+    /// host's node.
     pub(crate) inside: BTreeMap<usize, Carried>,
     /// Work done by the stations of hosts, by the host's node.
     pub(crate) stations: BTreeMap<usize, StationCounters>,
@@ -28,33 +29,34 @@ pub(crate) struct Snapshot {
 pub(crate) struct Connection {
     /// Counters of both ends, the opener's first.
     pub(crate) ends: [Counters; 2],
-    /// Payload that either end has sent, each byte once.
+    /// Payload that each end has sent, without retransmissions.
     pub(crate) sent_bytes: [u64; 2],
     /// Time that the opener has waited for requested data.
     pub(crate) receiving: Duration,
 }
 
 impl Connection {
-    /// Payload for the end on this side that its peer has sent and that has not come in order.
+    /// Payload that the peer has sent and that the end on this side has not received in order yet.
     pub(crate) const fn under_way_bytes(&self, side: usize) -> u64 {
         self.sent_bytes[1 - side].saturating_sub(self.ends[side].bytes_received)
     }
 }
 
-/// Counters at one end of a link: of an interface, or of a switch port.
+/// Counters at one end of a link. An interface and a switch port each fill in their own fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct EndCounters {
-    /// Of an interface.
+    /// Frame counters of an interface.
     pub(crate) nic: NicCounters,
-    /// Of a port.
+    /// Frame counters of a port.
     pub(crate) port: PortCounters,
-    /// Of a port: frames that came in by it.
+    /// Frames that arrived at a port.
     pub(crate) port_received: Carried,
-    /// Of a port: the sizes of these frames.
+    /// Sizes of the frames that arrived at a port.
     pub(crate) port_received_sizes: FrameSizes,
-    /// Of a port: most bytes that ever waited for it.
+    /// Maximum queue length of a port so far, in bytes.
     pub(crate) queue_bytes_max: u64,
-    /// Of a port: queue length now, with frames on the way that were judged ahead.
+    /// Queue length of a port now, in bytes. It includes frames still in flight to the switch that
+    /// were judged ahead of their arrival.
     pub(crate) queue_bytes: u64,
     pub(crate) pauses: PauseCounters,
 }
@@ -70,24 +72,26 @@ impl EndCounters {
 /// Frame counts of a run that has ended.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Frames {
-    /// Sent by hosts.
+    /// Frames sent by hosts.
     pub(crate) sent: u64,
-    /// Of those, dropped, delivered, or forwarded to their host.
+    /// Sent frames that were dropped, delivered, or forwarded to their host.
     pub(crate) ended: u64,
-    /// Of those, not yet judged by the switch.
+    /// Sent frames that the switch has not judged yet.
     pub(crate) under_way: u64,
 }
 
 /// Frames sent to one switch, in a run that has ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SwitchFrames {
-    /// Counted as sent by the interfaces and switches at the other ends of its links.
+    /// Frames counted as sent by the interfaces and switches at the other ends of the switch's
+    /// links.
     pub(crate) came: u64,
-    /// Forwarded or dropped.
+    /// Frames forwarded or dropped.
     pub(crate) judged: u64,
-    /// On its links.
+    /// Frames on the switch's links.
     pub(crate) on_the_way: u64,
-    /// Most frames that may still wait at a sender that has counted them; 0: the network is at rest.
+    /// Upper bound of the frames that senders have counted but still hold; 0 if the network is at
+    /// rest.
     pub(crate) waiting_max: u64,
 }
 
@@ -99,7 +103,7 @@ pub(crate) struct Carried {
 }
 
 impl Carried {
-    /// One more frame.
+    /// Counts one more frame.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) const fn count(&mut self, frame_bytes: u32) {
         self.frames += 1;
@@ -111,12 +115,12 @@ impl Carried {
         self.bytes += other.bytes;
     }
 
-    /// The counts without some of the counted frames.
+    /// Subtracts some of the counted frames.
     pub(crate) const fn without(self, other: &Self) -> Self {
         Self { frames: self.frames - other.frames, bytes: self.bytes - other.bytes }
     }
 
-    /// Of these sizes.
+    /// Counts frames of these sizes.
     pub(crate) fn of(frames_bytes: impl Iterator<Item = u32>) -> Self {
         let mut carried = Self::default();
         frames_bytes.for_each(|frame_bytes| carried.count(frame_bytes));
@@ -127,13 +131,13 @@ impl Carried {
 /// Counters of an interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct NicCounters {
-    /// Frames accepted by the transmit queue; in a snapshot, only the ones that have left.
+    /// Frames accepted by the transmit queue. In a snapshot: only frames that have left.
     pub(crate) sent: Carried,
-    /// Frames that the ring had room for and the CPU has handled.
+    /// Frames that found room in the ring and that the CPU has handled.
     pub(crate) received: Carried,
-    /// Frames to be sent that found the queue full.
+    /// Outgoing frames that found the transmit queue full.
     pub(crate) queue_drops: u64,
-    /// Frames received that found the ring full.
+    /// Incoming frames that found the ring full.
     pub(crate) ring_drops: u64,
 }
 

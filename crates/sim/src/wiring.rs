@@ -1,4 +1,4 @@
-//! From a plan's network to its graph, interfaces, switches and TCP configurations.
+//! Turns a plan's network into its graph, interfaces, switches and TCP configurations.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -23,26 +23,27 @@ use crate::snapshot::Carried;
 #[derive(Clone, Debug)]
 pub(crate) struct Wiring {
     pub(crate) topology: Topology,
-    /// By the number of the interface.
+    /// All interfaces, by number.
     pub(crate) interfaces: Vec<InterfaceKind>,
-    /// By the number of the switch.
+    /// All switches, by number.
     pub(crate) switches: Vec<SwitchKind>,
-    /// Participants named by the workload's roles, one an application.
+    /// Participants named by the workload's roles, one per application.
     pub(crate) members: Vec<Member>,
-    /// Of each connection.
+    /// The route of each connection.
     pub(crate) routes: Vec<Route>,
-    /// By the node of the host: how packets go that stay inside.
+    /// The path of packets that stay inside of a host, by the node of the host.
     local_paths: BTreeMap<usize, LocalPath>,
-    /// By the host's node.
+    /// The stations of hosts, by the node of the host.
     stations: BTreeMap<usize, Shared>,
-    /// How many connections, the first ones, carry files, whose bytes applications move by themselves.
+    /// Number of connections that carry files; they come first. Applications account for the
+    /// copying of file bytes themselves.
     pub(crate) file_connections: usize,
 }
 
 /// The path of packets between endpoints of one host.
 #[derive(Clone, Debug)]
 struct LocalPath {
-    /// Its costs, expressed as an interface without a wire.
+    /// The costs of the path, expressed as an interface without a wire.
     interface: InterfaceKind,
     mtu_bytes: u32,
 }
@@ -51,7 +52,8 @@ struct LocalPath {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Participant {
     pub(crate) role: String,
-    /// The name of its streams of random numbers: the role, and the number in it.
+    /// The name of its streams of random numbers: the role, and the participant's number in the
+    /// role.
     pub(crate) stream: String,
 }
 
@@ -60,7 +62,7 @@ pub(crate) struct Participant {
 pub(crate) struct Member {
     /// The name of its streams of random numbers.
     pub(crate) stream: String,
-    /// Its node.
+    /// Its node, with the interface that it uses.
     pub(crate) side: Side,
     shares_clock: bool,
     tcp: Config,
@@ -71,11 +73,11 @@ pub(crate) struct Member {
 pub(crate) struct InterfaceKind {
     /// The name of its streams of random numbers.
     pub(crate) stream: String,
-    /// The direction of its link in which it sends.
+    /// The direction of the link in which the interface sends.
     pub(crate) link: Link,
     pub(crate) send_latency: Duration,
     pub(crate) receive: ReceiveKind,
-    /// Its thresholds count descriptors of the ring.
+    /// PAUSE policy. The thresholds are in descriptors of the ring.
     pub(crate) pause: PausePolicy,
     pub(crate) transmit_queue_frames: usize,
 }
@@ -83,53 +85,53 @@ pub(crate) struct InterfaceKind {
 /// A switch.
 #[derive(Clone, Debug)]
 pub(crate) struct SwitchKind {
-    /// Its name, and that of its streams of random numbers.
+    /// The name of the switch, and of its streams of random numbers.
     pub(crate) name: String,
     pub(crate) buffer: BufferConfig,
     pub(crate) latency: Duration,
-    /// Its thresholds count bytes of an ingress.
+    /// PAUSE policy. The thresholds are in bytes per ingress.
     pub(crate) pause: PausePolicy,
-    /// Frames that meet a longer queue are marked.
+    /// Frames that find a longer queue than this are marked.
     pub(crate) ecn_threshold_bytes: u64,
     cut_through: bool,
-    /// Of all its egress ports.
+    /// The highest rate of all egress ports.
     fastest: Rate,
-    /// Of all its links.
+    /// The largest MTU of all links.
     mtu_bytes_max: u32,
 }
 
-/// How a kind of host receives.
+/// How an interface and its host receive frames.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReceiveKind {
-    /// From the CPU to TCP.
+    /// Latency from the CPU to TCP.
     pub(crate) latency: Duration,
-    /// Mean of the random time beyond `latency`.
+    /// Mean of the random time in addition to `latency`.
     pub(crate) jitter: Duration,
-    /// CPU time of a frame.
+    /// CPU time per frame.
     pub(crate) per_frame: Duration,
     /// Rate at which the CPU handles bytes.
     pub(crate) rate: Option<Serializer>,
-    /// Descriptors of the ring.
+    /// Number of descriptors in the ring.
     pub(crate) ring_frames: usize,
-    /// Descriptors that are free again at a time.
+    /// Number of descriptors that are returned to the ring at once.
     pub(crate) refill_frames: usize,
-    /// The least time from one frame to the next, in either direction.
+    /// Minimum time between two frames, in each direction.
     pub(crate) frame_interval: Duration,
-    /// From the first frame in the ring to the CPU.
+    /// Time from the first frame in the ring until the CPU begins to poll.
     pub(crate) interrupt_delay: Duration,
-    /// Frames of a batch at most.
+    /// Maximum number of frames in a batch.
     pub(crate) batch_frames: Option<u32>,
-    /// Payload of a merged segment at most; 0: none is merged.
+    /// Maximum payload of a merged segment; 0: no merging.
     pub(crate) merge_bytes: u32,
 }
 
 impl ReceiveKind {
-    /// Whether it has a packet rate or a finite ring, in addition to a queue, a wire and a CPU.
+    /// Whether the interface has a packet rate or a finite ring.
     fn is_limited(&self) -> bool {
         self.ring_frames < usize::MAX || self.frame_interval > Duration::ZERO
     }
 
-    /// Whether a frame is with TCP as soon as it has passed the ring and the latency.
+    /// Whether a frame reaches TCP as soon as it has passed the ring and the latency.
     pub(crate) fn costs_no_time(&self) -> bool {
         self.per_frame == Duration::ZERO
             && self.rate.is_none()
@@ -157,12 +159,12 @@ impl ReceiveKind {
     }
 }
 
-/// A star: members with an interface each, around one switch. Member i is behind the port i.
+/// A star: members with one interface each, around one switch. Member i is at port i.
 #[derive(Clone, Debug)]
 pub(crate) struct Star<'a> {
     pub(crate) switch: &'a SwitchKind,
     pub(crate) lines: Vec<Line<'a>>,
-    /// Ends of all links of the run.
+    /// Number of link ends in the network.
     pub(crate) cable_ends: usize,
 }
 
@@ -170,15 +172,15 @@ pub(crate) struct Star<'a> {
 #[derive(Clone, Debug)]
 pub(crate) struct Line<'a> {
     pub(crate) interface: &'a InterfaceKind,
-    /// Where the interface is.
+    /// The link end of the interface.
     pub(crate) at: CableEnd,
-    /// From the switch to the interface.
+    /// The direction from the switch to the interface.
     pub(crate) down: Link,
 }
 
 impl Wiring {
-    /// The wiring of a run, with connections between members by number, or an error if the plan does
-    /// not fit. `works_at`: whether applications take CPU time of the host of this name.
+    /// The wiring of a run, or an error if the plan is inconsistent. `connections` are pairs of
+    /// member numbers. `works_at`: whether applications use CPU time of the host with this name.
     pub(crate) fn new(
         run: &records::Run,
         participants: &[Participant],
@@ -214,7 +216,7 @@ impl Wiring {
             stations,
             file_connections: 0,
         };
-        // Only now is the MTU of each path known, which the check of a TCP needs.
+        // The check of a TCP needs the MTU of each path, which is known only now.
         for (connection, ends) in connections.iter().enumerate() {
             for &member in ends {
                 let tcp = wiring.tcp(member, connection, &run.seed);
@@ -225,8 +227,8 @@ impl Wiring {
         Ok(wiring)
     }
 
-    /// The TCP of a member's end of a connection. Its retransmission clock ticks in a phase of its own,
-    /// unless all hosts have one clock.
+    /// The TCP configuration of a member's end of a connection. Each member's clock has its own
+    /// random phase, unless all hosts share one clock.
     pub(crate) fn tcp(&self, member: usize, connection: usize, seed: &str) -> Config {
         let Member { stream, shares_clock, tcp, .. } = &self.members[member];
         let whose = if *shares_clock { "hosts" } else { stream };
@@ -235,13 +237,13 @@ impl Wiring {
         Config { clock_phase: clock.uniform_span(tcp.clock_tick), mtu_bytes, ..*tcp }
     }
 
-    /// Bytes that the TCP of a member holds before they are acknowledged.
+    /// Size of a member's TCP send buffer, in bytes.
     pub(crate) fn send_buffer_bytes(&self, member: usize) -> u64 {
         self.members[member].tcp.send_buffer_bytes.into()
     }
 
-    /// Frames that may wait for the wire at the second end of a connection; none: it stays inside of a host, or
-    /// there is no such connection.
+    /// Length of the transmit queue, in frames, at the second end of a connection. None if the
+    /// connection stays inside of a host or does not exist.
     pub(crate) fn frames_that_wait(&self, connection: usize) -> Option<usize> {
         match *self.routes.get(connection)? {
             Route::Wire { to, .. } => Some(self.interfaces[to].transmit_queue_frames),
@@ -254,7 +256,7 @@ impl Wiring {
         &self.topology.nodes()[self.members[member].side.node].name
     }
 
-    /// Capacity of a connection's path; rates are the lower of both directions.
+    /// Capacity of a connection's path, with the lowest rate of both directions.
     pub(crate) fn capacity(&self, route: &Route) -> Capacity {
         let &Route::Wire { from, to, .. } = route else {
             return Capacity { slowest: INSIDE, held_bytes: 0 };
@@ -275,7 +277,7 @@ impl Wiring {
         Capacity { slowest, held_bytes }
     }
 
-    /// Interfaces of the host `node`, with their places.
+    /// Interfaces of the host `node`, with their link ends.
     pub(crate) fn interfaces_of(
         &self,
         node: usize,
@@ -284,8 +286,8 @@ impl Wiring {
         all.filter(move |(one, _)| one.host == node).map(|(one, kind)| (one.at, kind))
     }
 
-    /// The node of the host with the interface at an end of a link, and its number among the host's; none: it is a
-    /// port of a switch.
+    /// The node of the host with the interface at a link end, and the interface's number at that
+    /// host. None if the link end is a switch port.
     pub(crate) fn place_at_host(&self, at: CableEnd) -> Option<(usize, usize)> {
         let Attachment::Interface(interface) = self.topology.attachment(at) else { return None };
         let all = self.topology.interfaces();
@@ -293,13 +295,13 @@ impl Wiring {
         Some((host, all[..interface].iter().filter(|one| one.host == host).count()))
     }
 
-    /// The costs of packets from one process of the host `node` to another, expressed as an interface
-    /// without a wire; none: there are no such packets.
+    /// The costs of packets from one process of the host `node` to another, expressed as an
+    /// interface without a wire. None if there are no such packets.
     pub(crate) fn inside(&self, node: usize) -> Option<&InterfaceKind> {
         self.local_paths.get(&node).map(|path| &path.interface)
     }
 
-    /// Largest IP packet of a connection.
+    /// The largest IP packet of a connection, in bytes.
     fn mtu_bytes(&self, connection: usize) -> u32 {
         match self.routes[connection] {
             Route::Wire { mtu_bytes, .. } => mtu_bytes,
@@ -312,12 +314,12 @@ impl Wiring {
         self.mtu_bytes(connection) - Segment::BASE_HEADER_BYTES - Segment::TIMESTAMPS_BYTES
     }
 
-    /// The CPUs, buses and disk of the host `node`, if it has costs.
+    /// The CPUs, buses and disk of the host `node`, if its work has costs.
     pub(crate) fn stations(&self, node: usize) -> Option<&Shared> {
         self.stations.get(&node)
     }
 
-    /// The same of the host that a member is on.
+    /// Like [`Self::stations`], for the host of a member.
     pub(crate) fn stations_of(&self, member: usize) -> Option<&Shared> {
         let node = self.members[member].side.node;
         self.topology.host_of(node).ok().and_then(|host| self.stations(host))
@@ -333,7 +335,7 @@ impl Wiring {
         self.interfaces.iter().any(|interface| interface.receive.is_limited())
     }
 
-    /// The star formed by the members; none if they form another network.
+    /// The star that the members form, or none if they form another network.
     pub(crate) fn star(&self, connections: &[[usize; 2]]) -> Option<Star<'_>> {
         let [switch] = &self.switches[..] else { return None };
         if self.has_stations() {
@@ -343,7 +345,8 @@ impl Wiring {
         for (route, members) in self.routes.iter().zip(connections) {
             let &Route::Wire { from, to, .. } = route else { return None };
             for (&member, interface) in members.iter().zip([from, to]) {
-                // A member with two interfaces has two lines to the switch, which a star has no place for.
+                // A star has only one line per member, so a member with two interfaces does not
+                // fit.
                 if *at[member].get_or_insert(interface) != interface {
                     return None;
                 }
@@ -369,9 +372,9 @@ impl Wiring {
 /// Capacity of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Capacity {
-    /// The lowest rate of its links.
+    /// The lowest rate of the links.
     pub(crate) slowest: Rate,
-    /// On its links in a round trip, and in the buffers of its switches.
+    /// Bytes that fit on the links in a round trip, and in the buffers of the switches.
     pub(crate) held_bytes: u64,
 }
 
@@ -383,7 +386,7 @@ pub(crate) fn carried_bytes(rate: Rate, time: Duration) -> u64 {
     (u128::from(rate.as_bps()) * u128::from(time.as_ps()) / 8_000_000_000_000) as u64
 }
 
-/// MTU of a host's loopback interface (`drivers/net/loopback.c` of Linux), less the part that TCP
+/// MTU of a host's loopback interface (`drivers/net/loopback.c` of Linux), minus the part that TCP
 /// cannot use.
 const LOOPBACK_MTU_BYTES: u32 = 65_535;
 
@@ -397,12 +400,12 @@ impl Star<'_> {
         !pauses(&self.switch.pause) && self.lines.iter().all(is_plain)
     }
 
-    /// The links behind the switch's ports.
+    /// The links of the switch's ports.
     pub(crate) fn port_links(&self) -> Vec<Link> {
         self.lines.iter().map(|line| line.down).collect()
     }
 
-    /// As [`SwitchKind::reserved_bytes`], by the number of the port.
+    /// Like [`SwitchKind::reserved_bytes`], by the number of the port.
     pub(crate) fn reserved_bytes(&self, port: u32) -> u32 {
         self.switch.reserved_bytes(&self.lines[port as usize].interface.link)
     }
@@ -423,7 +426,8 @@ impl SwitchKind {
             let (name, links) = (&switch.name, ports.len());
             return Err(format!("{name:?} has {} ports and {links} links", switch.ports));
         }
-        // Of all ports, since a frame may leave by any of them: see [`Self::cuts_through`].
+        // The maximum over all ports, because a frame may leave at any port: see
+        // [`Self::cuts_through`].
         let fastest = ports.iter().map(|&at| topology.link(at).rate()).max();
         let mtu_bytes = ports.iter().map(|at| topology.cables()[at.cable].mtu_bytes).max();
         Ok(Self {
@@ -438,8 +442,8 @@ impl SwitchKind {
         })
     }
 
-    /// Whether frames that enter over `link` may leave before they have arrived completely: no egress
-    /// may be faster, or it would run out of bits.
+    /// Whether frames that arrive over `link` may leave before they have arrived completely. No
+    /// egress may be faster than `link`, or it would run out of bits.
     pub(crate) fn cuts_through(&self, link: &Link) -> bool {
         self.cut_through && link.rate() >= self.fastest
     }
@@ -455,8 +459,8 @@ impl SwitchKind {
 }
 
 impl InterfaceKind {
-    /// The path of packets that never leave the host, where the plan does not say what it costs: the CPU and
-    /// its latencies.
+    /// The path of packets that never leave the host, if the plan gives no costs for this path: the
+    /// CPU costs and latencies of the interface.
     fn inside(&self) -> Self {
         Self {
             stream: format!("{}/inside", self.stream),
@@ -472,7 +476,7 @@ impl InterfaceKind {
         }
     }
 
-    /// Whether a packet that stays inside reaches its receiver without delay.
+    /// Whether a packet that stays inside the host reaches its receiver without delay.
     fn takes_no_time_inside(&self) -> bool {
         let Self { send_latency, receive, .. } = self;
         *send_latency + receive.latency == Duration::ZERO && receive.costs_no_time()
@@ -480,7 +484,8 @@ impl InterfaceKind {
 }
 
 impl LocalPath {
-    /// That of the host `node` with the `first` interface, or why it cannot work.
+    /// The local path of the host `node`, whose first interface is `first`, or an error if the path
+    /// is invalid.
     fn new(
         network: &records::Network,
         topology: &Topology,
@@ -506,17 +511,18 @@ impl LocalPath {
         Ok(path)
     }
 
-    /// That of the plan.
+    /// The local path given in the plan.
     fn said(name: &str, said: records::LocalPath) -> Result<Self, String> {
         let records::LocalPath { latency_ns, rate_bps, mtu_bytes } = said;
         if rate_bps == Some(0) || !(576..=65_535).contains(&mtu_bytes) {
             return Err(format!(
-                "the local path of {name:?} copies at a rate above 0, and packets of 576 B to 65535 B"
+                "the local path of {name:?} needs a rate above 0 and an MTU of 576 B to 65535 B"
             ));
         }
         let interface = InterfaceKind {
             stream: format!("{name}/local"),
-            // The plan's rate is that of copies by the CPU; the wire of this path must not add to it.
+            // The plan's rate is the rate at which the CPU copies; the link of this path must add
+            // no delay.
             link: Link::new(INSIDE, Duration::ZERO),
             send_latency: Duration::ZERO,
             receive: ReceiveKind {
@@ -538,7 +544,7 @@ impl LocalPath {
     }
 }
 
-/// The local paths of the hosts that have traffic inside.
+/// The local paths of the hosts with traffic between their own processes.
 fn local_paths(
     run: &records::Run,
     topology: &Topology,
@@ -582,7 +588,7 @@ impl Member {
             &network.nodes[node],
             records::Node::Zone(records::Zone { stack: records::Stack::Own, .. })
         );
-        // A zone has one interface of its host, which a role need not name.
+        // A zone uses one fixed interface of its host, which a role need not name.
         let bound = match (&network.nodes[node], interface) {
             (records::Node::Zone(zone), None) => Some(zone.interface.as_str()),
             (_, interface) => interface,
@@ -620,7 +626,8 @@ impl InterfaceKind {
             Some(nic) => nic,
             None => &find_group(network, group)?.nic,
         };
-        // A host with one interface and one application shares the application's streams.
+        // A host with one interface and one application uses the application's streams for the
+        // interface too.
         let is_only =
             topology.interfaces().iter().filter(|i| i.host == interface.host).count() == 1;
         let mut here = members.iter().filter(|member| member.side.node == interface.host);
@@ -639,7 +646,7 @@ impl InterfaceKind {
     }
 }
 
-/// The stations of hosts whose groups have costs, by node.
+/// The stations of hosts with costs, by node.
 fn stations(
     run: &records::Run,
     topology: &Topology,
@@ -659,10 +666,12 @@ fn stations(
         let nics = at_links.filter(|port| port.node == *name).filter_map(|port| port.nic.as_ref());
         let is_costly =
             |nic: &records::Nic| nic.receive_frame_ns > 0 || nic.receive_rate_bps.is_some();
-        // Otherwise the time of a frame would be taken twice, at its interface and at the CPUs of its host.
+        // Otherwise the CPU time of a frame would count twice: at the interface and at the CPUs of
+        // the host.
         if group.cpu.is_some() && nics.chain([&group.nic]).any(is_costly) {
             return Err(format!(
-                "received frames cost {name:?} CPU time at its interface and at its CPUs: say it once"
+                "received frames cost {name:?} CPU time both at its interface and at its CPUs: give \
+                 only one"
             ));
         }
         found.insert(number, Rc::new(RefCell::new(stations)));
@@ -670,7 +679,7 @@ fn stations(
     Ok(found)
 }
 
-/// The graph of a plan: its nodes and links in their order.
+/// The graph of a plan, with nodes and links in the plan's order.
 fn topology(network: &records::Network) -> Result<Topology, String> {
     let mut graph = Graph::default();
     let text = |error: TopologyError| error.to_string();
@@ -682,11 +691,13 @@ fn topology(network: &records::Network) -> Result<Topology, String> {
     for (number, node) in network.nodes.iter().enumerate() {
         match node {
             records::Node::Host(records::Host { name, machine: Some(machine), .. }) => {
-                return Err(format!("{name:?} is on the machine {machine:?}: it is not simulated"));
+                return Err(format!(
+                    "{name:?} is on the machine {machine:?}, and such hosts cannot be simulated"
+                ));
             }
             records::Node::Host(host) => graph.add_host(&host.name),
             records::Node::Switch(switch) => graph.add_switch(&switch.name),
-            // Zones come behind their host, as the front lists them: the graph is built in one pass.
+            // The graph is built in one pass, so each zone must come after its host in the plan.
             records::Node::Zone(zone) => {
                 let host = place(&zone.host).filter(|&host| host < number).ok_or_else(|| {
                     format!("{:?} is on {:?}, which is no node before it", zone.name, zone.host)
@@ -704,7 +715,10 @@ fn topology(network: &records::Network) -> Result<Topology, String> {
                 return Err(format!("the link at {:?} has a rate of 0", port.node));
             }
             if port.nic.is_some() && matches!(network.nodes[node], records::Node::Switch(_)) {
-                return Err(format!("a port of {:?} has a host's interface", port.node));
+                return Err(format!(
+                    "a port of the switch {:?} has settings of a host's interface",
+                    port.node
+                ));
             }
             Ok(Port { node, name: port.name.clone() })
         });
@@ -732,11 +746,13 @@ fn find_group<'a>(network: &'a records::Network, name: &str) -> Result<&'a recor
 
 fn receive_kind(nic: &records::Nic) -> Result<ReceiveKind, String> {
     if nic.receive_ring_frames == Some(0) || nic.poll_weight_frames == Some(0) {
-        return Err("a ring or a batch of 0 frames receives nothing".to_owned());
+        return Err("a receive ring and a poll batch need at least 1 frame".to_owned());
     }
     let refill = nic.receive_refill_frames;
     if refill == 0 || nic.receive_ring_frames.is_some_and(|ring| refill > ring) {
-        return Err(format!("a ring that is refilled by {refill} frames is never refilled"));
+        return Err(format!(
+            "a receive ring must be refilled by 1 frame up to its size, not by {refill} frames"
+        ));
     }
     Ok(ReceiveKind {
         latency: Duration::from_ns(nic.receive_latency_ns),
@@ -752,12 +768,12 @@ fn receive_kind(nic: &records::Nic) -> Result<ReceiveKind, String> {
     })
 }
 
-/// The time of a frame at the packet rate, rounded up to a picosecond.
+/// The time per frame at the packet rate, rounded up to a picosecond.
 fn frame_interval(nic: &records::Nic) -> Result<Duration, String> {
     const PS_PER_S: u64 = 1_000_000_000_000;
     match nic.packet_rate_pps {
         None => Ok(Duration::ZERO),
-        Some(0) => Err("an interface of 0 packets a second carries nothing".to_owned()),
+        Some(0) => Err("the packet rate of an interface must be above 0".to_owned()),
         Some(pps) => Ok(Duration::from_ps(PS_PER_S.div_ceil(pps))),
     }
 }
@@ -781,10 +797,12 @@ fn switch_pause(switch: &records::Switch) -> Result<PausePolicy, String> {
 fn pause_policy(honours: bool, thresholds: Option<PauseThresholds>) -> Result<PausePolicy, String> {
     if let Some(PauseThresholds { xoff, xon, quanta }) = thresholds {
         if xon > xoff {
-            return Err(format!("a pause begins above {xoff} and ends at {xon}, which is more"));
+            return Err(format!("the XON threshold, {xon}, is above the XOFF threshold, {xoff}"));
         }
         if quanta < 2 {
-            return Err("a pause of less than 2 quanta cannot be asked for again".to_owned());
+            return Err(
+                "a pause needs at least 2 quanta, or it ends before it can be repeated".to_owned()
+            );
         }
     }
     Ok(PausePolicy { honours, thresholds })
@@ -792,12 +810,12 @@ fn pause_policy(honours: bool, thresholds: Option<PauseThresholds>) -> Result<Pa
 
 fn receive_rate(nic: &records::Nic) -> Result<Option<Serializer>, String> {
     if nic.receive_rate_bps == Some(0) {
-        return Err("a host that receives at a rate of 0 receives nothing".to_owned());
+        return Err("the receive rate of a host must be above 0".to_owned());
     }
     Ok(nic.receive_rate_bps.map(|bps| Serializer::new(Rate::from_bps(bps))))
 }
 
-/// A TCP whose path is not known yet, so that it cannot be checked.
+/// A TCP configuration without its path, which is not known yet. So it cannot be checked here.
 fn tcp_config(tcp: &records::Tcp) -> Config {
     let congestion = match tcp.congestion_control {
         records::CongestionControl::Reno => Congestion::Reno(Reno::new(false)),
@@ -807,7 +825,8 @@ fn tcp_config(tcp: &records::Tcp) -> Config {
         records::CongestionControl::CubicHystart => Congestion::Cubic(Cubic::new(true)),
         records::CongestionControl::Dctcp => Congestion::Dctcp(Dctcp::default()),
     };
-    // The MTU and the phase of the clock differ between connections and hosts: [`Wiring::tcp`] fills them in.
+    // The MTU and the phase of the clock differ between connections and hosts, so [`Wiring::tcp`]
+    // fills them in.
     Config {
         mtu_bytes: 0,
         congestion,
@@ -870,7 +889,7 @@ mod tests {
             let star = wiring.star(&connections).expect("it is a star");
             [0, 1].map(|port| star.reserved_bytes(port))
         };
-        // An MTU of 9000 and 18 bytes of Ethernet.
+        // An MTU of 9000 bytes and 18 bytes of Ethernet.
         assert_eq!(reserved(&run), [9018, 9018]);
         lab::set_rate(&mut run.network.links[1], 1_000_000_000);
         assert_eq!(reserved(&run), [9018, 0], "the server's port waits for the end of a frame");

@@ -5,23 +5,24 @@ pub struct Counters {
     pub segments_sent: u64,
     /// Segments received with payload, SYN or FIN.
     pub segments_received: u64,
-    /// `RetransSegs`: retransmitted segments, for whatever reason.
+    /// `RetransSegs`: retransmitted segments, for any reason.
     pub segments_retransmitted: u64,
     /// `TCPTimeouts`: expiries of the retransmission timer.
     pub timeouts: u64,
-    /// Times that fast recovery began (RFC 6675, 5).
+    /// Number of times that fast recovery began (RFC 6675, 5).
     pub fast_recoveries: u64,
     /// `TCPLossProbes`: tail loss probes sent (RFC 8985, 7).
     pub loss_probes: u64,
     /// `TCPLossProbeRecovery`: losses that a tail loss probe repaired.
     pub loss_probe_recoveries: u64,
-    /// Reductions of the window that turned out to be needless and were undone.
+    /// Number of congestion window reductions that were undone because they turned out to be
+    /// unnecessary.
     pub undone_reductions: u64,
-    /// Segments sent that carry only an acknowledgment.
+    /// Pure acknowledgments sent.
     pub acks_sent: u64,
-    /// Acknowledgments received that advance nothing while data is outstanding.
+    /// Acknowledgments received that do not advance `snd_una` while data is outstanding.
     pub duplicate_acks_received: u64,
-    /// Acknowledgments received that say that there were marks (RFC 3168, 6.1.2).
+    /// Acknowledgments received with ECE set (RFC 3168, 6.1.2).
     pub ece_acks_received: u64,
     /// Payload bytes sent, retransmissions included.
     pub bytes_sent: u64,
@@ -30,7 +31,7 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Counts a sent segment with `payload` bytes, or with a SYN or FIN.
+    /// Counts a sent segment with `bytes` bytes of payload. A SYN or FIN counts with 0 bytes.
     #[inline]
     pub(crate) fn count_sent(&mut self, bytes: u32) {
         self.segments_sent += 1;

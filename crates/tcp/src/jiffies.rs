@@ -8,34 +8,35 @@ pub struct Jiffies {
 }
 
 impl Jiffies {
-    /// A tick each `tick`, which is not zero, the first one at `phase`.
+    /// A clock with the period `tick`, which must not be zero, and its first tick at `phase`.
     #[must_use]
     pub const fn new(tick: Duration, phase: Duration) -> Self {
         Self { tick, phase }
     }
 
-    /// Ticks until `now`, from one before the first, which may lie ahead.
+    /// Number of ticks up to and including `now`: 0 before the first tick.
     #[must_use]
     pub fn at(self, now: Time) -> u64 {
         (now + self.tick).saturating_sub(self.phase).as_ps() / self.tick.as_ps()
     }
 
-    /// The ticks that a span takes, rounded up (`usecs_to_jiffies`).
+    /// A span in ticks, rounded up (`usecs_to_jiffies`).
     #[must_use]
     pub const fn covering(self, span: Duration) -> u64 {
         span.as_ps().div_ceil(self.tick.as_ps())
     }
 
-    /// The time from `earlier` to `later` as the clock counts it: whole ticks.
+    /// The time from `earlier` to `later` as this clock measures it: a whole number of ticks.
     #[must_use]
     pub fn between(self, earlier: Time, later: Time) -> Duration {
         self.span(self.at(later) - self.at(earlier))
     }
 
-    /// True if the clock counts more than `span` from `earlier` to `later`.
+    /// True if the time from `earlier` to `later` is more than `span` as this clock measures it.
     #[inline]
     pub(crate) fn counts_more(self, earlier: Time, later: Time, span: Duration) -> bool {
-        // It counts less than a tick more than has passed, and mostly much less has: then no division is due.
+        // The measured time exceeds the true time by less than a tick. Usually even that is below
+        // `span`, and the divisions can be skipped.
         later.since(earlier) + self.tick > span && self.between(earlier, later) > span
     }
 
@@ -45,7 +46,7 @@ impl Jiffies {
         self.span(span.as_ps() / self.tick.as_ps())
     }
 
-    /// How long `ticks` are.
+    /// The duration of `ticks` ticks.
     #[must_use]
     pub fn span(self, ticks: u64) -> Duration {
         self.tick * ticks

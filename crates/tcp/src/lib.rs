@@ -1,9 +1,9 @@
 //! Sans-IO TCP.
 //!
 //! An [`Endpoint`] is one end of one connection. Events go in by `handle_*` (a segment arrived, a timer
-//! is due) and by [`Endpoint::write`]; segments come out of [`Endpoint::poll_transmit`], to be called
-//! until there is none; [`Endpoint::next_timeout`] tells when to call again. The crate reads no clock
-//! and no random generator.
+//! is due) and by [`Endpoint::write`]; segments come out of [`Endpoint::poll_transmit`], which must
+//! be called until it returns none; [`Endpoint::next_timeout`] tells when the next timer is due.
+//! The crate reads no clock and no random generator.
 //!
 //! Sequence numbers are 64-bit stream offsets from an initial sequence number of 0, so they never wrap;
 //! the 32-bit wrap of the wire is a matter of encoding.

@@ -7,7 +7,7 @@ use crate::SackBlocks;
 pub struct Range {
     /// First offset inside.
     pub start: u64,
-    /// First offset behind.
+    /// First offset after the range.
     pub end: u64,
 }
 
@@ -17,25 +17,26 @@ impl Range {
     }
 }
 
-/// Received data: everything below `next`, and islands above it.
+/// Received data: everything below `next`, and islands (data received out of order) above it.
 #[derive(Clone, Debug)]
 pub struct Reassembly {
     next: u64,
-    /// Islands in ascending order, neither touching nor empty.
+    /// Islands in ascending order. None is empty, and no two touch.
     islands: Vec<Range>,
-    /// Islands by how recently they changed, in the order in which the SACK option reports them (RFC
+    /// The most recently changed islands, newest first, which is the order of the SACK option (RFC
     /// 2018, 4).
     recent: [Range; SackBlocks::MAX],
     recent_len: usize,
-    /// Values derived from the islands are cached, since mostly a single island just grows: their
-    /// bytes, the SACK option, and the end of the last island if it is also the most recently changed.
+    /// Total bytes in islands. This field and the next two are derived from the islands and cached,
+    /// because usually a single island just grows: `blocks` is the SACK option, `growing_at` the
+    /// end of the last island if that island also changed most recently.
     island_bytes: u64,
     blocks: SackBlocks,
     growing_at: Option<u64>,
 }
 
 impl Reassembly {
-    /// A receiver that expects the offset `next`.
+    /// Reassembly for a receiver that expects the offset `next`.
     #[must_use]
     pub const fn new(next: u64) -> Self {
         Self {
@@ -70,7 +71,8 @@ impl Reassembly {
         self.island_bytes
     }
 
-    /// Takes the bytes of `range`, which is not empty, and returns how far `next` advanced.
+    /// Inserts the bytes of `range`, which must not be empty, and returns by how many bytes `next`
+    /// advanced.
     #[inline]
     pub fn insert(&mut self, range: Range) -> u64 {
         debug_assert!(range.start < range.end, "an empty range would be an island");
@@ -104,15 +106,15 @@ impl Reassembly {
         Some(Range { start: range.start.max(piece.start), end: range.end.min(piece.end) })
     }
 
-    /// Takes the next `len` bytes, while there is no island.
+    /// Advances `next` by `len` bytes. Only to be called while there is no island.
     #[inline]
     pub(crate) fn advance(&mut self, len: u32) {
         debug_assert!(!self.has_islands(), "islands would have to be absorbed");
         self.next += u64::from(len);
     }
 
-    /// Data behind a gap mostly follows the data that arrived last: the last island grows, which is
-    /// already reported first.
+    /// After a gap, each segment usually continues the one before: it extends the last island,
+    /// which the SACK option already reports first.
     #[inline]
     fn extend_newest(&mut self, range: Range) {
         if let Some(last) = self.islands.last_mut() {
@@ -124,7 +126,8 @@ impl Reassembly {
         self.growing_at = Some(range.end);
     }
 
-    /// The SACK option of an acknowledgment sent now: the island that changed last comes first.
+    /// The SACK option for an acknowledgment sent now: the most recently changed island comes
+    /// first.
     #[must_use]
     #[inline]
     pub const fn sack_blocks(&self) -> SackBlocks {

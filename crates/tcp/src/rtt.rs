@@ -2,7 +2,7 @@ use netstudy_units::Duration;
 
 use crate::Jiffies;
 
-/// The quantity that the minimum timeout bounds.
+/// The quantity to which the minimum timeout applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RtoRule {
     /// The timeout itself (RFC 6298, 2.4).
@@ -12,31 +12,34 @@ pub enum RtoRule {
     Linux,
 }
 
-/// No smoothed round-trip time; one word, so that it is read as it was written.
+/// Means "no sample yet". A plain value instead of an `Option` keeps the field one machine word,
+/// read in the width in which it was written.
 const NO_SAMPLE: Duration = Duration::from_ps(u64::MAX);
 
 /// Retransmission timeout from round-trip times (RFC 6298).
 #[derive(Clone, Copy, Debug)]
 pub struct RttEstimator {
     rule: RtoRule,
-    /// [`NO_SAMPLE`] before there was one.
+    /// [`NO_SAMPLE`] before the first sample.
     srtt: Duration,
     rttvar: Duration,
-    /// [`NO_SAMPLE`] before there was one.
+    /// [`NO_SAMPLE`] before the first sample.
     least: Duration,
     initial_rto: Duration,
     min_rto: Duration,
     max_rto: Duration,
     granularity: Duration,
-    /// The timeout takes the smoothed round-trip time in whole ticks of this clock.
+    /// If set, the timeout uses the smoothed round-trip time rounded down to whole ticks of this
+    /// clock.
     ticks: Option<Jiffies>,
     backoff: u32,
-    /// The timeout that follows from all of these; it is read more often than they change.
+    /// The timeout computed from the other fields. It is cached because it is read more often than
+    /// they change.
     rto: Duration,
 }
 
 impl RttEstimator {
-    /// An estimator without a sample.
+    /// Creates an estimator without samples.
     ///
     /// `granularity` is the clock's G of RFC 6298 (2): a coarser clock gives a later timeout.
     #[must_use]
@@ -62,35 +65,35 @@ impl RttEstimator {
         }
     }
 
-    /// Rounds the smoothed round-trip time down to whole ticks of `clock` in the timeout, if there is a
-    /// clock (`__tcp_set_rto` drops the fraction of `srtt`).
+    /// With a `clock`, the timeout is computed from the smoothed round-trip time rounded down to
+    /// whole ticks (`__tcp_set_rto` drops the fraction of `srtt`).
     #[must_use]
     pub const fn in_ticks(mut self, clock: Option<Jiffies>) -> Self {
         self.ticks = clock;
         self
     }
 
-    /// The smoothed round-trip time, once there was a sample.
+    /// The smoothed round-trip time, or none before the first sample.
     #[must_use]
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub const fn srtt(&self) -> Option<Duration> {
         if self.srtt.as_ps() == NO_SAMPLE.as_ps() { None } else { Some(self.srtt) }
     }
 
-    /// The variation of the round-trip time, once there was a sample.
+    /// The variation of the round-trip time, or none before the first sample.
     #[must_use]
     pub fn rttvar(&self) -> Option<Duration> {
         self.srtt().map(|_| self.rttvar)
     }
 
-    /// The shortest round-trip time of all samples, once there was one.
+    /// The shortest round-trip time of all samples, or none before the first sample.
     #[must_use]
     pub fn min_rtt(&self) -> Option<Duration> {
         self.srtt().map(|_| self.least)
     }
 
-    /// Takes a round-trip time that belongs to one transmission without doubt (Karn's algorithm or
-    /// timestamps), and ends the backoff (RFC 6298, 5.7 note).
+    /// Adds a round-trip time sample and ends the backoff (RFC 6298, 5.7 note). The sample must
+    /// belong to one transmission unambiguously (Karn's algorithm or timestamps).
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn sample(&mut self, rtt: Duration) {
         self.least = self.least.min(rtt);
@@ -110,31 +113,32 @@ impl RttEstimator {
         self.end_backoff();
     }
 
-    /// True if [`Self::sample`] would change nothing: so it is on short paths, where a coarse clock counts a tick
-    /// for each round trip.
+    /// True if [`Self::sample`] would change nothing. This is common on short paths, where a coarse
+    /// clock measures every round trip as one tick.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn is_steady_at(&self, rtt: Duration) -> bool {
         rtt == self.srtt && self.rttvar == Duration::ZERO && self.backoff == 0 && self.least <= rtt
     }
 
-    /// Ends the backoff, with or without a sample: the peer has answered.
+    /// Ends the backoff without a sample, for example because the peer has answered.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn end_backoff(&mut self) {
         self.backoff = 0;
         self.rto = self.undoubled().min(self.max_rto);
     }
 
-    /// The SYN was retransmitted: without a sample, data starts with 3 s (RFC 6298, 5.7).
+    /// To be called if the SYN was retransmitted: until the first sample, the timeout for data is
+    /// then at least 3 s (RFC 6298, 5.7).
     pub fn restart_after_lost_syn(&mut self) {
         self.initial_rto = self.initial_rto.max(Duration::from_secs(3));
         self.end_backoff();
     }
 
-    /// The timeout is due and doubles (RFC 6298, 5.5).
+    /// Doubles the timeout, because the timer has expired (RFC 6298, 5.5).
     pub fn back_off(&mut self) {
         self.backoff += 1;
         let doubled = self.undoubled().as_ps().saturating_mul(1 << self.backoff.min(20));
-        // RFC 6298 (2.5): a maximum may be placed on it.
+        // RFC 6298 (2.5): a maximum may be placed on the timeout.
         self.rto = Duration::from_ps(doubled).min(self.max_rto);
     }
 

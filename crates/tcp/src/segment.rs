@@ -31,7 +31,7 @@ impl Flags {
         self.0 & other.0 == other.0
     }
 
-    /// The bits that change the connection's state: without the bits of congestion notification, and PSH.
+    /// The flags that change the connection's state: all but ECE, CWR and PSH.
     #[must_use]
     #[inline]
     pub const fn of_state(self) -> Self {
@@ -53,15 +53,15 @@ impl BitOr for Flags {
     }
 }
 
-/// The congestion field of the IP header (RFC 3168, 5).
+/// The ECN field of the IP header (RFC 3168, 5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ecn {
-    /// The packet is not subject to marks.
+    /// Not ECN-capable: switches do not mark the packet.
     #[default]
     NotEct,
     /// ECT(0): ECN-capable.
     Ect0,
-    /// Congestion experienced: it is marked.
+    /// Congestion experienced: a switch marked the packet.
     Ce,
 }
 
@@ -70,11 +70,11 @@ pub enum Ecn {
 /// The edges are the low 32 bits of stream offsets, as on the wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlocks {
-    /// From the first on; a place without a block is zero, which no block is.
+    /// The blocks in the order of the option. An unused slot is 0; no valid block packs to 0.
     blocks: [u64; Self::MAX],
 }
 
-/// The edges of a block as one number: the start in the upper half.
+/// Packs the edges of a block into one number, the start in the upper half.
 #[inline]
 const fn pack(block: Range) -> u64 {
     (block.start << 32) | (block.end & 0xffff_ffff)
@@ -93,13 +93,13 @@ impl SackBlocks {
         self.blocks[0] == 0
     }
 
-    /// How many blocks there are.
+    /// Number of blocks.
     #[must_use]
     pub fn len(&self) -> usize {
         self.blocks.iter().filter(|&&block| block != 0).count()
     }
 
-    /// The first of `blocks`, none of which is empty; excess blocks are left out.
+    /// An option with the first [`Self::MAX`] of `blocks`. None of the blocks may be empty.
     #[inline]
     pub(crate) fn of(blocks: &[Range]) -> Self {
         let mut sack = Self::default();
@@ -109,14 +109,14 @@ impl SackBlocks {
         sack
     }
 
-    /// The first block reaches to `end`.
+    /// Sets the end of the first block to `end`.
     #[inline]
     pub(crate) const fn extend_first(&mut self, end: u64) {
         self.blocks[0] = (self.blocks[0] & !0xffff_ffff) | (end & 0xffff_ffff);
     }
 
-    /// These blocks behind the D-SACK block `first`, if there is one (RFC 2883); an excess block is
-    /// left out.
+    /// Puts the D-SACK block `first`, if there is one, in front of these blocks (RFC 2883). If that
+    /// makes one block too many, the last one is dropped.
     #[inline]
     pub(crate) fn behind(mut self, first: Option<Range>) -> Self {
         if let Some(first) = first {
@@ -126,7 +126,7 @@ impl SackBlocks {
         self
     }
 
-    /// Adds a block, which is not empty; an excess block is left out.
+    /// Adds a block, which must not be empty. Without a free slot the block is ignored.
     pub fn push(&mut self, block: Range) {
         debug_assert!(block.start < block.end, "an empty block is none");
         if let Some(free) = self.blocks.iter_mut().find(|block| **block == 0) {
@@ -164,7 +164,7 @@ const fn unwrap_near(low: u32, near: u64) -> u64 {
 /// Options that only a SYN carries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SynOptions {
-    /// Maximum segment size that the sender of the SYN takes, in bytes of payload and options.
+    /// Maximum segment size that the sender of the SYN accepts, in bytes of payload and options.
     pub mss_bytes: u16,
     /// Window scale shift (RFC 7323, 2), or none.
     pub window_scale: Option<u8>,
@@ -174,9 +174,10 @@ pub struct SynOptions {
     pub timestamps: bool,
 }
 
-/// A TCP segment without its payload: the bytes themselves do not matter here, only their places.
+/// A TCP segment without its payload: only the sequence numbers of the bytes matter here, not their
+/// values.
 ///
-/// It fills a cache line, so that it is copied in a few steps.
+/// A segment fills exactly one cache line, so copying it is cheap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Segment {
     /// Offset of the first byte (the SYN itself is at 0, the first data byte at 1).
@@ -197,12 +198,12 @@ pub struct Segment {
     pub sack: SackBlocks,
     /// Options of a SYN.
     pub syn: SynOptions,
-    /// The congestion field of its packet.
+    /// The ECN field of the segment's IP packet.
     pub ecn: Ecn,
-    /// Whether the timestamps option is on the segment.
+    /// Whether the segment carries the timestamps option.
     pub timestamps: bool,
-    /// In place of port numbers: which one of the connections that follow each other between the same
-    /// two ends, modulo 256.
+    /// Index, modulo 256, among the successive connections between the same two endpoints. It
+    /// replaces port numbers.
     pub incarnation: u8,
 }
 
@@ -212,7 +213,7 @@ impl Segment {
     /// The timestamps option, padded (RFC 7323, appendix A).
     pub const TIMESTAMPS_BYTES: u32 = headers::TCP_TIMESTAMPS_BYTES;
 
-    /// Sequence space that the segment takes: payload, SYN and FIN.
+    /// Length of the segment in sequence space: payload, SYN and FIN.
     #[must_use]
     #[inline]
     pub const fn sequence_len(&self) -> u64 {

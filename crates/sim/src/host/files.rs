@@ -1,9 +1,9 @@
-//! Files at the ends of transfers: how their bytes get from a file to TCP and from TCP to a file, and what that
-//! costs the application's host.
+//! Files at the ends of transfers: how bytes get from a file to TCP and from TCP to a file, and the
+//! costs of this for the application's host.
 //!
-//! A [`Carrier`] is one end of one data connection after the other. It moves a file piece by piece, as an
-//! application does that reads and writes in a loop: it asks [`FileCosts`] when each piece is done, and begins no
-//! other one before.
+//! A [`Carrier`] is one end of a series of data connections. It moves a file piece by piece, like
+//! an application that reads and writes in a loop. It asks [`FileCosts`] when each piece is done,
+//! and begins the next piece only then.
 
 use netstudy_records::{DataPath, FileSink, FileSource, Ftp};
 use netstudy_units::Time;
@@ -11,27 +11,33 @@ use netstudy_workload::ftp::Stored;
 
 use super::stations::{Call, FileId, ReceivePath, SendPath, Shared};
 
-/// Costs of the file reads and writes of one application. Calls come in the order of time.
+/// Costs of the file reads and writes of one application. The functions must be called in the order
+/// of time.
 pub(crate) trait FileCosts {
-    /// Most bytes that one call moves; none: calls cost nothing, and one moves all.
+    /// Maximum number of bytes that one call moves; none: calls cost nothing, and one call moves
+    /// everything.
     fn piece_bytes(&self) -> Option<u64>;
 
-    /// The application reads this many bytes of its file at `now` and hands them to TCP. Returns when TCP has them.
+    /// The application reads `bytes` bytes of its file at `now` and hands them to TCP. Returns when
+    /// TCP has them.
     fn read(&mut self, now: Time, bytes: u64) -> Time;
 
-    /// The application takes this many bytes from TCP at `now` and writes them to its file. Returns when it is done.
+    /// The application takes `bytes` bytes from TCP at `now` and writes them to its file. Returns
+    /// when it is done.
     fn write(&mut self, now: Time, bytes: u64) -> Time;
 
-    /// The present end of a piece that was to be done at `done`: it may have been delayed since.
+    /// The current end time of the last piece, which was expected at `done`. It may have been
+    /// delayed since.
     fn put_off(&mut self, done: Time) -> Time {
         done
     }
 
-    /// The application waits at `now` until all that it wrote is on the disk (fsync). Returns when it is.
+    /// The application waits, from `now` on, until everything it wrote is on the disk (fsync).
+    /// Returns when that is so.
     fn sync(&mut self, now: Time) -> Time;
 }
 
-/// Bytes that are made in memory, discarded, or kept in memory at no cost.
+/// No costs: bytes are generated, discarded or kept in memory for free.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Free;
 
@@ -60,18 +66,19 @@ pub(crate) struct StationedFiles {
     bytes: u64,
     send: SendPath,
     receive: ReceivePath,
-    /// True where each transfer reads the file from the disk, not from the page cache.
+    /// Whether each transfer reads the file from the disk, not from the page cache.
     from_disk: bool,
-    /// How much of the file has been read.
+    /// Number of bytes of the file read so far.
     read_bytes: u64,
-    /// Since when the disk could have read the next piece ahead.
+    /// Time from which on the disk can read the next piece ahead.
     ready: Time,
-    /// The call under way.
+    /// The current call.
     call: Option<Call>,
 }
 
 impl StationedFiles {
-    /// The files of `ftp`, of this size, in the flow of this number; `sends_without_copy`: the application may.
+    /// The files of `ftp`, of `bytes` bytes, in the flow with this number. `sends_without_copy`:
+    /// the application may use sendfile.
     pub(crate) fn new(
         stations: &Shared,
         ftp: Ftp,
@@ -143,15 +150,15 @@ impl FileCosts for StationedFiles {
 pub(crate) enum CarrierStep {
     /// Hand these bytes to the data connection.
     Write(u64),
-    /// The socket has room again after a read from the data connection: see [`Carrier::unread`].
+    /// Update the receive window after a read from the data connection: see [`Carrier::unread`].
     Read,
-    /// Close its direction of the data connection.
+    /// Close this direction of the data connection.
     Close,
-    /// The file has been carried.
+    /// The transfer of the file is complete.
     Done(Stored),
 }
 
-/// The transfer that a carrier is at, or none.
+/// The current transfer of a carrier, if any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Job {
     Rests,
@@ -162,23 +169,23 @@ enum Job {
 /// One end of the data connections of a flow, and the file there.
 pub(crate) struct Carrier {
     costs: Box<dyn FileCosts>,
-    /// A received file has to be on the disk in the end.
+    /// A received file must be on the disk (fsync) before the transfer is complete.
     syncs: bool,
-    /// Bytes that TCP takes before they are acknowledged.
+    /// Size of the TCP send buffer, in bytes.
     room_bytes: u64,
     job: Job,
-    /// The piece that is under way, and when it is done.
+    /// When the current piece is done, and its bytes.
     piece: Option<(Time, u64)>,
     first_byte: Option<Time>,
-    // Of the present data connection:
+    // The following fields are of the current data connection.
     received: u64,
     acknowledged: u64,
-    /// The peer has closed it.
+    /// The peer has closed the data connection.
     is_ended: bool,
 }
 
 impl Carrier {
-    /// A carrier with the costs of its application; `room_bytes`: of the socket's send buffer.
+    /// A carrier with the costs of its application. `room_bytes`: size of the socket's send buffer.
     pub(crate) fn new(costs: Box<dyn FileCosts>, syncs: bool, room_bytes: u64) -> Self {
         Self {
             costs,
@@ -193,7 +200,7 @@ impl Carrier {
         }
     }
 
-    /// The next data connection is opened, or waited for.
+    /// Prepares for the next data connection.
     pub(crate) fn renew(&mut self) {
         (self.received, self.acknowledged, self.is_ended) = (0, 0, false);
         self.first_byte = None;
@@ -209,14 +216,14 @@ impl Carrier {
         self.job = Job::Receives { taken: 0, is_synced: false, is_closed: false };
     }
 
-    /// `total` bytes have come. Returns whether there is something to do.
+    /// Records that `total` bytes have arrived. Returns whether a step may be due.
     pub(crate) fn received(&mut self, now: Time, total: u64) -> bool {
         self.received = total;
         self.first_byte.get_or_insert(now);
         self.costs.piece_bytes().is_some() && self.piece.is_none()
     }
 
-    /// `total` bytes have been acknowledged. Returns whether there is something to do.
+    /// Records that `total` bytes have been acknowledged. Returns whether a step may be due.
     pub(crate) fn acknowledged(&mut self, total: u64) -> bool {
         self.acknowledged = total;
         let Job::Sends { left, written, .. } = self.job else { return false };
@@ -224,12 +231,12 @@ impl Carrier {
         has_room || (left == 0 && total == written)
     }
 
-    /// The peer has closed the connection.
+    /// Records that the peer has closed the connection.
     pub(crate) const fn ended(&mut self) {
         self.is_ended = true;
     }
 
-    /// When the piece under way is done; [`Time::NEVER`] if there is none.
+    /// When the current piece is done; [`Time::NEVER`] if there is none.
     pub(crate) fn next_step(&self) -> Time {
         self.piece.map_or(Time::NEVER, |(done, _)| done)
     }
@@ -270,7 +277,8 @@ impl Carrier {
         if !std::mem::replace(is_closed, true) {
             return Some(CarrierStep::Close);
         }
-        // From then on no byte can be lost.
+        // The transfer is complete only when every byte is acknowledged, because then none can be
+        // lost.
         let bytes = *written;
         (self.acknowledged >= bytes).then(|| self.done(now, bytes))
     }
@@ -303,8 +311,8 @@ impl Carrier {
         Some(self.done(now, bytes))
     }
 
-    /// Bytes that occupy the socket's buffer: they have arrived, and the call that reads them has not ended
-    /// (`tcp_recvmsg` of Linux tells the peer after it has copied).
+    /// Bytes that occupy the socket's receive buffer: they have arrived, but the call that reads
+    /// them has not ended (`tcp_recvmsg` of Linux updates the window only after the copy).
     pub(crate) fn unread(&self) -> u64 {
         match self.job {
             _ if self.costs.piece_bytes().is_none() => 0,
@@ -328,7 +336,7 @@ mod tests {
 
     use super::*;
 
-    /// Every piece of 10 bytes takes a microsecond, and a sync five.
+    /// Each piece of 10 bytes takes one microsecond, a sync five.
     struct Slow;
 
     const PIECE: Duration = Duration::from_us(1);

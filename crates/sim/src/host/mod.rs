@@ -1,8 +1,9 @@
 //! Hosts: applications, both ends of each connection, timers. The code exists once, for both ends and
 //! all networks.
 //!
-//! Networks may run ahead of the clock, but each host lives in the order of its own time: an event due
-//! at a host comes before a segment that it receives at the same time or later.
+//! Networks may run ahead of the clock, but the events of each host are handled in the order of the
+//! host's own time: an event that is due at a host is handled before a segment that arrives at the
+//! same time or later.
 
 pub(crate) mod files;
 pub(crate) mod stations;
@@ -20,9 +21,9 @@ use crate::wiring::Wiring;
 /// One end of a connection.
 pub(crate) struct End {
     pub(crate) tcp: Endpoint,
-    /// The index of its host.
+    /// The index of the host.
     pub(crate) host: u32,
-    /// The application's number of the connection.
+    /// The number of the connection at the application.
     number: u32,
     /// Lower bound of this end's next timeout, as set in the host's timers.
     due: Time,
@@ -32,25 +33,25 @@ pub(crate) struct End {
 struct Host<T, N> {
     app: T,
     line: N,
-    /// This end of each connection, by the application's number.
+    /// The host's end of each connection, by the connection's number at the application.
     ends: Vec<EndIndex>,
-    /// When something may be due: source 0 is the application, i + 1 its connection i.
+    /// When an event may be due: source 0 is the application, source i + 1 its connection i.
     timers: Schedule,
     /// Lower bound of the host's next event, as set in the timers of all hosts.
     due: Time,
 }
 
-/// Payload of an end's connections so far.
+/// Payload bytes of an end so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct StreamBytes {
-    /// Sent, each byte once.
+    /// Sent, without retransmissions.
     pub(crate) sent: u64,
     pub(crate) acknowledged: u64,
     pub(crate) written: u64,
 }
 
 impl StreamBytes {
-    /// Of the present connection.
+    /// Payload bytes of the current connection.
     fn of(tcp: &Endpoint) -> Self {
         Self {
             sent: tcp.bytes_sent_once(),
@@ -66,10 +67,10 @@ impl StreamBytes {
     }
 }
 
-/// The sums over an end's earlier connections, if connections are opened again.
+/// The sums over an end's earlier connections, if connections are reopened.
 #[derive(Clone, Copy, Debug, Default)]
 struct Past {
-    /// The present connection was opened, or is waited for.
+    /// The current connection was opened, or this end listens for it.
     is_open: bool,
     /// Number of earlier connections, modulo 256.
     incarnation: u8,
@@ -77,16 +78,17 @@ struct Past {
     bytes: StreamBytes,
 }
 
-/// A network, as hosts with applications `T` see it. It calls [`Hosts::receive`] for each segment that
-/// arrives at a host, and [`Hosts::fire_timers`] when a host's timer is due.
+/// The interface of a network to hosts with applications `T`. The network calls [`Hosts::receive`]
+/// for each segment that arrives at a host, and [`Hosts::fire_timers`] when a host's timer is due.
 pub(crate) trait Network<T>: Sized {
     /// The network's state at each host.
     type Line;
 
-    /// The end `from`, at `host`, sends a segment at `now`, unless the host's queue is full. If the
-    /// arrival time is already known, the network may call the receiving host before this returns.
-    /// Returns when the segment will have left the host: [`Time::NEVER`] if the network reports it
-    /// later with [`Hosts::note_departure`]; none if the segment was dropped or does not wait.
+    /// Sends a segment of the end `from`, at `host`, at `now`. The segment is dropped if the host's
+    /// queue is full. If the arrival time is already known, the network may call the receiving host
+    /// before this returns. Returns when the segment will have left the host: [`Time::NEVER`] if
+    /// the network reports it later with [`Hosts::note_departure`]; none if the segment was dropped
+    /// or does not wait.
     fn send(
         &mut self,
         hosts: &mut Hosts<'_, T, Self::Line>,
@@ -96,8 +98,8 @@ pub(crate) trait Network<T>: Sized {
         segment: Segment,
     ) -> Option<Time>;
 
-    /// As [`Self::send`], for a burst of an end at a host with the `line`: none if the network may call
-    /// the receiving host at once.
+    /// An outlet that works like [`Self::send`] for a burst of the end `from`, at a host with the
+    /// `line`. None if the network may call the receiving host at once.
     fn outlet<'a>(
         &'a mut self,
         line: &'a mut Self::Line,
@@ -110,21 +112,21 @@ pub(crate) trait Network<T>: Sized {
 /// All hosts and connections of a run, and its measurement.
 pub(crate) struct Population<T, N = ()> {
     hosts: Box<[Host<T, N>]>,
-    /// By [`EndIndex`]; all the state that a packet touches at an end is in one place.
+    /// All ends, by [`EndIndex`]. All state that a packet accesses at an end is in one place.
     ends: Box<[End]>,
     shared: Shared,
 }
 
 struct Shared {
-    /// When something may be due at each host.
+    /// When an event may be due at each host.
     timers: Schedule,
     measure: Measure,
-    /// By [`EndIndex`], where applications open connections again; empty otherwise.
+    /// By [`EndIndex`] if applications reopen connections; empty otherwise.
     past: Box<[Past]>,
 }
 
-/// A [`Population`] at work: a few pointers, which the packet path keeps in registers. So functions
-/// that are not inlined into that path take it by value.
+/// Mutable access to a [`Population`]: a few pointers, which the packet path keeps in registers.
+/// For this reason, functions that are not inlined into that path take it by value.
 #[allow(clippy::struct_field_names, reason = "there is no other word for it")]
 pub(crate) struct Hosts<'a, T, N = ()> {
     hosts: &'a mut [Host<T, N>],
@@ -143,8 +145,8 @@ impl<T: Traffic, N> Host<T, N> {
         Self { app, line, ends, timers, due }
     }
 
-    /// The application may read the data that has just arrived at an end; `before` bytes had arrived
-    /// earlier. True: the application may be due earlier now.
+    /// Lets the application read the data that has just arrived at an end; `before` bytes had
+    /// arrived earlier. Returns whether the application may be due earlier now.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn take_data(&mut self, now: Time, end: &mut End, before: u64) -> bool {
         let total = end.tcp.bytes_received();
@@ -162,8 +164,8 @@ const fn is_closed_by_peer(state: State) -> bool {
 }
 
 impl<T: Traffic, N> Population<T, N> {
-    /// The hosts of a network, each with its application and the network's state; connections name
-    /// hosts by index.
+    /// The hosts of a network, each with its application and the network's per-host state.
+    /// `connections` are pairs of host indices.
     pub(crate) fn new(
         wiring: &Wiring,
         seed: &str,
@@ -181,7 +183,7 @@ impl<T: Traffic, N> Population<T, N> {
             ends_of[host].push(EndIndex(2 * connection as u32 + side as u32));
             End { tcp, host: host as u32, number, due: Time::NEVER }
         };
-        // In this order, so that applications number their connections as the cast lists them.
+        // In this order, so that applications number their connections in the order of the cast.
         let ends = (0..2 * connections.len()).map(|index| end(index / 2, index % 2)).collect();
         let mut timers = Schedule::new(applications.len());
         let hosts: Box<[_]> = applications
@@ -215,13 +217,13 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         &mut self.shared.measure
     }
 
-    /// The host that may have something due first, and when.
+    /// The host whose next event may be due first, and when.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn next_timer(&self) -> (usize, Time) {
         self.shared.timers.earliest()
     }
 
-    /// How many hosts there are.
+    /// Number of hosts.
     pub(crate) const fn len(&self) -> usize {
         self.hosts.len()
     }
@@ -243,7 +245,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         self.hosts.iter().map(|host| &host.line)
     }
 
-    /// The index of the host that an end belongs to.
+    /// The index of the host of an end.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) const fn host_of(&self, end: EndIndex) -> usize {
         self.ends[end.index()].host as usize
@@ -277,7 +279,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         bytes
     }
 
-    /// Counters of the end at a place among all ends, up to its host's time.
+    /// Counters of the end with the index `place`, as of its host's own time.
     pub(crate) fn reading(&self, place: usize, end: &End) -> Reading {
         let (app, number) = self.application(end);
         let index = EndIndex(place as u32);
@@ -288,17 +290,18 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         }
     }
 
-    /// The application of an end's host, and its number of the connection.
+    /// The application of an end's host, and the number of the connection there.
     pub(crate) fn application(&self, end: &End) -> (&T, u32) {
         (&self.hosts[end.host as usize].app, end.number)
     }
 
-    /// This end of a connection, by the number that the host's application has for it.
+    /// The host's end of the connection with this number at the host's application.
     pub(crate) fn end_of(&self, host: usize, number: u32) -> EndIndex {
         self.hosts[host].ends[number as usize]
     }
 
-    /// Bytes that peers still owe to applications on the first `connections`.
+    /// Bytes that applications still expect from their peers on the first `connections`
+    /// connections.
     pub(crate) fn owed_bytes(&self, connections: usize) -> u64 {
         let owed = |end: &End| {
             let app = &self.hosts[end.host as usize].app;
@@ -307,7 +310,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         self.ends().take(2 * connections).map(owed).sum()
     }
 
-    /// The controller lets all waiting applications go on.
+    /// Lets all waiting applications go on.
     pub(crate) fn go(&mut self, now: Time) {
         for host in 0..self.hosts.len() {
             if self.hosts[host].app.go(now) {
@@ -323,7 +326,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
 
     // ---- facts
 
-    /// A segment is with the TCP of the end `to` at `host` at `now`.
+    /// Handles a segment that reaches the TCP of the end `to`, at `host`, at `now`.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn receive(
         &mut self,
@@ -337,7 +340,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
             self.again().fire_timers(network, host, now);
         }
         if T::REOPENS && segment.incarnation != self.shared.past[to.index()].incarnation {
-            // It belongs to an earlier connection.
+            // The segment belongs to an earlier connection.
             return;
         }
         let end = &mut self.ends[to.index()];
@@ -373,7 +376,8 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         let state = end.tcp.state();
         end.tcp.handle_any(now, segment);
         let end = self.end(to);
-        // The state first: an application takes data only on a connection that it knows to be open.
+        // The state comes first, because an application accepts data only on a connection that it
+        // knows to be open.
         if end.tcp.state() != state {
             self.again().tell_state(now, to, state);
         }
@@ -418,8 +422,8 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         }
     }
 
-    /// A segment of an end will have left its host at `left_at`. For networks where [`Network::send`]
-    /// could not know that.
+    /// Reports that a segment of an end will have left its host at `left_at`, if [`Network::send`]
+    /// could not report it.
     pub(crate) fn note_departure(&mut self, from: EndIndex, segment: &Segment, left_at: Time) {
         if T::REOPENS && segment.incarnation != self.shared.past[from.index()].incarnation {
             return;
@@ -433,7 +437,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
 
     // ---- timers
 
-    /// Something at the end may be due earlier than before.
+    /// Updates the timers, because a timeout of the end may be due earlier than before.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn lower_timer(&mut self, index: EndIndex) {
         let end = self.end(index);
@@ -453,7 +457,8 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         self.lower_host_timer(host, time);
     }
 
-    /// The application of a host may have something due earlier than before.
+    /// Updates the timers, because an action of a host's application may be due earlier than
+    /// before.
     #[cold]
     #[inline(never)]
     fn retime_application(mut self, index: usize) {
@@ -474,8 +479,8 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         self.shared.timers.set(host, time);
     }
 
-    /// Handles every event due at a host by `until`, in the order of time. At equal times: its reading,
-    /// its application, then timers in the order of connections.
+    /// Handles every event due at a host by `until`, in the order of time. At equal times: first
+    /// the host's reading, then its application, then timers in the order of connections.
     #[cold]
     #[inline(never)]
     pub(crate) fn fire_timers(
@@ -504,7 +509,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         }
     }
 
-    /// A host has lived to its next reading.
+    /// Takes the next planned reading of a host, whose own time has reached it.
     fn take_reading(&mut self, host: usize) {
         let of_host = |(place, end): (usize, &End)| {
             (end.host as usize == host).then(|| (place, self.reading(place, end)))
@@ -522,8 +527,8 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
     ) {
         let due = self.end(index).tcp.next_timeout();
         if due > bound {
-            // The timer was put off. Nothing happened to the connection, so it is not polled for
-            // segments: a burst that it holds back waits for an event, not for the clock.
+            // The timer was postponed. The connection is not polled for segments, because nothing
+            // happened to it: a deferred burst waits for an event, not for the clock.
             self.again().set_timer(index, due);
             return;
         }
@@ -575,15 +580,16 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
                     continue;
                 }
             };
-            // After each action, as a socket call sends at once: later actions must find its segments in the queue.
+            // A socket call sends at once, so this follows each action: later actions must find its
+            // segments in the queue.
             self.again().pump_fully(network, now, host, index);
         }
         let host = &mut self.hosts[host];
         host.timers.set(APPLICATION, host.app.next_action());
     }
 
-    /// Makes an end ready to open its next connection, or to listen for it. Packets of the previous connection
-    /// that are still on their way belong to neither.
+    /// Makes an end ready to open its next connection, or to listen for it. Packets of the previous
+    /// connection that are still in flight will be ignored.
     #[cold]
     #[inline(never)]
     fn open(self, index: EndIndex) {
@@ -601,7 +607,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
 
     // ---- sending
 
-    /// A segment with the number of its connection.
+    /// Adds the incarnation number of the connection to a segment.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn stamped(&self, from: EndIndex, segment: Segment) -> Segment {
         if !T::REOPENS {
@@ -610,8 +616,8 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         Segment { incarnation: self.shared.past[from.index()].incarnation, ..segment }
     }
 
-    /// Sends all pending segments of an end: only an acknowledgment, where nothing else can be due;
-    /// otherwise new data first, if nothing has precedence, and then the rest.
+    /// Sends all pending segments of an end: only an acknowledgment if nothing else can be due;
+    /// otherwise first new data, unless other segments have precedence, and then the rest.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn pump(
         &mut self,
@@ -630,7 +636,8 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
             }
             return;
         }
-        // A segment of a burst cannot be stamped with its incarnation, so such connections send one by one.
+        // The segments of a burst cannot be stamped with their incarnation, so such connections
+        // send segment by segment.
         if T::REOPENS {
             self.again().pump_fully(network, now, host, from);
             return;
@@ -663,7 +670,8 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
             self.lower_timer(from);
             return;
         }
-        // Compared before and after: to note each one would cost the path of every segment.
+        // Retransmissions are counted by the difference, because recording each would slow down the
+        // path of every segment.
         let counted = |hosts: &mut Self| hosts.end(from).tcp.counters().segments_retransmitted;
         let before = counted(&mut self);
         while let Some(segment) = self.end(from).tcp.poll_transmit(now) {
@@ -680,7 +688,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         self.lower_timer(from);
     }
 
-    /// Sends new data of an end with a small queue (TSQ). True: nothing more is due.
+    /// Sends new data of an end with a small queue (TSQ). Returns true if nothing more is due.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn send_held_news(
         &mut self,

@@ -1,10 +1,11 @@
-//! CPUs, buses and the disk of a host, each a queue in order of arrival (FIFO).
+//! CPUs, buses and the disk of a host. Each is a FIFO queue.
 //!
-//! Work is reserved as it comes, in the order of time: a FIFO has a closed form. The interrupts of an interface are
-//! bound to one CPU, which handles its packets first: they delay the application's call that runs there.
-//! Calls go to the CPU that can begin first. A call that copies lasts until the memory bus has carried the copy, and
-//! the CPU waits for it. Data that devices move (frames, disk blocks) crosses the I/O bus and the memory bus
-//! once.
+//! A FIFO has a closed form, so the time for each piece of work is reserved when the work arrives,
+//! in the order of time. The interrupts of an interface are bound to one CPU. That CPU handles the
+//! packets first, so they delay the application's call that runs there. A call goes to the CPU that
+//! can begin it first. A call that copies lasts until the memory bus has carried the copy, and the
+//! CPU waits for that. Data moved by devices (frames, disk blocks) crosses the I/O bus and the
+//! memory bus once.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -15,13 +16,13 @@ use netstudy_records as records;
 use netstudy_records::{FileSource, Service};
 use netstudy_units::{Duration, Time};
 
-/// The busy times of a CPU, bus or disk, which does one thing at a time.
+/// The busy times of a CPU, bus or disk, which handles one piece of work at a time.
 #[derive(Clone, Debug)]
 struct Timeline {
     free_at: Time,
     /// Total reserved time.
     reserved: Duration,
-    /// Reserved times that had not ended when the last one was reserved, in order.
+    /// Reserved intervals that had not ended when the last interval was reserved, in order.
     ahead: VecDeque<[Time; 2]>,
 }
 
@@ -29,7 +30,7 @@ impl Timeline {
     const NEW: Self =
         Self { free_at: Time::ZERO, reserved: Duration::ZERO, ahead: VecDeque::new() };
 
-    /// Reserves the time from `start` to `end`, not before [`Self::free_at`], at `now`.
+    /// Reserves, at `now`, the time from `start` to `end`. `start` must not be before `free_at`.
     fn reserve(&mut self, now: Time, start: Time, end: Time) {
         debug_assert!(start >= self.free_at && end >= start, "it does one thing at a time");
         while self.ahead.front().is_some_and(|span| span[1] <= now) {
@@ -43,7 +44,7 @@ impl Timeline {
         self.free_at = end;
     }
 
-    /// Work of this length comes in between: the reserved times end later.
+    /// Inserts work of this length: the reserved time ends later by `took`.
     fn put_off(&mut self, took: Duration) {
         if let Some(last) = self.ahead.back_mut() {
             last[1] += took;
@@ -52,7 +53,7 @@ impl Timeline {
         self.free_at += took;
     }
 
-    /// How long it has been busy at `now`.
+    /// Total busy time up to `now`.
     fn busy(&self, now: Time) -> Duration {
         let later = |span: &[Time; 2]| span[1].max(now).since(span[0].max(now));
         let later = self.ahead.iter().map(later).fold(Duration::ZERO, |sum, one| sum + one);
@@ -60,7 +61,7 @@ impl Timeline {
     }
 }
 
-/// A bus or a disk: bytes at a rate.
+/// A bus or a disk, which carries bytes at a rate.
 #[derive(Clone, Debug)]
 struct Pipe {
     timeline: Timeline,
@@ -73,7 +74,7 @@ impl Pipe {
         Self { timeline: Timeline::NEW, rate_bps, bytes: 0 }
     }
 
-    /// The bus that is the sum of its channels, if the plan limits it.
+    /// A bus with the summed rate of its channels, or none if the plan sets no limit.
     fn of_channels(
         channels: u32,
         channel_bps: Option<u64>,
@@ -91,7 +92,7 @@ impl Pipe {
         picoseconds(8_000_000_000_000 * u128::from(bytes) / u128::from(self.rate_bps))
     }
 
-    /// Carries bytes that are ready at `ready`. Returns when all are carried.
+    /// Carries bytes that are available from `ready` on. Returns when all are carried.
     fn carry(&mut self, now: Time, ready: Time, bytes: u64) -> Time {
         let start = ready.max(self.timeline.free_at);
         let end = start + self.time(bytes);
@@ -105,14 +106,15 @@ fn picoseconds(ps: u128) -> Duration {
     Duration::from_ps(u64::try_from(ps).unwrap_or(u64::MAX))
 }
 
-/// A disk. Requests of one file follow each other without positioning, unless another file's came between.
+/// A disk. Consecutive requests for the same file need no positioning; a request for another file
+/// does.
 #[derive(Clone, Debug)]
 struct Disk {
     pipe: Pipe,
     access: Duration,
     write_cache_bytes: u64,
     page_cache_bytes: u64,
-    /// Whose request was the last one.
+    /// The file of the last request.
     last: Option<FileId>,
     read_bytes: u64,
     written_bytes: u64,
@@ -146,36 +148,37 @@ impl Disk {
     }
 }
 
-/// A file that an application has open, on its host.
+/// A file that an application has open, identified within its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FileId(pub(crate) u32);
 
-/// How an application sends its file.
+/// The path of the bytes that an application sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SendPath {
-    /// Made in memory and written to the socket.
+    /// Generated in memory and written to the socket.
     Memory,
     /// Read from the page cache and written to the socket.
     Copying,
-    /// From the page cache to the interface (sendfile).
+    /// Sent from the page cache to the interface without a copy (sendfile).
     Sendfile,
 }
 
-/// Where an application puts the bytes that it has read from its socket.
+/// The destination of the bytes that an application reads from its socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReceivePath {
     Discard,
-    /// It is written to a file in memory.
+    /// Written to a file in memory.
     Memory,
-    /// It is written to a file on the disk.
+    /// Written to a file on the disk.
     Disk,
 }
 
-/// The packets of an interface, which one CPU handles.
+/// The packets of an interface, all handled by one CPU.
 #[derive(Clone, Debug)]
 struct PacketQueue {
     timeline: Timeline,
-    /// Random time of the packets that came at this instant, in millionths of their cost.
+    /// An instant, and the random factor, in millionths, by which the cost of packets at that
+    /// instant is multiplied.
     drawn: (Time, u64),
 }
 
@@ -183,7 +186,7 @@ struct PacketQueue {
 #[derive(Clone, Debug)]
 struct OneCpu {
     timeline: Timeline,
-    /// When it has handled all packets.
+    /// When the CPU has handled all packets so far.
     packets_until: Time,
     /// Total time by which packets have delayed calls.
     put_off: Duration,
@@ -194,30 +197,31 @@ impl OneCpu {
         Self { timeline: Timeline::NEW, packets_until: Time::ZERO, put_off: Duration::ZERO };
 }
 
-/// A call of an application: packets may put off its end.
+/// A call of an application. Packets may delay its end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Call {
     cpu: usize,
-    /// When its CPU ends it, with the delay by packets up to `put_off`.
+    /// When the CPU finishes the call, including the delay by packets up to `put_off`.
     cpu_done: Time,
     put_off: Duration,
-    /// When disk and buses have done their part.
+    /// When disk and buses have finished their part of the call.
     rest_done: Time,
 }
 
 impl Call {
-    /// When it ends, as far as is known.
+    /// When the call ends, as far as known.
     pub(crate) fn done(&self) -> Time {
         self.cpu_done.max(self.rest_done)
     }
 }
 
-/// Work done by the stations of a host until some time.
+/// Work done by the stations of a host up to some time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct StationCounters {
     /// CPU time.
     pub(crate) cpu: Duration,
-    /// CPU time of the packets of each interface, by its number among the host's; none: packets cost none.
+    /// CPU time for the packets of each interface, by the interface's number at the host; none if
+    /// packets cost no CPU time.
     pub(crate) packets: Option<Vec<Duration>>,
     pub(crate) memory_bus: Option<PipeCounters>,
     pub(crate) io_bus: Option<PipeCounters>,
@@ -227,16 +231,16 @@ pub(crate) struct StationCounters {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PipeCounters {
     pub(crate) busy: Duration,
-    /// Carried, or about to be.
+    /// Bytes carried, including bytes already reserved.
     pub(crate) bytes: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DiskCounters {
     pub(crate) busy: Duration,
-    /// Read, or about to be.
+    /// Bytes read, including reads already reserved.
     pub(crate) read_bytes: u64,
-    /// Written, or about to be.
+    /// Bytes written, including writes already reserved.
     pub(crate) written_bytes: u64,
 }
 
@@ -246,7 +250,7 @@ pub(crate) type Shared = Rc<RefCell<Stations>>;
 /// The CPUs, buses and disk of one host.
 #[derive(Clone, Debug)]
 pub(crate) struct Stations {
-    /// Whether the plan says what work costs.
+    /// Whether work costs CPU time.
     has_cpus: bool,
     costs: records::Cpu,
     cpus: Box<[OneCpu]>,
@@ -260,8 +264,9 @@ pub(crate) struct Stations {
 const MILLION: u64 = 1_000_000;
 
 impl Stations {
-    /// The stations of the host `name` with this many interfaces, in a run with the seed `seed`; none: its group
-    /// has no costs, and no application `works` there. An error if they cannot work.
+    /// The stations of the host `name` with `interfaces` interfaces, in a run with the seed `seed`.
+    /// None if its group has no costs and no application `works` there. An error if the costs are
+    /// invalid.
     pub(crate) fn new(
         group: &records::Group,
         name: &str,
@@ -276,7 +281,7 @@ impl Stations {
         let costs = cpu.clone().unwrap_or(records::Cpu::FREE);
         if costs.cpus == 0 || costs.speed_pct == 0 || costs.call_bytes == 0 {
             return Err(format!(
-                "{name:?} has no CPU, or one without speed, or calls that move nothing"
+                "{name:?} needs at least one CPU, a CPU speed above 0, and calls of at least 1 byte"
             ));
         }
         let idle = PacketQueue { timeline: Timeline::NEW, drawn: (Time::NEVER, MILLION) };
@@ -296,14 +301,15 @@ impl Stations {
         }))
     }
 
-    /// How many CPUs it has; none: work costs no CPU time.
+    /// Number of CPUs; none if work costs no CPU time.
     pub(crate) fn cpus(&self) -> Option<u32> {
         self.has_cpus.then_some(self.costs.cpus)
     }
 
-    /// Whether transfers of a file of this size read it from the disk: always if the file is on a disk; if it is in
-    /// the page cache, only if it does not fit there, since sequential reading keeps evicting the blocks that are
-    /// read next (least recently used).
+    /// Whether transfers of a file of this size read it from the disk. A file with the source
+    /// `Disk` always is. A file with the source `Cache` is only if it does not fit into the page
+    /// cache, because sequential reading then evicts (least recently used) the blocks that are read
+    /// next.
     pub(crate) fn reads_from_disk(&self, source: FileSource, file_bytes: u64) -> bool {
         let Some(disk) = &self.disk else { return false };
         match source {
@@ -313,17 +319,17 @@ impl Stations {
         }
     }
 
-    /// Whether it has a disk.
+    /// Whether the host has a disk.
     pub(crate) const fn has_disk(&self) -> bool {
         self.disk.is_some()
     }
 
-    /// Bytes that a call moves at most.
+    /// Maximum number of bytes that a call moves.
     pub(crate) const fn call_bytes(&self) -> u64 {
         self.costs.call_bytes
     }
 
-    /// Work that the stations have done at `now`.
+    /// Work that the stations have done by `now`.
     pub(crate) fn counters(&self, now: Time) -> StationCounters {
         let sum = |sum: Duration, cpu: &OneCpu| sum + cpu.timeline.busy(now);
         let bus = |bus: &Pipe| PipeCounters { busy: bus.timeline.busy(now), bytes: bus.bytes };
@@ -344,8 +350,9 @@ impl Stations {
 
     // ---- packets
 
-    /// A packet of an interface is to be sent, `copied_bytes` of its payload from an application whose calls end
-    /// `calls` times in it. Returns when the CPU has handled it.
+    /// Handles an outgoing packet of an interface. The application copies `copied_bytes` of its
+    /// payload, and `calls` of the application's calls end within them. Returns when the CPU has
+    /// handled the packet.
     pub(crate) fn send_packet(
         &mut self,
         now: Time,
@@ -362,7 +369,7 @@ impl Stations {
         self.packet(now, interface, cost, copied_bytes)
     }
 
-    /// As [`Self::send_packet`], for one that was received.
+    /// Like [`Self::send_packet`], for a received packet.
     pub(crate) fn receive_packet(
         &mut self,
         now: Time,
@@ -403,7 +410,8 @@ impl Stations {
         end
     }
 
-    /// A frame is ready to cross from the memory to its interface, or the other way. Returns when it has.
+    /// Moves a frame between memory and its interface, in either direction. Returns when it has
+    /// crossed the buses.
     pub(crate) fn move_frame(&mut self, now: Time, frame_bytes: u32) -> Time {
         self.move_by_device(now, u64::from(frame_bytes))
     }
@@ -418,8 +426,8 @@ impl Stations {
 
     // ---- calls of applications
 
-    /// An application sends this many bytes of its file: TCP has them when the call is done. `from_disk`: the file,
-    /// and the time since when the disk could have read ahead.
+    /// An application sends `bytes` bytes of its file; TCP has them when the call is done.
+    /// `from_disk`: the file on the disk, and the time from which on the disk can read ahead.
     pub(crate) fn send_file(
         &mut self,
         now: Time,
@@ -442,7 +450,7 @@ impl Stations {
         call
     }
 
-    /// An application takes this many bytes from its socket.
+    /// An application reads `bytes` bytes from its socket and stores them by `path`.
     pub(crate) fn receive_file(
         &mut self,
         now: Time,
@@ -468,19 +476,19 @@ impl Stations {
         call
     }
 
-    /// An application works for this CPU time at full speed, which copies nothing.
+    /// An application uses CPU time without copying. `cost` is the time at full speed.
     pub(crate) fn work(&mut self, now: Time, cost: Duration) -> Call {
         let cost = self.at_speed(cost, MILLION);
         self.reserve_call(now, cost, 0)
     }
 
-    /// The call with the delay by packets so far.
+    /// The call, updated with the delay by packets so far.
     pub(crate) fn renewed(&self, call: &Call) -> Call {
         let put_off = self.cpus[call.cpu].put_off;
         Call { cpu_done: call.cpu_done + (put_off - call.put_off), put_off, ..*call }
     }
 
-    /// When all that was written so far is on the disk.
+    /// When everything written so far is on the disk.
     pub(crate) fn sync(&self, now: Time) -> Time {
         self.disk.as_ref().map_or(now, |disk| disk.pipe.timeline.free_at.max(now))
     }
@@ -494,7 +502,7 @@ impl Stations {
     }
 
     fn reserve_call(&mut self, now: Time, cost: Duration, copied_bytes: u64) -> Call {
-        // Of the CPUs that are free, one without packets if there is one: packets would put it off.
+        // Among free CPUs, one without packets is preferred, because packets would delay the call.
         let place = |number: &usize| {
             let cpu = &self.cpus[*number];
             let has_packets = *number < self.packets.len().saturating_sub(1);
@@ -509,7 +517,7 @@ impl Stations {
 
     // ---- the CPUs
 
-    /// Random time in millionths of the cost.
+    /// Draws a random factor for a cost, in millionths.
     fn draw(&mut self) -> u64 {
         match self.costs.service {
             Service::Fixed => MILLION,
@@ -522,15 +530,15 @@ impl Stations {
         picoseconds(100 * u128::from(cost.as_ps()) * u128::from(drawn) / speed)
     }
 
-    /// When work that a CPU could end at `done` is done, with its copies on the memory bus: each byte is read and
-    /// written.
+    /// When work is done that a CPU could finish at `done` without waiting for its copies on the
+    /// memory bus. Each copied byte is read and written.
     fn copied(&mut self, now: Time, done: Time, bytes: u64) -> Time {
         let bus = self.memory_bus.as_mut().filter(|_| bytes > 0);
         bus.map_or(done, |bus| done.max(bus.carry(now, now, 2 * bytes)))
     }
 }
 
-/// CPU time at full speed of calls, and of the bytes that they move.
+/// CPU time, at full speed, of calls and of the bytes that they move.
 fn work(costs: &records::Cpu, ps_per_byte: u64, bytes: u64, calls: u64) -> Duration {
     let moving = picoseconds(u128::from(ps_per_byte) * u128::from(bytes));
     moving + Duration::from_ns(costs.call_ns) * calls

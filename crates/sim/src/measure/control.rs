@@ -17,17 +17,17 @@ use crate::end_index::EndIndex;
 use crate::host::Hosts;
 use crate::snapshot::Snapshot;
 
-/// Called with the number of samples ended since the last call, which may be 0; returns whether to go
-/// on.
+/// Called with the number of samples that ended since the last call, which may be 0. Returns
+/// whether to go on.
 pub(crate) type OnSamples<'a> = dyn FnMut(u64) -> ControlFlow<()> + 'a;
 
-/// Samples are not taken later than this: virtual time has room for 213 days, of which a phase and the
-/// quiet time may take some.
+/// A run must end its samples before this time. Virtual time can hold 213 days, and a phase and the
+/// quiet time may need a part of them.
 const LAST_SAMPLE: Time = Time::from_ps(180 * 24 * 3_600 * 1_000_000_000_000);
 
 impl<T: Traffic, N> Hosts<'_, T, N> {
-    /// Handles the first mark, whose time the clock has reached. Returns the outcome at the end of the
-    /// run.
+    /// Handles the first mark. The clock must have reached its time. Returns the outcome if the run
+    /// has ended.
     #[inline(never)]
     pub(crate) fn read(
         mut self,
@@ -38,7 +38,8 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         match mark {
             Mark::Noted(action) => return self.take_note(at, host, action, network, on_samples),
             Mark::Go => {
-                // Counters are read before clients go on, so that nothing of the next phase is in them.
+                // Counters are read before clients go on, so that they include nothing of the next
+                // phase.
                 if self.measure().stage == Stage::Idle {
                     self.read_edge(WARM_UP_START, at, network);
                     self.measure().end_phase(PhaseKind::Idle, at);
@@ -73,7 +74,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         Ok(None)
     }
 
-    /// The application of a host did something that is measured. The outcome, if that was the end.
+    /// Handles a measured action of a host's application. Returns the outcome if the run has ended.
     fn take_note(
         &mut self,
         at: Time,
@@ -85,7 +86,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         if let Action::Sample(sample) = action
             && let Some(end) = self.probe_end(host, sample)
         {
-            // A probe goes on whether or not the workload does: it is no sign of progress.
+            // A probe goes on even if the workload hangs, so it is no sign of progress.
             self.sample_probe(end, sample);
             return Ok(None);
         }
@@ -93,7 +94,9 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         match action {
             Action::Sample(sample) => {
                 if at > LAST_SAMPLE {
-                    return Err(format!("the run is not over after {LAST_SAMPLE} of virtual time"));
+                    return Err(format!(
+                        "the run has not ended after {LAST_SAMPLE} of virtual time"
+                    ));
                 }
                 let is_log_in = matches!(sample, Sample::LogIn { .. });
                 go_on(on_samples, u64::from(!is_log_in))?;
@@ -122,7 +125,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         Ok(None)
     }
 
-    /// A client is under load. The warm-up's time begins when all clients are.
+    /// A client has reached its full load. The warm-up time begins when all clients have.
     fn ready(&mut self, at: Time) {
         self.measure().ready += 1;
         let measure = self.measure();
@@ -135,7 +138,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         }
     }
 
-    /// Plans readings of all hosts at these times, which come after all planned before.
+    /// Plans readings of all hosts at these times, which must be later than all planned times.
     fn plan_readings(&mut self, times: impl IntoIterator<Item = Time>) {
         let (hosts, ends) = (self.len(), self.ends().count());
         self.measure().readings.plan(times, hosts, ends);
@@ -145,7 +148,8 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         }
     }
 
-    /// Series end with the measuring phase, or after it with the plan's cool-down.
+    /// Reads an instrument. Series end with the cool-down if the plan has one, otherwise with the
+    /// measuring phase.
     fn read_instrument(&mut self, number: usize, at: Time, network: &impl Counted<T, Line = N>) {
         let measure = self.measure();
         if measure.stage == Stage::Over && measure.config.phases.cooldown.is_none() {
@@ -163,7 +167,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         self.measure().edges.push(Edge { name, at, counted });
     }
 
-    /// The measuring phase begins: before holding clients go on, or at the client's first measured
+    /// Begins the measuring phase: before waiting clients go on, or at a client's first measured
     /// action.
     fn begin(&mut self, at: Time, network: &impl Counted<T, Line = N>) {
         if self.measure().stage == Stage::Measure {
@@ -183,7 +187,8 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         }
     }
 
-    /// The probe's end that a sample belongs to; none if the sample is the workload's.
+    /// The end of the probe's connection to which a sample belongs, or none if the sample is from
+    /// the workload.
     fn probe_end(&mut self, host: usize, sample: Sample) -> Option<EndIndex> {
         let Sample::Request { connection, .. } = sample else { return None };
         let end = self.end_of(host, connection);
@@ -200,7 +205,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         }
     }
 
-    /// A request has been answered. It counts for the phase that it was due in.
+    /// Records an answered request. It counts for the phase in which it was due.
     fn sample_request(&mut self, of: RequestsOf, end: EndIndex, sample: Sample) {
         let Sample::Request { intended, ended, .. } = sample else { return };
         let measure = self.measure();
@@ -231,7 +236,8 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
                 let connection = self.end_of(host, connection).connection() as u32;
                 self.measure().sampled.log_ins.insert(connection, [connect, login]);
             }
-            // A transfer counts for the phase in which it ends, an answer for the one in which it was due.
+            // A transfer counts for the phase in which it ends, an answer for the phase in which it
+            // was due.
             Sample::Transfer {
                 connection,
                 bytes_received,
@@ -260,7 +266,8 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         }
     }
 
-    /// At either end of each connection of the workload, at `at`, which the clock has reached.
+    /// Bytes received at both ends of each connection of the workload at `at`, which the clock must
+    /// have reached.
     fn bytes_received(&mut self, at: Time) -> Vec<[u64; 2]> {
         let connections = self.measure().config.connections;
         let (read, _) = self.read_ends(at);
@@ -269,7 +276,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         read.chunks_exact(2).take(connections).map(received).collect()
     }
 
-    /// A second is over, or the phase with its last one.
+    /// Samples a second that is over, or the partial second at the end of the phase.
     fn sample_second(&mut self, at: Time) {
         if self.measure().stage != Stage::Measure {
             return;
@@ -288,7 +295,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         measure.mark(at + SECOND, NO_HOST, Mark::Second);
     }
 
-    /// The measuring phase is over.
+    /// Ends the measuring phase.
     fn end_measuring(
         &mut self,
         at: Time,
@@ -308,14 +315,14 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         measure.end_phase(PhaseKind::Measure, at);
         let start = measure.start_of_measure();
         if let Some(phase) = measure.phases.last_mut() {
-            // Without a warm-up, connections were opened before.
+            // Without a warm-up, the time before this phase was spent on opening connections.
             phase.start = start;
         }
         measure.stage = Stage::Over;
         Ok(())
     }
 
-    /// The workload has ended. The outcome, if that is the end of the run.
+    /// Handles the end of the workload. Returns the outcome if the run has ended.
     fn end_workload(
         &mut self,
         at: Time,
@@ -341,7 +348,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         let measure = self.measure();
         let place = |name| measure.edges.iter().position(|edge| edge.name == name);
         let (Some(from), Some(to)) = (place(MEASURE_START), place(MEASURE_END)) else {
-            return Err("the measuring phase was not read at both edges".to_owned());
+            return Err("counters were not read at both ends of the measuring phase".to_owned());
         };
         Ok(Outcome {
             samples: std::mem::take(&mut measure.sampled),
@@ -358,10 +365,10 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
     }
 }
 
-/// Whether to go on.
+/// Reports samples, and returns an error if the run must stop.
 fn go_on(on_samples: &mut OnSamples<'_>, samples: u64) -> Result<(), String> {
     if on_samples(samples).is_break() {
-        return Err("stopped before its end".to_owned());
+        return Err("the run was stopped before its end".to_owned());
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Reads the counters of hosts and network at a moment.
+//! Reads the counters of hosts and network at one instant.
 
 use std::collections::BTreeMap;
 
@@ -15,39 +15,41 @@ use crate::snapshot::{Carried, Connection, EndCounters, Frames, Snapshot, Switch
 
 /// Counters of a network.
 pub(crate) trait Counted<T>: Network<T> {
-    /// At every end of every link, by [`netstudy_fabric::topology::CableEnd::number`], at `now`, which the
-    /// clock has reached.
+    /// Counters of every end of every link at `now`, which the clock must have reached, indexed by
+    /// [`netstudy_fabric::topology::CableEnd::number`].
     fn ends(&self, hosts: &Hosts<'_, T, Self::Line>, now: Time) -> Vec<EndCounters>;
 
     /// Frame counts at the end of a run.
     fn frames(&self, hosts: &Hosts<'_, T, Self::Line>) -> Frames;
 
-    /// Frames that processes of one host have got from each other without a link, by the host's node.
+    /// Frames that processes of one host have received from each other without a link, by the
+    /// host's node.
     fn inside(&self, _hosts: &Hosts<'_, T, Self::Line>, _now: Time) -> BTreeMap<usize, Carried> {
         BTreeMap::new()
     }
 
-    /// Work that the stations of hosts have done at `now`, by the host's node.
+    /// Work that the stations of hosts have done by `now`, by the host's node.
     fn stations(&self, _now: Time) -> BTreeMap<usize, StationCounters> {
         BTreeMap::new()
     }
 
-    /// As [`Self::frames`], by switch in their order; none where there is never more than one.
+    /// Frame counts at the end of a run for each switch, in the order of the switches. Empty for a
+    /// network that can have only one switch.
     fn switches(&self, _hosts: &Hosts<'_, T, Self::Line>) -> Vec<SwitchFrames> {
         Vec::new()
     }
 }
 
 impl Snapshot {
-    /// Counters at `now`, which the clock has reached. Host counters are exact where [`Readings`] were
-    /// planned for `now`. Otherwise they may be ahead by the host's actions before the next frame known
-    /// to the clock reaches it, except for [`Rare`] events.
+    /// Counters at `now`, which the clock must have reached. Host counters are exact if
+    /// [`Readings`] were planned for `now`. Otherwise they may include later actions of the host,
+    /// up to the arrival of the next frame known to the clock; [`Rare`] events are exact even then.
     pub(crate) fn new<T: Traffic, N: Counted<T>>(
         hosts: &mut Hosts<'_, T, N::Line>,
         network: &N,
         now: Time,
     ) -> Self {
-        // Events up to now are no longer ahead, so they must not be taken back below.
+        // Events up to now have happened, so they must not be subtracted below.
         hosts.measure().settle(now);
         let (read, is_of_now) = hosts.read_ends(now);
         let mut snapshot = Self {
@@ -79,8 +81,8 @@ impl Snapshot {
         &mut self.connections[end.connection()].ends[end.side()]
     }
 
-    /// Subtracts an event that is already counted and happens later. Host counters that are `of_now` do
-    /// not hold it.
+    /// Subtracts an event that is already counted but happens later. If `is_of_now`, the host
+    /// counters do not include such events.
     fn take_back(&mut self, rare: Rare, is_of_now: bool) {
         match rare {
             Rare::Retransmissions(..) | Rare::Timeout(_) if is_of_now => {}
@@ -96,8 +98,8 @@ impl Snapshot {
 }
 
 impl<T: Traffic, N> Hosts<'_, T, N> {
-    /// Counters of all ends at `now`, which the clock has reached. False: not planned, so hosts may be
-    /// ahead of `now`.
+    /// Counters of all ends at `now`, which the clock must have reached. Returns false with them if
+    /// no reading was planned for `now`, so that hosts may be ahead of `now`.
     pub(crate) fn read_ends(&mut self, now: Time) -> (Vec<Reading>, bool) {
         if let Some(read) = self.measure().readings.at(now) {
             return (read.to_vec(), true);

@@ -20,16 +20,16 @@ use crate::sampling::Sampler;
 use outcome::{Edge, Sampled, Span};
 use readings::Readings;
 
-/// Longest virtual time without a sample, in addition to the length of phases: far more than any series
-/// of timeouts that still ends.
+/// Longest virtual time without a sample, in addition to the length of phases. No series of
+/// timeouts that still ends takes nearly as long.
 const QUIET_TIME_MAX: Duration = Duration::from_secs(3600);
-/// Time from the last client that holds to the start of the next phase, as a controller needs to tell
-/// all clients.
+/// Time from the moment the last client waits to the start of the next phase. A controller needs
+/// this time to notify all clients.
 const CONTROL_TIME: Duration = Duration::from_ms(1);
 /// The length of a row of [`SecondSamples`].
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Counters of each sample; TCP counters are of the ends that send data.
+/// Counters for each sample. The TCP counters cover only ends that send data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Totals {
     dropped_packets: u64,
@@ -37,8 +37,8 @@ struct Totals {
     timeouts: u64,
 }
 
-/// A counted event that is rare enough to be noted with its time. Hosts run ahead of the clock, so a
-/// counter read at some time may include events shortly after it.
+/// A counted event that is rare enough to be recorded with its time. Hosts run ahead of the clock,
+/// so a counter may include events that happen shortly after the time at which it is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rare {
     /// The end retransmits this many segments.
@@ -50,20 +50,20 @@ pub(crate) enum Rare {
     Drop(usize, u32),
 }
 
-/// Noted [`Rare`] events.
+/// Recorded [`Rare`] events.
 #[derive(Default)]
 struct Tally {
-    /// Since the last sample, up to a time that the clock has reached.
+    /// Totals of the events since the last sample, up to a time that the clock has reached.
     totals: Totals,
-    /// Later than that, in any order.
+    /// Later events, in any order.
     ahead: Vec<(Time, Rare)>,
 }
 
-/// Number of early events above which the measurement settles the past ones.
+/// If more events than this are in `ahead`, the past events are moved to the totals.
 const AHEAD_MAX: usize = 4096;
 
 impl Tally {
-    /// Adds the events up to `now`, which the clock has reached.
+    /// Moves the events up to `now`, which the clock must have reached, to the totals.
     fn settle(&mut self, now: Time, config: &MeasureConfig) {
         let totals = &mut self.totals;
         let flows = config.connections + config.controls;
@@ -85,88 +85,89 @@ impl Tally {
 
 /// Configuration of the measurement.
 pub(crate) struct MeasureConfig {
-    /// Hosts that begin and end the measuring phase.
+    /// Number of clients: the hosts that begin and end the measuring phase.
     pub(crate) clients: usize,
     /// Number of the workload's connections, which come before all others.
     pub(crate) connections: usize,
-    /// Number of the connections that control them, which come next: as many, or none.
+    /// Number of control connections, which come next: as many as connections, or 0.
     pub(crate) controls: usize,
-    /// Whether the end that opens a connection sends data, and whether its peer does: whose
-    /// retransmissions and timeouts are sampled.
+    /// Whether the end that opens a connection sends data, and whether its peer does.
+    /// Retransmissions and timeouts are sampled at these ends.
     pub(crate) senders: [bool; 2],
     pub(crate) phases: PhasePlan,
-    /// Whether bytes of connections are sampled each second.
+    /// Whether the bytes received on each connection are sampled every second.
     pub(crate) each_second: bool,
     /// Interval samplers.
     pub(crate) samplers: Vec<Sampler>,
 }
 
-/// How far a run is in its phases.
+/// The current phase of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     /// Only the probe runs.
     Idle,
     /// The workload has begun.
     WarmUp,
-    /// It rests since then.
+    /// The workload has paused since that time.
     Stopped(Time),
     Measure,
-    /// The measuring phase is over for all clients; transfers under way may still end.
+    /// The measuring phase is over for all clients; transfers in progress may still end.
     Over,
 }
 
-/// Collects the measurement. Applications note events at their own time, which may be ahead of the
-/// clock; counters are read when the clock gets there.
+/// Collects the measurement. Applications report events with their own time, which may be ahead of
+/// the clock; counters are read when the clock reaches that time.
 pub(crate) struct Measure {
     config: MeasureConfig,
-    /// Marks that are noted and not read yet, with the host, in the order of time and of hosts.
+    /// Pending marks with their hosts, in the order of time and host.
     noted: VecDeque<(Time, usize, Mark)>,
     /// Time of the first mark; [`Time::NEVER`] if there is none.
     due: Time,
-    /// Time of the mark read last.
+    /// Time of the last action of the workload, for the check of progress.
     last: Time,
     stage: Stage,
     phases: Vec<Span>,
     edges: Vec<Edge>,
     tally: Tally,
-    /// Host counters at the edges of a measuring phase that ends after a time, and at its seconds.
+    /// Host counters at the edges of a measuring phase that ends after a time, and at each of its
+    /// seconds.
     pub(crate) readings: Readings,
     sampled: Sampled,
-    /// When the second began that is under way, and the bytes that either end of each connection had
-    /// received then.
+    /// When the current second began, and the bytes that both ends of each connection had received
+    /// by then.
     second: (Time, Vec<[u64; 2]>),
-    /// Clients that wait for the next phase.
+    /// Number of clients that wait for the next phase.
     holding: usize,
-    /// Clients in a warm-up whose end the controller decides.
+    /// Number of clients at full load in a warm-up whose end the controller decides.
     ready: usize,
-    /// Clients for which the time of the measuring phase is over.
+    /// Number of clients for which the measuring phase is over.
     over: usize,
-    /// Clients with nothing under way any more.
+    /// Number of clients whose workload has ended.
     ended: usize,
 }
 
-/// Marks without a host are read after marks of hosts.
+/// Host of marks that belong to no host. At equal times they are handled after the marks of hosts.
 const NO_HOST: usize = usize::MAX;
 
-/// An event that the measurement has to record.
+/// An event that the measurement must handle.
 #[derive(Clone, Copy, Debug)]
 enum Mark {
-    /// An application did it.
+    /// An action of an application.
     Noted(Action),
-    /// The clients that hold may go on.
+    /// The waiting clients may go on.
     Go,
     /// Another second of the measuring phase is over.
     Second,
-    /// The warm-up is over, and nothing is under way; the stop lasts for this time.
+    /// The warm-up is over and no transfer is in progress. The stop lasts for this time.
     Stop(Duration),
     /// The cool-down is over.
     CoolDownEnd,
-    /// The sampler of this number reads.
+    /// The sampler with this number is due.
     Sampler(usize),
 }
 
-/// Edges at which counters are read: of the measuring phase, and of other phases with nothing under
-/// way.
+/// Edges at which counters are read: the edges of the measuring phase, and the edges of other
+/// phases at which no transfer is in progress.
 const MEASURE_START: &str = "measure-start";
 const MEASURE_END: &str = "measure-end";
 const WARM_UP_START: &str = "warm-up-start";
@@ -195,7 +196,7 @@ impl Measure {
             ended: 0,
         };
         let phases = measure.config.phases;
-        // The models of applications have no data, so that their preparations take no time.
+        // Simulated applications have no data, so their preparation takes no time.
         for kind in phases.preparations() {
             measure.end_phase(kind, Time::ZERO);
         }
@@ -205,7 +206,7 @@ impl Measure {
         measure
     }
 
-    /// The application of a host notes an action at `now`.
+    /// Records an action of a host's application at `now`.
     pub(crate) fn note(&mut self, now: Time, host: usize, action: Action) {
         self.mark(now, host, Mark::Noted(action));
     }
@@ -216,20 +217,21 @@ impl Measure {
         self.due = self.noted[0].0;
     }
 
-    /// The end of the connection that controls the connection of an end; none if there is none.
+    /// The corresponding end of the control connection of a connection, or none if there is no
+    /// control connection.
     pub(crate) fn control_of(&self, end: EndIndex) -> Option<EndIndex> {
         let MeasureConfig { connections, controls, .. } = self.config;
         let control = EndIndex(end.0 + 2 * connections as u32);
         (end.connection() < controls).then_some(control)
     }
 
-    /// Something is counted at `at`, which may lie ahead of the clock.
+    /// Records an event at `at`, which may be ahead of the clock.
     #[cold]
     pub(crate) fn count(&mut self, at: Time, rare: Rare) {
         self.tally.ahead.push((at, rare));
     }
 
-    /// When counters are to be read.
+    /// When the next mark is due.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) const fn due(&self) -> Time {
         self.due
@@ -238,11 +240,11 @@ impl Measure {
     /// Checks whether the run makes progress at `now`.
     pub(crate) fn check_progress(&mut self, now: Time) -> Result<(), String> {
         if now == Time::NEVER {
-            return Err("nothing is left to happen, yet the workload has not ended".to_owned());
+            return Err("no event is pending, but the workload has not ended".to_owned());
         }
         let quiet_max = QUIET_TIME_MAX + self.config.phases.time();
         if now.since(self.last) > quiet_max {
-            return Err(format!("what was begun has not ended after {quiet_max}"));
+            return Err(format!("the workload has not ended after {quiet_max} without progress"));
         }
         if self.tally.ahead.len() > AHEAD_MAX {
             self.settle(now);
@@ -256,7 +258,8 @@ impl Measure {
         first
     }
 
-    /// Settles events up to `now`, which the clock has reached; later events stay ahead.
+    /// Adds the events up to `now`, which the clock must have reached, to the totals. Later events
+    /// stay in `ahead`.
     fn settle(&mut self, now: Time) {
         self.tally.settle(now, &self.config);
     }
@@ -279,13 +282,13 @@ impl Measure {
         iterations.timeouts.push(totals.timeouts);
     }
 
-    /// A phase is over that began with the end of the one before.
+    /// Records the end of a phase, which began at the end of the phase before.
     fn end_phase(&mut self, kind: PhaseKind, end: Time) {
         let start = self.phases.last().map_or(Time::ZERO, |phase| phase.end);
         self.phases.push(Span { kind, start, end });
     }
 
-    /// The phases before the measuring phase are over.
+    /// Records the end of the phases before the measuring phase.
     fn end_warmup(&mut self, now: Time) {
         let PhasePlan { warmup, stop, resets, .. } = self.config.phases;
         let stopped = match self.stage {
@@ -303,7 +306,7 @@ impl Measure {
         }
     }
 
-    /// A client waits for the next phase at `now`.
+    /// Records that a client waits for the next phase from `now` on.
     fn hold(&mut self, now: Time) {
         self.holding += 1;
         if self.holding < self.config.clients {
@@ -324,13 +327,13 @@ impl Measure {
         self.time_of(MEASURE_START)
     }
 
-    /// When an edge was; the start of the run if it was not.
+    /// The time of an edge, or the start of the run if the edge does not exist.
     fn time_of(&self, name: &str) -> Time {
         self.edges.iter().find(|edge| edge.name == name).map_or(Time::ZERO, |edge| edge.at)
     }
 
-    /// When hosts are to be read in a measuring phase from `start` that lasts for a time: at the end of
-    /// each second, and at its own.
+    /// Times at which hosts are read in a measuring phase that begins at `start` and ends after a
+    /// time: the end of each second if seconds are sampled, and the end of the phase.
     fn times_of_measure(&self, start: Time) -> Vec<Time> {
         let Some(time) = self.config.phases.measured_time() else { return Vec::new() };
         let seconds = if self.config.each_second { time.as_ps() / SECOND.as_ps() } else { 0 };

@@ -16,22 +16,22 @@ pub(crate) struct Outcome {
     /// All phases, in order.
     pub(crate) phases: Vec<Span>,
     pub(crate) edges: Vec<Edge>,
-    /// Which of the edges are the start and the end of the measuring phase.
+    /// Indices of the edges that start and end the measuring phase.
     pub(super) measured: [usize; 2],
-    /// Whether the measuring phase began while the load of the warm-up went on.
+    /// Whether the load of the warm-up continued into the measuring phase.
     pub(crate) begins_loaded: bool,
     /// True: the measuring phase ends after a time. False: it ends at a count.
     pub(crate) is_timed: bool,
     pub(crate) samplers: Vec<Sampler>,
     pub(crate) frames: Frames,
-    /// The same by switch, where there may be several.
+    /// Frame counts per switch, in a network that may have several switches.
     pub(crate) switches: Vec<SwitchFrames>,
-    /// Bytes requested by the workload that peers had not sent yet.
+    /// Bytes that the workload requested and that had not arrived at the end of the run.
     pub(crate) owed_bytes: u64,
 }
 
 impl Outcome {
-    /// How long the measuring phase was.
+    /// Length of the measuring phase.
     pub(crate) fn took(&self) -> Duration {
         let [from, to] = self.measured.map(|edge| self.edges[edge].at);
         to.since(from)
@@ -47,8 +47,8 @@ impl Outcome {
         &self.edges[self.measured[1]].counted
     }
 
-    /// Bytes received in the measuring phase by the ends that open connections, on the first
-    /// `connections`.
+    /// Bytes received in the measuring phase on the first `connections` connections, by the ends
+    /// that open them.
     pub(crate) fn received(&self, connections: usize) -> u64 {
         let received = |snapshot: &Snapshot| -> u64 {
             let workload = snapshot.connections.iter().take(connections);
@@ -57,12 +57,12 @@ impl Outcome {
         received(self.end()) - received(self.base())
     }
 
-    /// Growth of a counter of each of the workload's connections in the measuring phase.
+    /// Growth of a counter in the measuring phase, for each connection of the workload.
     pub(crate) fn grown(&self, cast: &Cast, value: &dyn Fn(&Connection) -> u64) -> Vec<u64> {
         self.grown_in(0..cast.connections.len(), value)
     }
 
-    /// As [`Self::grown`], of the connections that control them, if there are any.
+    /// Like [`Self::grown`], for the control connections, if there are any.
     pub(crate) fn grown_of_controls(
         &self,
         cast: &Cast,
@@ -99,14 +99,14 @@ pub(crate) struct Edge {
 #[derive(Default)]
 pub(crate) struct Sampled {
     pub(crate) iterations: IterationSamples,
-    /// Of each iteration.
+    /// Number of dropped packets in each iteration.
     pub(crate) dropped_packets: Vec<u64>,
     pub(crate) transfers: TransferSamples,
-    /// Of files: when the first byte of each transfer came, or left.
+    /// For files: when the first byte of each transfer arrived, or was sent.
     pub(crate) first_bytes_ns: Vec<u64>,
-    /// By connection: the times to connect and to log in.
+    /// The time to connect and the time to log in, by connection.
     pub(crate) log_ins: BTreeMap<u32, [Duration; 2]>,
-    /// By client and server.
+    /// Answers to requests, by source, client and server.
     pub(crate) requests: BTreeMap<(RequestsOf, [u32; 2]), Answers>,
     pub(crate) seconds: SecondSamples,
 }
@@ -114,8 +114,8 @@ pub(crate) struct Sampled {
 /// The source of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum RequestsOf {
-    /// The workload's, in the measuring phase.
+    /// The workload, in the measuring phase.
     Workload,
-    /// The probe's, in this phase.
+    /// The probe, in this phase.
     Probe(PhaseKind),
 }

@@ -1,10 +1,11 @@
-//! Counters of hosts at times that are known beforehand.
+//! Counters of hosts at times that are known in advance.
 //!
-//! Hosts run ahead of the clock: a host's counters include segments that are still on the way at the
-//! clock's time. So a time at which all hosts are to be read is planned before they get there, and each
-//! host is read when its own time reaches it, before it acts or receives anything then. The readings of
-//! all hosts are thus of the same instant, as exact in closed form as event-driven. A host already past
-//! a time when it is planned is read as it is then.
+//! Hosts run ahead of the clock: a host's counters include segments that are still in flight at the
+//! clock's time. So the times at which all hosts are read are planned in advance. Each host is read
+//! when its own time reaches the planned time, before it acts or receives anything at that time. So
+//! the readings of all hosts are from the same instant, and the closed form is as exact as the
+//! event-driven simulation. If a host is already past a time when that time is planned, it is read
+//! in its current state.
 
 use std::collections::VecDeque;
 
@@ -15,7 +16,7 @@ use netstudy_units::{Duration, Time};
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Reading {
     pub(crate) counters: Counters,
-    /// Payload that it has sent, each byte once.
+    /// Payload that the end has sent, without retransmissions.
     pub(crate) sent_bytes: u64,
     /// Time that the application has waited for requested data.
     pub(crate) receiving: Duration,
@@ -24,22 +25,23 @@ pub(crate) struct Reading {
 /// Planned readings, and readings of hosts at times that the clock has not reached.
 #[derive(Default)]
 pub(crate) struct Readings {
-    /// In the order of time, each with the readings of all ends.
+    /// Planned times in ascending order, each with the readings of all ends.
     planned: VecDeque<(Time, Vec<Reading>)>,
-    /// How many the clock has passed.
+    /// Number of planned times that the clock has passed.
     passed: usize,
-    /// How many each host has taken.
+    /// Number of readings that each host has taken.
     taken: Vec<usize>,
 }
 
 impl Readings {
-    /// When a host is to be read next.
+    /// The next time at which a host must be read.
     pub(crate) fn next(&self, host: usize) -> Time {
         let place = self.taken.get(host).map(|taken| taken - self.passed);
         place.and_then(|place| self.planned.get(place)).map_or(Time::NEVER, |&(at, _)| at)
     }
 
-    /// Readings of all ends at `now`, which the clock has reached; none: not planned.
+    /// Readings of all ends at `now`, which the clock must have reached, or none if no complete
+    /// reading was planned for `now`.
     pub(crate) fn at(&mut self, now: Time) -> Option<&[Reading]> {
         while self.planned.front().is_some_and(|&(at, _)| at < now) {
             self.planned.pop_front();
@@ -50,7 +52,8 @@ impl Readings {
         (*at == now && is_complete).then_some(read)
     }
 
-    /// Plans readings at these times, which come after all planned before, of so many hosts and ends.
+    /// Plans readings of `hosts` hosts and `ends` ends at these times, which must be later than all
+    /// planned times.
     pub(super) fn plan(
         &mut self,
         times: impl IntoIterator<Item = Time>,
@@ -63,7 +66,8 @@ impl Readings {
         debug_assert!(self.planned.iter().is_sorted_by_key(|&(at, _)| at));
     }
 
-    /// A host has lived to its next reading; `found` of its ends, by their places among all.
+    /// Stores the reading of a host whose time has reached its next planned time. `found` are the
+    /// readings of its ends, with their indices among all ends.
     pub(crate) fn take(&mut self, host: usize, found: Vec<(usize, Reading)>) {
         let place = self.taken[host] - self.passed;
         for (end, reading) in found {

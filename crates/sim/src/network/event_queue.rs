@@ -4,30 +4,31 @@ use std::hint;
 
 use netstudy_units::Time;
 
-/// The event queue: sources with a pending arrival, ordered by its time.
+/// The event queue: sources with a pending event, ordered by its time.
 ///
-/// Sources with equal times come in random order, drawn anew for each time. Flows through one bottleneck
-/// are clocked by it, so their frames keep arriving at equal times; if the lower source were always first,
-/// it would never meet a full queue and the others would take its losses (Floyd and Jacobson, "On traffic
-/// phase effects in packet-switched gateways", 1992). Real ports have clocks of their own.
+/// Sources with equal times are ordered at random, anew for each time. Flows through one bottleneck
+/// are clocked by it, so their frames keep arriving at equal times. If the source with the lower
+/// number always came first, it would never find the queue full, and the other sources would have
+/// all the losses (Floyd and Jacobson, "On traffic phase effects in packet-switched gateways",
+/// 1992). Real ports have independent clocks.
 ///
-/// The earliest sources are kept in order, the others in a heap. Most changes are at the ends of that
-/// order: the next frame of a burst comes soon, a frame sent upon an acknowledgment comes last. Few of many
-/// sources are busy at a time, and the cost depends only on the busy ones.
+/// The earliest sources are kept sorted, the others in a heap. Most changes are at the two ends of
+/// the sorted part: the next frame of a burst comes soon, and a frame sent upon an acknowledgment
+/// comes last. Only a few of many sources are busy at a time, and the cost depends only on these.
 #[derive(Clone, Debug)]
 pub(crate) struct EventQueue {
     near: Near,
-    /// Sources that come after all in `near`.
+    /// Sources that come after all sources in `near`.
     far: BinaryHeap<Entry>,
 }
 
-/// The fractional part of the golden ratio, its inverse modulo 2^64, and another odd number without
-/// pattern.
+/// Constants for hashing: the fractional part of the golden ratio, its inverse modulo 2^64, and
+/// another odd number without a bit pattern.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 const GOLDEN_INVERSE: u64 = 0xf1de_83e1_9937_733d;
 const ODD: u64 = 0xd6e8_feb8_6659_fd93;
 
-/// A source and its time. The greatest of a heap is the earliest.
+/// A source and its time. The ordering is reversed: the greatest entry of a heap is the earliest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Entry {
     time: Time,
@@ -44,12 +45,12 @@ impl Entry {
         ((self.ticket ^ salt).wrapping_mul(GOLDEN_INVERSE) - 1) as usize
     }
 
-    /// The order at equal times: the least key comes first.
+    /// Orders entries with equal times: the smallest key comes first.
     const fn tie_break_key(self) -> u32 {
         fold(fold(self.time.as_ps() ^ self.ticket, GOLDEN), ODD) as u32
     }
 
-    /// Compares at equal times; two sources hardly ever have the same key.
+    /// Compares two entries with equal times. The keys of two sources are almost never equal.
     #[cold]
     fn draw(self, other: Self) -> Ordering {
         (other.tie_break_key(), other.ticket).cmp(&(self.tie_break_key(), self.ticket))
@@ -73,7 +74,7 @@ impl PartialOrd for Entry {
     }
 }
 
-/// Orders sources with equal times: the least comes first.
+/// The key that orders sources with equal times: the smallest comes first.
 pub(crate) const fn tie_break_key(time: Time, source: usize, salt: u64) -> (u32, u64) {
     let entry = Entry::new(time, source, salt);
     (entry.tie_break_key(), entry.ticket)
@@ -85,13 +86,13 @@ const fn fold(word: u64, factor: u64) -> u64 {
     (product >> 64) as u64 ^ product as u64
 }
 
-/// Most sources kept in order; a power of two, so that a mask finds a place.
+/// Maximum number of sources kept sorted. A power of two, so that indexing needs only a mask.
 const NEAR: usize = 32;
 
-/// A few sources in the order of their times.
+/// The earliest sources, sorted by time.
 #[derive(Clone, Debug)]
 struct Near {
-    /// [`Time::NEVER`] in the places without a source.
+    /// [`Time::NEVER`] in unused places.
     times: [Time; NEAR],
     sources: [usize; NEAR],
     len: usize,
@@ -119,21 +120,22 @@ impl Near {
         Entry::new(self.times[place], self.sources[place], self.salt)
     }
 
-    /// Whether the source at `place` has an earlier event than one of `source` at `time` would be. At equal
-    /// times the drawn order decides.
+    /// Whether the event of the source at `place` comes before an event of `source` at `time`. At
+    /// equal times the random order decides.
     #[inline]
     fn is_before(&self, place: usize, source: usize, time: Time) -> bool {
         let here = self.times[place % NEAR];
         here < time || (here == time && self.draws_before(place, source))
     }
 
-    /// The order at equal times.
+    /// Whether the source at `place` comes before `source` at an equal time.
     #[cold]
     fn draws_before(&self, place: usize, source: usize) -> bool {
         self.entry(place) > Entry::new(self.times[place], source, self.salt)
     }
 
-    /// Sources are put off far more often than they leave, so all may move up here.
+    /// Removes the first source. This moves all others, which is acceptable because sources are
+    /// rescheduled far more often than removed.
     #[inline]
     fn drop_first(&mut self) {
         self.times.copy_within(1..self.len, 0);
@@ -142,8 +144,8 @@ impl Near {
         self.times[self.len % NEAR] = Time::NEVER;
     }
 
-    /// Moves the first source to `time`. Mostly it stays the first or becomes the second, and which is
-    /// hard to predict: so there is no branch between the two.
+    /// Moves the first source to `time`. Usually it remains the first or becomes the second. Which
+    /// of the two is hard to predict, so there is no branch for it.
     #[inline]
     fn put_off_first(&mut self, time: Time) {
         let [_, next, after_next, ..] = self.times;
@@ -154,8 +156,8 @@ impl Near {
         }
     }
 
-    /// As [`Self::put_off_first`], to any place; it is searched from the front. Among few sources it is
-    /// mostly the third or fourth.
+    /// Like [`Self::put_off_first`], but to any place, which is searched from the front. With few
+    /// sources it is usually the third or fourth.
     #[inline]
     fn put_off_far(&mut self, time: Time) {
         let source = self.sources[0];
@@ -174,8 +176,8 @@ impl Near {
         self.set(place, source, time);
     }
 
-    /// Puts a source at `place` or, if the source behind that is earlier, behind it, without a branch.
-    /// The times differ.
+    /// Puts a source at `place`, or one place later if the source there is earlier, without a
+    /// branch. The two times must differ.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn put_at_or_behind(&mut self, place: usize, source: usize, time: Time) {
         let (next, next_source) = (self.times[place + 1], self.sources[place + 1]);
@@ -186,7 +188,7 @@ impl Near {
         self.sources[place + 1] = hint::select_unpredictable(passes, source, next_source);
     }
 
-    /// Adds a source; there is room for it. Its place is searched from the back.
+    /// Adds a source, for which there must be room. Its place is searched from the back.
     #[inline]
     fn insert(&mut self, source: usize, time: Time) {
         let mut place = self.len;
@@ -229,8 +231,8 @@ impl EventQueue {
         }
     }
 
-    /// Takes the earliest event. Its source comes again at `next`, which is not earlier, or leaves the
-    /// queue.
+    /// Removes the earliest event. Its source is rescheduled to `next`, which must not be earlier,
+    /// or leaves the queue.
     #[inline]
     pub(crate) fn advance(&mut self, next: Option<Time>) {
         match next {
@@ -257,7 +259,7 @@ impl EventQueue {
         self.add_to_many(source, time);
     }
 
-    /// Adds a source while some are far.
+    /// Adds a source when `near` is full or `far` is not empty.
     #[cold]
     #[inline(never)]
     fn add_to_many(&mut self, source: usize, time: Time) {
@@ -275,7 +277,7 @@ impl EventQueue {
         }
     }
 
-    /// Moves the earliest far sources to `near`, up to half of its room.
+    /// Moves the earliest sources of `far` to `near` until `near` is half full.
     #[cold]
     fn fill_near(&mut self) {
         while self.near.len < NEAR / 2
@@ -295,7 +297,7 @@ mod tests {
 
     const SLOT_PS: u64 = 1_230_400;
 
-    /// The order in which `sources` come at the same time, at each of some times that lie one frame apart.
+    /// The order of `sources` with equal times, for a series of times one frame apart.
     fn orders(sources: usize, salt: u64) -> Vec<Vec<usize>> {
         let at = |slot: u64| Time::from_ps(slot * SLOT_PS);
         let mut queue = EventQueue::new(salt);

@@ -1,15 +1,15 @@
-//! A segment on its way through a network.
+//! A segment in flight through a network.
 
 use netstudy_tcp::Segment;
 use netstudy_units::Time;
 
 use crate::end_index::EndIndex;
 
-/// A segment in its frame, on the way to the switch or held there.
+/// A segment in its frame, in flight to the switch or held there.
 #[derive(Clone, Copy, Debug, Default)]
 #[allow(clippy::struct_field_names, reason = "the field's word for it")]
 pub(crate) struct Frame {
-    /// When the switch can judge it.
+    /// When the switch can judge the frame: forward, mark or drop it.
     pub(crate) arrival: Time,
     /// The destination.
     pub(crate) to: EndIndex,

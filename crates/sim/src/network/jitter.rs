@@ -5,11 +5,12 @@ use netstudy_units::{Duration, Time};
 
 use crate::wiring::ReceiveKind;
 
-/// Exponentially distributed delays that keep the order: a segment behind a delayed one waits with it.
+/// Exponentially distributed delays that keep the order of segments: a segment waits for a delayed
+/// segment before it.
 ///
-/// With constant processing times all flows of a bottleneck stay in step with it, and a flow's place in
-/// the step decides who loses (Floyd and Jacobson, "On traffic phase effects in packet-switched
-/// gateways", 1992).
+/// With constant processing times, all flows stay synchronized with their bottleneck, and the phase
+/// of a flow decides which flow has losses (Floyd and Jacobson, "On traffic phase effects in
+/// packet-switched gateways", 1992).
 #[derive(Clone, Debug)]
 pub(crate) struct ReceiveJitter {
     mean: Duration,
@@ -18,8 +19,8 @@ pub(crate) struct ReceiveJitter {
 }
 
 impl ReceiveJitter {
-    /// That of the host `host` in the run with the seed `seed`; none if it takes the same time always.
-    /// Boxed, since most hosts have none.
+    /// The jitter of the host `host` in the run with the seed `seed`, or none if its processing
+    /// time is constant. Boxed, because most hosts have no jitter.
     pub(crate) fn new(kind: &ReceiveKind, seed: &str, host: &str) -> Option<Box<Self>> {
         (kind.jitter > Duration::ZERO).then(|| {
             let stream = Stream::new(seed, &format!("{host}/receive"));
@@ -27,7 +28,7 @@ impl ReceiveJitter {
         })
     }
 
-    /// Time at which TCP gets a segment that is ready at `ready`.
+    /// The time at which TCP gets a segment that would be ready at `ready` without jitter.
     pub(crate) fn put_off(&mut self, ready: Time) -> Time {
         self.last = self.last.max(ready + self.stream.exponential(self.mean));
         self.last

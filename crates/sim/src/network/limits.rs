@@ -1,26 +1,27 @@
 //! Optional limits of an interface: a packet rate and a finite ring. Both are FIFOs, so they have a
-//! closed form too.
+//! closed form.
 
 use netstudy_ring::Ring;
 use netstudy_units::{Duration, Time};
 
 use crate::wiring::ReceiveKind;
 
-/// The limits of an interface, known at compile time, so that an interface without them pays nothing.
+/// The limits of an interface. They are a type parameter, so that an interface without limits has
+/// no cost.
 pub(crate) trait Limits {
-    /// Whether hosts may have [`crate::host::stations`], through which their packets pass.
+    /// Whether hosts may have [`crate::host::stations`] through which their packets pass.
     const HAS_STATIONS: bool = false;
 
     /// The limits of one kind of host.
     fn new(kind: &ReceiveKind) -> Self;
 
-    /// When a frame begins to leave that could at `ready`, by a wire that is free at `free_at`.
+    /// When a frame starts to leave that is ready at `ready`, if the wire is free at `free_at`.
     fn starts(&mut self, ready: Time, free_at: Time) -> Time;
 
     /// When a frame that arrives at `arrives` is ready for the CPU. None if the ring is full.
     fn take_in(&mut self, arrives: Time) -> Option<Time>;
 
-    /// The CPU has handled that frame at `at`.
+    /// Records that the CPU has handled the frame at `at`.
     fn ends(&mut self, at: Time);
 }
 
@@ -57,14 +58,14 @@ pub(crate) struct Limited {
     refill_frames: usize,
     frame_interval: Duration,
     next_start: Time,
-    /// When the interface has taken in all frames so far.
+    /// When the interface has taken in the last frame.
     taken_in_at: Time,
-    /// Times at which the CPU is done with each frame in the ring. Frames that it is done with are removed only
-    /// when the ring may be full.
+    /// For each frame in the ring, when the CPU finishes it. Finished frames are removed only when
+    /// the ring may be full.
     ring: Ring<Time>,
-    /// Descriptors of handled frames that are not yet given back.
+    /// Number of descriptors of handled frames that are not returned to the ring yet.
     spent: usize,
-    /// Number of descriptors in use from which on handled frames are removed.
+    /// Handled frames are removed once this many descriptors are in use.
     look_at: usize,
 }
 
@@ -102,20 +103,20 @@ impl Limits for Limited {
 }
 
 impl Limited {
-    /// Number of descriptors that hold a frame or are not yet given back. Too high while handled frames are in
-    /// the ring.
+    /// Number of descriptors that hold a frame or are not returned yet. It is too high as long as
+    /// handled frames are not removed.
     const fn in_use(&self) -> usize {
         self.ring.len() + self.spent
     }
 
-    /// Removes the frames that the CPU handled by `arrives`, and returns true if no descriptor is free then. A
-    /// descriptor that becomes free as a frame arrives is free for it.
+    /// Removes the frames that the CPU handled by `arrives`, and returns true if no descriptor is
+    /// free then. A descriptor that becomes free at that instant can hold the arriving frame.
     #[cold]
     #[inline(never)]
     fn is_ring_full(&mut self, arrives: Time) -> bool {
         let handled = self.ring.partition_point(|&ends| ends <= arrives);
         self.ring.drop_first(handled);
-        // Descriptors are given back in batches.
+        // Descriptors are returned in batches.
         self.spent = (self.spent + handled) % self.refill_frames.max(1);
         // Twice the number in use, so that each frame is compared about once.
         self.look_at = (2 * self.in_use()).max(LOOK_AT_MIN).min(self.ring_frames);

@@ -1,4 +1,4 @@
-//! Networks: they carry segments from host to host.
+//! Networks, which carry segments from host to host.
 
 mod event_queue;
 pub(crate) mod frame;

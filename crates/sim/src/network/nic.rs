@@ -23,15 +23,16 @@ pub(crate) struct Nic<L = Unlimited> {
     receive_latency: Duration,
     receive_frame: Duration,
     receive_rate: Option<Serializer>,
-    /// Whether receiving costs no time but `receive_latency`.
+    /// Whether receiving takes no time except `receive_latency`.
     receives_at_once: bool,
     jitter: Option<Box<ReceiveJitter>>,
-    /// When the CPU has handled all frames that were received so far.
+    /// When the CPU has handled all frames received so far.
     cpu_free_at: Time,
     delay: Duration,
     cuts_through: bool,
-    /// Arrival times at the switch and sizes of frames noted by [`Self::note_ahead`] since none was on its
-    /// way; frames that have arrived are dropped when there are `look_at` of them.
+    /// Arrival times at the switch and sizes of frames judged ahead of their arrival
+    /// ([`Self::note_ahead`]). Entries of frames that have arrived are removed when the list has
+    /// `look_at` entries, and when no frame is in flight.
     ahead: Ring<(Time, u32)>,
     look_at: usize,
     /// Sizes of the frames accepted by the transmit queue. The number of frames is not counted separately.
@@ -41,12 +42,12 @@ pub(crate) struct Nic<L = Unlimited> {
     ring_dropped: Carried,
 }
 
-/// Fewer frames ahead than this are not searched for frames that have left. A larger number costs cache: each
-/// interface goes through as many places of its list.
+/// The list `ahead` is cleaned up only when it has at least this many entries. A larger number uses
+/// more cache, because each interface then cycles through more of its list.
 const LOOK_AT_MIN: usize = 16;
 
-/// When a switch can judge a frame whose last bit leaves the other end of `link` at `departs`, without
-/// the delay.
+/// When a switch can judge a frame whose last bit leaves the other end of `link` at `departs`, not
+/// counting the propagation delay.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn judged(link: &Link, cuts_through: bool, departs: Time, frame_bytes: u32) -> Time {
     if !cuts_through {
@@ -83,19 +84,19 @@ impl<L: Limits> Nic<L> {
         }
     }
 
-    /// Propagation delay of its link.
+    /// Propagation delay of the link.
     pub(crate) const fn delay(&self) -> Duration {
         self.delay
     }
 
-    /// When the last bit has left of all that was sent.
+    /// When the last bit of the last frame sent has left.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) const fn free_at(&self) -> Time {
         self.transmitter.free_at()
     }
 
-    /// Counters with all frames accepted so far. The network counts received frames: those forwarded to
-    /// the interface less [`Self::ring_dropped`].
+    /// Counters including all frames accepted so far. Received frames are not counted here: the
+    /// network computes them as the frames forwarded to the interface minus [`Self::ring_dropped`].
     pub(crate) fn counters(&self) -> NicCounters {
         NicCounters {
             sent: Carried { frames: self.sent_sizes.total(), bytes: self.sent_bytes },
@@ -110,19 +111,20 @@ impl<L: Limits> Nic<L> {
         self.sent_sizes
     }
 
-    /// Sizes of the frames that were judged at once and are at the switch later than `time`.
+    /// Sizes of the frames that were judged ahead and arrive at the switch after `time`.
     pub(crate) fn ahead_of(&self, time: Time) -> impl Iterator<Item = u32> {
         let later = self.ahead.iter().rev().take_while(move |&&(arrival, _)| arrival > time);
         later.map(|&(_, frame_bytes)| frame_bytes)
     }
 
-    /// From when the CPU has handled a frame until TCP has it, at least.
+    /// Minimum time from the moment the CPU has handled a frame until TCP has it.
     pub(crate) const fn receive_latency(&self) -> Duration {
         self.receive_latency
     }
 
-    /// When TCP gets a frame whose last bit left the switch at `departs`; none: the ring is full. One
-    /// CPU handles frames in order. While it has frames it polls, otherwise it waits for an interrupt.
+    /// When TCP gets a frame whose last bit left the switch at `departs`, or none if the ring is
+    /// full. One CPU handles the frames in order. It polls as long as it has frames; otherwise it
+    /// waits for an interrupt.
     #[inline]
     pub(crate) fn receive(&mut self, departs: Time, frame_bytes: u32) -> Option<Time> {
         let Some(there) = self.limits.take_in(departs + self.delay) else {
@@ -147,13 +149,13 @@ impl<L: Limits> Nic<L> {
         self.ring_dropped.count(frame_bytes);
     }
 
-    /// Frames that the ring had no room for.
+    /// Frames dropped because the ring was full.
     pub(crate) const fn ring_dropped(&self) -> Carried {
         self.ring_dropped
     }
 
-    /// Sends `segment` at `now`, behind the frames `on_the_way` to the switch. None if too many of
-    /// them have not left yet.
+    /// Sends `segment` at `now`, after the frames `on_the_way` to the switch. None if so many of
+    /// these have not left yet that the transmit queue is full.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn send(
         &mut self,
@@ -170,7 +172,7 @@ impl<L: Limits> Nic<L> {
         Some(self.transmit(now, to, segment))
     }
 
-    /// As [`Self::send`], while only frames that were judged at once are on the way.
+    /// Like [`Self::send`], if all frames in flight to the switch were judged ahead.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn send_ahead(
         &mut self,
@@ -184,8 +186,8 @@ impl<L: Limits> Nic<L> {
         Some(self.transmit(now, to, segment))
     }
 
-    /// As [`Self::send_ahead`] and [`Self::note_ahead`], for a frame that is kept elsewhere: when the switch
-    /// can judge it.
+    /// Combines [`Self::send_ahead`] and [`Self::note_ahead`] for a frame that the caller keeps.
+    /// Returns when the switch can judge the frame.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn send_bytes_ahead(&mut self, now: Time, frame_bytes: u32) -> Option<Time> {
         if self.is_full_ahead(now) {
@@ -202,8 +204,8 @@ impl<L: Limits> Nic<L> {
         self.ahead.push_back((frame.arrival, frame.frame_bytes));
     }
 
-    /// True if the transmit queue is full, counting frames judged ahead of their arrival; the drop of the
-    /// next frame is then counted.
+    /// Whether the transmit queue is full with frames judged ahead of their arrival. If so, counts
+    /// the drop of the next frame.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_full_ahead(&mut self, now: Time) -> bool {
         if self.transmitter.free_at() + self.delay <= now {
@@ -231,7 +233,8 @@ impl<L: Limits> Nic<L> {
         judged(self.transmitter.link(), self.cuts_through, sent, frame_bytes) + self.delay
     }
 
-    /// Frames that the switch judges later than a frame leaving now are still queued.
+    /// Whether the transmit queue is full. A frame is still queued if the switch judges it later
+    /// than a frame that leaves now.
     #[cold]
     fn is_queue_full(&self, now: Time, on_the_way: &Ring<Frame>) -> bool {
         let left = now + self.delay;
@@ -239,7 +242,7 @@ impl<L: Limits> Nic<L> {
         behind + self.ahead_of(left).count() >= self.queue_frames
     }
 
-    /// As [`Self::is_queue_full`], for the frames that were judged at once.
+    /// Like [`Self::is_queue_full`], for the frames that were judged ahead.
     #[cold]
     fn is_queue_ahead_full(&mut self, now: Time) -> bool {
         let left = now + self.delay;
@@ -247,7 +250,7 @@ impl<L: Limits> Nic<L> {
             self.ahead.drop_front();
         }
         let under_way = self.ahead.len();
-        // Twice as many, so that each frame is looked at about once.
+        // Doubled, so that each entry is examined about once.
         self.look_at = (2 * under_way).max(LOOK_AT_MIN).min(self.queue_frames);
         let queued = under_way - self.ahead.partition_point(|&(arrival, _)| arrival <= left);
         queued >= self.queue_frames

@@ -1,9 +1,10 @@
-//! Hosts around one switch, in closed form: hosts run ahead of the clock, and the event loop has few
+//! Hosts around one switch, in closed form: hosts run ahead of the clock, so the event loop has few
 //! events.
 //!
-//! Frames for an egress that only one host sends to may be judged as soon as they are sent, if the
-//! buffer allows it ([`SwitchBuffer::is_private`]) and no earlier frame of the host is on its way. A host
-//! that receives frames sent ahead sends none ahead: so the recursion ends.
+//! If only one host sends to an egress, its frames may be sent ahead, that is, judged as soon as
+//! they are sent. This requires that the buffer allows it ([`SwitchBuffer::is_private`]) and that
+//! no earlier frame of the host is in flight. A host that receives frames sent ahead never sends
+//! ahead itself, which ends the recursion.
 
 use core::marker::PhantomData;
 
@@ -33,19 +34,20 @@ use crate::wiring;
 /// The path between a host and the switch, and the switch port at its end.
 pub(crate) struct Line<L> {
     nic: Nic<L>,
-    /// Frames on the way to the switch.
+    /// Frames in flight to the switch.
     to_switch: Ring<Frame>,
     /// True if the switch may judge frames of this host when the host sends them, before they arrive.
     sends_ahead: bool,
-    /// Where all of its frames go, if it has one connection.
+    /// The destination of all frames of the host, if it has only one connection.
     only: Option<Destination>,
     port: PortCounters,
-    /// Where the interface is; the port is at the other end of the link.
+    /// The link end of the interface. The port is at the other end of the link.
     at: CableEnd,
 }
 
-/// Destination of a frame. For a host with one connection it is known without reading the frame, which
-/// has left the cache by then, so dependent loads need not wait for it.
+/// Destination of a frame. For a host with one connection, the destination is known without reading
+/// the frame, which is no longer in the cache by then. So dependent loads need not wait for the
+/// frame.
 #[derive(Clone, Copy)]
 struct Destination {
     host: u32,
@@ -61,22 +63,24 @@ struct Switch<B, O> {
 
 /// Hosts around one switch with the buffer architecture `B`; the interfaces have the limits `L`.
 pub(crate) struct Star<B, L, O> {
-    /// Which port's first frame on the way is at the switch next.
+    /// The ports with frames in flight to the switch, by the arrival time of the first frame.
     arrivals: EventQueue,
-    /// The host of each end, by [`EndIndex`]: packed, since the way of a frame begins with it.
+    /// The host of each end, by [`EndIndex`]. Densely packed, because it is read first for each
+    /// frame.
     host_of: Box<[u32]>,
     switch: Switch<B, O>,
     arbitration: Stream,
-    /// Ends of all links of the run.
+    /// Number of link ends in the network.
     cable_ends: usize,
     limits: PhantomData<L>,
 }
 
-/// The star, as a host sees it that receives a frame sent ahead.
+/// The star as the network of a host that receives a frame sent ahead: this host's own frames are
+/// not sent ahead.
 struct Behind<'a, B, L, O>(&'a mut Star<B, L, O>);
 
 impl<B: SwitchBuffer<Frame>, O: Tracer> Switch<B, O> {
-    /// The arrival of a frame, as input of the buffer.
+    /// Describes the arrival of a frame to the buffer.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn arrival(&self, ingress: usize, egress: usize, frame: &Frame) -> Arrival {
         Arrival {
@@ -88,9 +92,9 @@ impl<B: SwitchBuffer<Frame>, O: Tracer> Switch<B, O> {
         }
     }
 
-    /// The switch judges a frame that has arrived, or whose arrival nothing else can influence, for the
-    /// port `egress`, which `line` is behind. Returns when the host's TCP gets the frame; none:
-    /// dropped, or not known yet.
+    /// Judges a frame for the port `egress` of the host with the `line`. The frame must have
+    /// arrived, or nothing else may influence its arrival. Returns when the host's TCP gets the
+    /// frame, or none if the frame is dropped or the time is not known yet.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn judge<L: Limits>(
         &mut self,
@@ -106,7 +110,8 @@ impl<B: SwitchBuffer<Frame>, O: Tracer> Switch<B, O> {
         if verdict == Verdict::Dropped {
             line.port.frames_dropped += 1;
             line.port.bytes_dropped += u64::from(frame.frame_bytes);
-            // With its time: the frame may be judged before the clock has reached its arrival.
+            // Counted with its time, because the frame may be judged before the clock has reached
+            // its arrival.
             measure.count(frame.arrival, Rare::Drop(line.at.far().number(), frame.frame_bytes));
             self.tracer.note(TracePoint::Dropped(egress), frame.arrival, frame);
             return None;
@@ -123,8 +128,8 @@ impl<B: SwitchBuffer<Frame>, O: Tracer> Switch<B, O> {
         }
     }
 
-    /// The last bit of a frame leaves by the port `egress` at `departs`. Returns when the host's TCP
-    /// gets it; none: the ring is full.
+    /// Passes a frame to the host behind the port `egress`; its last bit leaves the port at
+    /// `departs`. Returns when the host's TCP gets the frame, or none if the ring is full.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn take_in<L: Limits>(
         &mut self,
@@ -144,7 +149,7 @@ impl<B: SwitchBuffer<Frame>, O: Tracer> Switch<B, O> {
     }
 }
 
-/// The mark is left on a frame that is subject to marks, and on no other (RFC 3168, 5).
+/// Marks a frame if it is ECN-capable (RFC 3168, 5).
 #[cold]
 #[inline(never)]
 fn mark(ecn: Ecn, port: &mut PortCounters) -> Ecn {
@@ -175,7 +180,7 @@ impl<B: SwitchBuffer<Frame>, L: Limits, O: Tracer> Star<B, L, O> {
         }
     }
 
-    /// Runs the traffic of `hosts`; `on_samples` is called when samples have ended.
+    /// Runs the traffic of `hosts` to the end. Calls `on_samples` when samples have ended.
     pub(crate) fn run<T: Traffic>(
         mut self,
         hosts: &mut Hosts<'_, T, Line<L>>,
@@ -188,7 +193,7 @@ impl<B: SwitchBuffer<Frame>, L: Limits, O: Tracer> Star<B, L, O> {
             let grant = self.switch.buffer.next_grant();
             let read = hosts.measure().due();
             let now = arrival.min(timer).min(grant).min(read);
-            // The order at equal times: see the crate's documentation.
+            // The crate's documentation defines the order at equal times.
             if timer == now {
                 hosts.measure().check_progress(now)?;
                 hosts.again().fire_timers(&mut self, host, timer);
@@ -202,7 +207,7 @@ impl<B: SwitchBuffer<Frame>, L: Limits, O: Tracer> Star<B, L, O> {
         }
     }
 
-    /// The frame at the head of `port` has arrived at the switch.
+    /// Handles the arrival of the first frame in flight to `port`.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn handle_arrival<T: Traffic>(&mut self, hosts: &mut Hosts<'_, T, Line<L>>, port: usize) {
         let Line { to_switch: queue, only, .. } = hosts.line(port);
@@ -235,7 +240,7 @@ impl<B: SwitchBuffer<Frame>, L: Limits, O: Tracer> Star<B, L, O> {
         }
     }
 
-    /// A segment of the host `host` has to wait for its turn at the switch.
+    /// The outlet for segments of the host `host` that are judged only on arrival at the switch.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn outlet_behind<'a>(
         &'a mut self,
@@ -267,7 +272,8 @@ impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Tracer> Network<T> for St
         let mut frame = line.nic.send_ahead(now, from.peer(), segment)?;
         let left_at = Some(line.nic.free_at());
         let egress = self.host_of[frame.to.index()] as usize;
-        // Other frames may still come between this one and its egress, so it waits for the clock.
+        // Frames from other hosts may still precede this frame at its egress, so it is judged only
+        // on arrival.
         if !self.switch.buffer.is_private(&self.switch.arrival(host, egress, &frame)) {
             self.outlet_behind(line, now, host, from).put(frame);
             return left_at;
@@ -351,8 +357,8 @@ impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Tracer> Counted<T> for St
 }
 
 impl<L: Limits> Line<L> {
-    /// Counters of the interface at `now`, given the frames for it that the switch still holds.
-    /// Received frames may be ahead of that, as the host is.
+    /// Counters of the interface at `now`. `held` are the frames for the interface that the switch
+    /// still holds. Received frames may be ahead of `now`, like the host.
     fn counters(&self, now: Time, held: &Carried) -> NicCounters {
         let leaves = now + self.nic.delay();
         let later = self.to_switch.iter().rev().take_while(|frame| frame.arrival > leaves);
@@ -365,22 +371,22 @@ impl<L: Limits> Line<L> {
         NicCounters { sent, received, ..counters }
     }
 
-    /// Frames of the interface that the switch has judged.
+    /// Frames sent by the interface that the switch has judged.
     fn judged(&self) -> Carried {
         self.nic.counters().sent.without(&Carried::of(self.on_the_way()))
     }
 
-    /// Sizes of these frames.
+    /// Sizes of the frames in [`Self::judged`].
     fn judged_sizes(&self) -> FrameSizes {
         self.nic.sent_sizes().without(self.on_the_way())
     }
 
-    /// Sizes of the frames that are to be judged yet.
+    /// Sizes of the frames that the switch has not judged yet.
     fn on_the_way(&self) -> impl Iterator<Item = u32> {
         self.to_switch.iter().map(|frame| frame.frame_bytes)
     }
 
-    /// The lines of all hosts. With `sends_ahead`, hosts that may send ahead do.
+    /// The lines of all hosts. Hosts send ahead only if `sends_ahead`, and only if they may.
     pub(crate) fn all(
         star: &wiring::Star<'_>,
         seed: &str,
@@ -401,7 +407,7 @@ impl<L: Limits> Line<L> {
     }
 }
 
-/// The line of the host `host`, at `now`, for segments to the end `to`.
+/// An outlet through the line of the host `host` at `now`, for segments to the end `to`.
 struct LineOutlet<'a, L> {
     line: &'a mut Line<L>,
     arrivals: &'a mut EventQueue,
@@ -411,7 +417,7 @@ struct LineOutlet<'a, L> {
 }
 
 impl<L> LineOutlet<'_, L> {
-    /// Queues a frame on the way to the switch.
+    /// Queues a frame in flight to the switch.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn put(&mut self, frame: Frame) {
         if self.line.to_switch.is_empty() {
@@ -432,7 +438,7 @@ impl<L: Limits> Outlet for LineOutlet<'_, L> {
     }
 }
 
-/// Where all frames of each host go that has one connection.
+/// For each host with exactly one connection: the destination of all its frames.
 fn only_destinations(hosts: usize, connections: &[[usize; 2]]) -> Vec<Option<Destination>> {
     let mut counts = vec![0; hosts];
     let mut only = vec![None; hosts];
@@ -446,8 +452,8 @@ fn only_destinations(hosts: usize, connections: &[[usize; 2]]) -> Vec<Option<Des
     only
 }
 
-/// Hosts that may send ahead: a host that is the only sender to each of its peers, none of which sends
-/// ahead.
+/// Which hosts may send ahead: a host that is the only sender to each of its peers, if none of
+/// these peers sends ahead.
 fn who_sends_ahead(hosts: usize, connections: &[[usize; 2]]) -> Vec<bool> {
     let mut peers = vec![Vec::new(); hosts];
     for &[one, other] in connections {

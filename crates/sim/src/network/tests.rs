@@ -1,4 +1,5 @@
-//! The networks, frame by frame: times computed when a frame enters a hop are those at which it leaves.
+//! Compares the networks frame by frame: the departure times computed when a frame enters a hop
+//! must be correct.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +18,7 @@ use crate::run::tests::{Silent, cases, lab, scenario};
 use crate::run::{Manner, carry_out};
 use crate::snapshot::Carried;
 
-/// Everything that happened to every frame, by place and kind in the order of time.
+/// All trace points of all frames, by kind and place, in the order of time.
 #[derive(Debug, Default, PartialEq)]
 struct Trace(BTreeMap<TracePoint, Vec<(Time, u32, Segment)>>);
 
@@ -28,7 +29,7 @@ impl Tracer for Trace {
 }
 
 impl Trace {
-    /// Cuts off all events behind `end`: hosts that run ahead of the clock have begun with them.
+    /// Removes all events after `end`, which exist because hosts run ahead of the clock.
     fn until(mut self, end: Time) -> Self {
         for events in self.0.values_mut() {
             assert!(events.is_sorted_by_key(|event| event.0), "a FIFO is out of order");
@@ -46,11 +47,11 @@ impl Trace {
 /// A way to simulate a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Way {
-    /// In closed form.
+    /// As a star in closed form.
     Star,
-    /// By the general network.
+    /// With the general network.
     General,
-    /// By the general network, whose interfaces and switches all go one step at a time.
+    /// With the general network, where all interfaces and switches are simulated step by step.
     Steps,
 }
 
@@ -61,7 +62,7 @@ impl Way {
     }
 }
 
-/// The record of a run in one way, and its trace until the end.
+/// The record of a run simulated in one way, and its trace up to the end of the run.
 fn traced(run: &Run, way: Way) -> (Result<RunRecord, String>, Trace) {
     let mut trace = Trace::default();
     let manner = way.manner(&mut trace);
@@ -70,8 +71,8 @@ fn traced(run: &Run, way: Way) -> (Result<RunRecord, String>, Trace) {
     (record, trace.until(end.map_or(Time::NEVER, |end| Time::from_ps(end.end_ns * 1000))))
 }
 
-/// The record without counters that depend on how far hosts are ahead of the clock when they are read;
-/// the trace has those events.
+/// The record without the counters that depend on how far hosts are ahead of the clock when they
+/// are read. The trace covers the events of these counters.
 fn comparable(record: Result<RunRecord, String>) -> Result<RunRecord, String> {
     record.map(|mut record| {
         record.mode = None;
@@ -110,7 +111,7 @@ fn limit(nic: &mut Nic, limits: Limits) {
     nic.receive_rate_bps = receive_rate;
 }
 
-/// Scenarios of all architectures, some with limits of interfaces, with one of the whole TCPs, with
+/// Scenarios of all architectures. Some have interface limits, one of the complete TCP profiles,
 /// congestion notification or another congestion control.
 fn scenarios() -> impl Strategy<Value = Run> {
     let whole_tcp = prop::option::of(prop::sample::select(&lab::PROFILES[..]));
@@ -140,9 +141,9 @@ fn scenarios() -> impl Strategy<Value = Run> {
     )
 }
 
-/// Links and hosts whose times are multiples of one frame's, so that much happens at the same time: a
-/// frame arrives when the CPU has handled the one before, a descriptor is freed when the
-/// next frame needs it, servers' frames meet at the switch.
+/// Links and hosts whose times are multiples of one frame time, so that many events coincide: a
+/// frame arrives when the CPU has handled the frame before, a descriptor becomes free when the next
+/// frame needs it, frames of servers arrive at the switch together.
 fn in_step(servers: u32, buffer: Buffer) -> Run {
     // A byte takes 1 ns, a full frame 1538 ns.
     const FRAME_NS: u64 = 1538;
@@ -162,7 +163,7 @@ fn in_step(servers: u32, buffer: Buffer) -> Run {
     run
 }
 
-/// The frames of a run, simulated in several ways that have to agree.
+/// The trace of a run, which must be the same for all `ways` of simulation.
 fn agreed(run: &Run, ways: &[Way]) -> Trace {
     let (first, frames) = traced(run, ways[0]);
     for &way in &ways[1..] {
@@ -173,7 +174,7 @@ fn agreed(run: &Run, ways: &[Way]) -> Trace {
     frames
 }
 
-/// Where a frame was when: at the edges where counters are read.
+/// The trace of a run, compared with its counters at one edge.
 struct Seen<'a> {
     trace: &'a Trace,
     record: &'a RunRecord,
@@ -181,8 +182,9 @@ struct Seen<'a> {
 }
 
 impl Seen<'_> {
-    /// Frames at this trace point until `after` the edge, and their bytes: without and with a frame in the
-    /// edge's nanosecond. Edges are in whole nanoseconds; the clock was somewhere within that nanosecond.
+    /// Frames and bytes at this trace point up to the time `after` past the edge: without and with
+    /// frames in the last nanosecond. Both may be right, because edges are in whole nanoseconds and
+    /// the clock was somewhere within that nanosecond.
     fn carried(&self, point: TracePoint, after: Duration) -> [Carried; 2] {
         let edge_ns = self.record.edges[self.edge].at_ns + after.as_ns();
         [edge_ns, edge_ns + 1].map(|before_ns| {
@@ -198,8 +200,8 @@ impl Seen<'_> {
     }
 }
 
-/// Interfaces and ports have counted the frames traced by the `edge`; hosts the received frames as
-/// well, where all is at rest.
+/// Checks that interfaces and ports have counted the frames traced up to the `edge`. If the network
+/// is at rest, checks the received frames of hosts too.
 fn assert_counted(run: &Run, record: &RunRecord, trace: &Trace, edge: &str) {
     let at_rest = edge == "cool-down-end";
     let edge = record.edges.iter().position(|one| one.name == edge).expect("it was read");
@@ -226,7 +228,7 @@ fn assert_counted(run: &Run, record: &RunRecord, trace: &Trace, edge: &str) {
     }
 }
 
-/// Busy time of the CPUs, from the frames delivered to each host.
+/// Busy time of the CPUs, computed from the frames delivered to each host.
 fn cpu_ns(run: &Run, trace: &Trace, number: usize) -> Option<u64> {
     let host = &run.network.links[number].a.node;
     let group = run.network.groups.iter().find(|group| host.starts_with(group.name.as_str()));
@@ -253,8 +255,8 @@ fn what_happens_at_the_same_time_happens_in_the_same_order_in_all_ways() {
     }
 }
 
-/// PAUSE and merging of a group's hosts: honours pauses, XOFF threshold in frames, ring size, most
-/// merged bytes, batch size.
+/// PAUSE and merging at the hosts of a group: honours PAUSE, XOFF threshold in frames, ring size,
+/// maximum merged bytes, batch size.
 type Pauses = (bool, Option<u32>, u32, u32, Option<u32>);
 
 fn pauses() -> impl Strategy<Value = Pauses> {
@@ -274,7 +276,7 @@ fn pause(nic: &mut Nic, pauses: Pauses, quanta: u16) {
     }
 }
 
-/// Scenarios in which some hosts or the switch pause, or hosts merge segments.
+/// Scenarios in which some hosts or the switch use PAUSE, or hosts merge segments.
 fn pausing_scenarios() -> impl Strategy<Value = Run> {
     let switch = (any::<bool>(), prop::option::of(9_000..60_000_u64), 2..2_000_u16);
     (scenarios(), pauses(), pauses(), switch).prop_map(
@@ -357,7 +359,7 @@ proptest! {
 
     #[test]
     fn what_is_counted_is_what_passed_in_all_ways(mut run in scenarios()) {
-        // Long enough for every timer, so that all is at rest in the end.
+        // Long enough for every timer, so that the network is at rest at the end.
         let rest = Until::Time { ns: 3_000_000_000_000 };
         run.phases.push(Phase { kind: PhaseKind::CoolDown, until: Some(rest) });
         let mut counted = Vec::new();

@@ -4,28 +4,28 @@ use netstudy_units::Time;
 
 use super::frame::Frame;
 
-/// An event in the life of a frame. Switch ports are numbered through: a second switch's after the first's.
-/// A host has the number of its port (star) or of its interface (other networks).
+/// An event in the life of a frame. Switch ports are numbered consecutively over all switches. A
+/// host is identified by the number of its port (star) or of its interface (other networks).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum TracePoint {
-    /// The switch decides on it; it arrived by this port.
+    /// The frame has arrived at this port, and the switch judges it.
     Arrived(usize),
-    /// The switch drops it instead of sending it by this port.
+    /// The switch drops the frame instead of sending it from this port.
     Dropped(usize),
-    /// Its last bit leaves the switch by this port.
+    /// The last bit of the frame leaves the switch at this port.
     Left(usize),
-    /// The ring of this host is full.
+    /// The host drops the frame because its ring is full.
     RingDropped(usize),
-    /// The host's TCP gets it.
+    /// The TCP of the host gets the segment.
     Delivered(usize),
 }
 
-/// Hears of every trace point of every frame. Without a tracer, `()`, the calls compile to nothing.
+/// Gets every trace point of every frame. With the tracer `()`, the calls compile to nothing.
 pub(crate) trait Tracer {
-    /// False: no trace point is reported.
+    /// Whether trace points are reported.
     const TRACES: bool = true;
 
-    /// The frame is at `point` at the time `at`, which may lie ahead of the clock.
+    /// Reports that the frame is at `point` at the time `at`, which may be ahead of the clock.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn note(&mut self, _point: TracePoint, _at: Time, _frame: &Frame) {}
 }

@@ -27,18 +27,20 @@ use crate::workloads::{self, Applications, Stage, for_workload};
 
 /// Progress of a run.
 pub trait Progress {
-    /// `packets` more useful data packets have been carried. Returns whether to go on.
+    /// Reports that `packets` more data packets, without retransmissions, have been carried.
+    /// Returns whether to go on.
     fn carried(&mut self, packets: u64) -> ControlFlow<()>;
 }
 
-/// Makes one run. A run that cannot be made, or does not end, is a record as well.
+/// Simulates one run. A run that cannot start, or does not end, gives a record too.
 #[must_use]
 pub fn run(run: &records::Run, progress: &mut dyn Progress) -> RunRecord {
     let manner = Manner { mode: None, all_steps: false, sends_ahead: true, tracer: () };
     carry_out(run, manner, progress).unwrap_or_else(|error| record::of_failure(run, error))
 }
 
-/// Data packets that a run carries when none is lost, warm-up included; 0 if its phases last for a time.
+/// Number of data packets that a run carries if none is lost, including the warm-up; 0 if its
+/// phases end after a time.
 #[must_use]
 pub fn useful_packets(run: &records::Run) -> u64 {
     let counts = run.phases.iter().map(|phase| match phase.until {
@@ -49,19 +51,19 @@ pub fn useful_packets(run: &records::Run) -> u64 {
     workload.packets_per_sample(run) * workload.samples_per_count() * counts.sum::<u64>()
 }
 
-/// How a run is simulated. Its counters do not depend on it.
+/// How a run is simulated. The counters of the run do not depend on this.
 pub(crate) struct Manner<O> {
-    /// None: in closed form, if the network has one.
+    /// The mode; none: closed form if the network has one, otherwise per hop.
     pub(crate) mode: Option<Mode>,
-    /// Not in closed form: everything goes one step at a time.
+    /// If not in closed form: every hop is simulated step by step.
     pub(crate) all_steps: bool,
-    /// In closed form: frames are judged as soon as they are sent, where that is possible.
+    /// In closed form: frames are judged as soon as they are sent, wherever that is possible.
     pub(crate) sends_ahead: bool,
-    /// Hears of every trace point.
+    /// Gets every trace point.
     pub(crate) tracer: O,
 }
 
-/// Makes one run, or returns why it cannot be made or does not end.
+/// Simulates one run, or returns why it cannot start or does not end.
 pub(crate) fn carry_out(
     run: &records::Run,
     manner: Manner<impl Tracer>,
@@ -74,7 +76,7 @@ pub(crate) fn carry_out(
     let works_at = |host: &str| workload.works_at(host);
     let mut wiring = Wiring::new(run, &cast.participants, connections, works_at)?;
     wiring.file_connections = cast.file_connections();
-    // The closed form is the faster one, and gives the same results where it exists.
+    // The closed form is faster and gives the same results.
     let star = wiring.star(connections).filter(wiring::Star::has_closed_form);
     let form = if star.is_some() { Mode::ClosedForm } else { Mode::PerHop };
     let mode = manner.mode.unwrap_or(form);
@@ -91,7 +93,7 @@ pub(crate) fn carry_out(
     for_workload!(&run.workload, workload => workload.perform(run, &cast, &wiring, performance))
 }
 
-/// A run, and the way to simulate it.
+/// A run, and how to simulate it.
 struct Performance<'a, O> {
     setting: &'a Setting<'a>,
     manner: Manner<O>,
@@ -110,11 +112,11 @@ impl<O: Tracer> Stage for Performance<'_, O> {
     }
 }
 
-/// A run before its applications are made.
+/// A run before its applications are created.
 struct Setting<'a> {
     run: &'a records::Run,
     wiring: &'a Wiring,
-    /// The star, if it is to be simulated in closed form.
+    /// The star, if the run is simulated in closed form.
     star: Option<&'a wiring::Star<'a>>,
     cast: &'a Cast,
     /// Connections of the workload and of the probe.
@@ -159,7 +161,7 @@ impl Setting<'_> {
     ) -> Result<Outcome, String> {
         let Self { run, wiring, star, connections, .. } = *self;
         let packets = workloads::of(run).packets_per_sample(run);
-        // Sampled queues must not include frames that are judged ahead of time.
+        // Sampled queues must not include frames that are judged ahead of their arrival.
         let is_at_ports = |one: &records::Instrument| {
             matches!(one.kind, InstrumentKind::Ports | InstrumentKind::Snmp)
         };
@@ -195,7 +197,7 @@ impl Setting<'_> {
 /// Applications to be run over a network.
 struct Execution<'a, T, O> {
     wiring: &'a Wiring,
-    /// The star, if it is to be simulated in closed form.
+    /// The star, if the run is simulated in closed form.
     star: Option<&'a wiring::Star<'a>>,
     seed: &'a str,
     applications: Vec<T>,
@@ -206,8 +208,8 @@ struct Execution<'a, T, O> {
 }
 
 impl<T: Traffic, O: Tracer> Execution<'_, T, O> {
-    /// Chooses the code for the network, the limits of interfaces and the buffer once, so that no choice
-    /// is left per packet.
+    /// Selects the code for the network, the interface limits and the buffer once, so that nothing
+    /// is left to select per packet.
     fn run(self) -> Result<Outcome, String> {
         match (self.star, self.wiring.is_limited()) {
             (Some(star), _) => self.in_closed_form(star),

@@ -1,5 +1,5 @@
-//! Frames for a private egress are judged as soon as they are sent
-//! ([`netstudy_fabric::SwitchBuffer::is_private`]), which must not change results.
+//! Tests that results do not change if frames for a private egress are judged as soon as they are
+//! sent ([`netstudy_fabric::SwitchBuffer::is_private`]).
 
 #[path = "../../tests/lab/mod.rs"]
 pub(crate) mod lab;
@@ -32,7 +32,7 @@ fn jitter() -> impl Strategy<Value = Jitter> {
     ]
 }
 
-/// Drop-tail buffers a port, some of them small.
+/// Drop-tail buffers per port, some of them small.
 fn buffers() -> impl Strategy<Value = Buffer> {
     let room = || prop_oneof![9_018..40_000_u64, 40_000..400_000_u64];
     prop_oneof![
@@ -128,9 +128,9 @@ pub(crate) fn scenario() -> impl Strategy<Value = Run> {
 }
 
 /// The record without counters of hosts and of servers' ports, and frames that the client has sent.
-/// Those differ: if frames to servers are judged at once, servers already hear frames that are on the
-/// way when an iteration ends, and the client has already sent the answers to them. Results and their
-/// times stay.
+/// These counters differ: if frames to servers are judged at once, servers have already received
+/// the frames that are in flight when an iteration ends, and the client has already sent the
+/// answers to them. Results and their times do not differ.
 fn comparable(record: Result<RunRecord, String>) -> Result<RunRecord, String> {
     record.map(|mut record| {
         record.counters.retain(|node, _| node == "client");
@@ -139,7 +139,7 @@ fn comparable(record: Result<RunRecord, String>) -> Result<RunRecord, String> {
         switch.retain(|port, _| port == "client");
         let ahead = ["bytes_received", "interface_packets_sent", "interface_bytes_sent"];
         for counted in record.ports.values_mut().flat_map(BTreeMap::values_mut) {
-            // Together and by size.
+            // The total, and the counters by size.
             counted.retain(|name, _| !name.starts_with("frames_received"));
             counted.retain(|name, _| !ahead.contains(&name.as_str()));
         }
@@ -153,7 +153,7 @@ fn comparable(record: Result<RunRecord, String>) -> Result<RunRecord, String> {
     })
 }
 
-/// A short run unless `PROPTEST_CASES` asks for another.
+/// A short run unless `PROPTEST_CASES` is set.
 pub(crate) fn cases() -> ProptestConfig {
     let short = ProptestConfig { cases: 100, ..ProptestConfig::default() };
     if std::env::var_os("PROPTEST_CASES").is_some() { ProptestConfig::default() } else { short }

@@ -1,10 +1,10 @@
 //! Instruments: counters read at an interval of virtual time.
 //!
-//! A sampler reads and changes nothing. With an instrument at switch ports, no frame is judged before
-//! it arrives, so queues and counters of ports are exact at the sampled time. Hosts around a star still
-//! run ahead of the clock: a sample of a host or its connections may include the effect of frames that
-//! are still queued at the switch or on the wire to the host; retransmissions and timeouts among that
-//! are subtracted. In other networks all samples are exact.
+//! A sampler changes no state. If an instrument samples switch ports, no frame is judged before it
+//! arrives, so queues and counters of ports are exact at the sampled time. Hosts around a star
+//! still run ahead of the clock: a sample of a host or its connections may include the effects of
+//! frames that are still queued at the switch or on the wire to the host. Retransmissions and
+//! timeouts that happen later are subtracted. In other networks all samples are exact.
 
 mod reading;
 
@@ -29,7 +29,7 @@ pub(crate) struct Sampler {
     subjects: Vec<Subject>,
 }
 
-/// Something that it reads, and a column a quantity.
+/// A subject that a sampler reads, with one column per quantity.
 struct Subject {
     port: Option<String>,
     /// A row of the workload's connections.
@@ -38,22 +38,21 @@ struct Subject {
     columns: BTreeMap<&'static str, Vec<Option<u64>>>,
 }
 
-/// Where that stands.
+/// The source of a subject's values.
 enum Source {
     /// The port of a switch at this end of a link.
     Port(usize),
     /// This end of a connection.
     Connection(EndIndex),
-    /// The members of the wiring that are on a host, its interfaces by their ends of links, and its
-    /// CPUs; its node.
+    /// A host: its members of the wiring, the link ends of its interfaces, its CPUs and its node.
     Host { members: Vec<usize>, interfaces: Vec<usize>, cpus: Option<Cpus>, node: usize },
-    /// The interface at this end of a link, and its place at its host.
+    /// The interface at this end of a link, with the node of its host and its number at that host.
     Interface(usize, Option<(usize, usize)>),
 }
 
 impl Sampler {
-    /// That of a plan, in a network with these connections of the workload between members; or why there
-    /// is none.
+    /// Creates the sampler for an instrument of a plan, in a network with these connections of the
+    /// workload between members, or returns why this is impossible.
     pub(crate) fn new(
         instrument: &records::Instrument,
         wiring: &Wiring,
@@ -69,14 +68,17 @@ impl Sampler {
         let of_ports = matches!(kind, InstrumentKind::Ports | InstrumentKind::Snmp);
         if from.is_some() && *kind != InstrumentKind::Snmp {
             return Err(format!(
-                "the instrument {kind:?} of {node:?} is asked by nobody: leave out from"
+                "the instrument {kind:?} of {node:?} is not polled over the network: leave out from"
             ));
         }
         if port.is_some() && !of_ports {
-            return Err(format!("the instrument {kind:?} reads all of {node:?}, not one port"));
+            return Err(format!(
+                "the instrument {kind:?} cannot read a single port: it reads {node:?} as a whole"
+            ));
         }
         let subjects = match kind {
-            // A poll sees the counters of the ports; its own frames, at an idle port, are left out.
+            // An SNMP poll reads the counters of the ports. The frames of the poll itself, at an
+            // idle port, are not modeled.
             InstrumentKind::Ports | InstrumentKind::Snmp => ports(wiring, node, port.as_deref())?,
             InstrumentKind::Tcp => ends(wiring, node, connections),
             InstrumentKind::Host => hosts(wiring, node),
@@ -97,7 +99,7 @@ impl Sampler {
         self.every
     }
 
-    /// All that it has read.
+    /// All samples taken.
     pub(crate) fn into_series(self) -> impl Iterator<Item = records::Series> {
         let Self { kind, node, at, subjects, .. } = self;
         let at_ns: Vec<u64> = at.into_iter().map(Time::as_ns).collect();
@@ -127,7 +129,7 @@ impl Subject {
     }
 }
 
-/// The ports of a switch, or that of a name.
+/// The ports of a switch, or only the port `name`.
 fn ports(wiring: &Wiring, node: &str, name: Option<&str>) -> Result<Vec<Subject>, String> {
     let topology = &wiring.topology;
     let all =
@@ -142,7 +144,7 @@ fn ports(wiring: &Wiring, node: &str, name: Option<&str>) -> Result<Vec<Subject>
     if found.is_empty() {
         let port = name.map_or_else(|| "a port".to_owned(), |name| format!("the port {name:?}"));
         return Err(format!(
-            "an instrument reads {port} of {node:?}, which is no switch with that"
+            "an instrument reads {port} of {node:?}, which is not a switch with such a port"
         ));
     }
     Ok(found)
@@ -158,7 +160,7 @@ fn ends(wiring: &Wiring, node: &str, connections: &[[usize; 2]]) -> Vec<Subject>
         .collect()
 }
 
-/// A host or zone, and its interfaces; none: there is no such node.
+/// The subjects of a host or zone: itself and its interfaces. Empty if there is no such node.
 fn hosts(wiring: &Wiring, name: &str) -> Vec<Subject> {
     let topology = &wiring.topology;
     let Some(node) = topology.nodes().iter().position(|one| one.name == name) else {

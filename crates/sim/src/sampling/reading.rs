@@ -1,4 +1,4 @@
-//! The readings of a sampler, from hosts and network.
+//! Reads hosts and network for a sampler.
 
 use netstudy_tcp::{Counters, Endpoint};
 use netstudy_units::{Duration, Time};
@@ -28,11 +28,11 @@ impl Snapshot {
     }
 }
 
-/// As `TCP_INFO` of Linux has it where that stays without an end.
+/// The value in `TCP_INFO` of Linux for an unlimited slow start threshold.
 const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
-/// The agent's readings of a connection, as far as the simulator has them. An unmeasured round-trip
-/// time is none.
+/// The values of a connection that the agent reads on real hosts, as far as the simulator has them.
+/// A round-trip time without a sample is missing.
 fn connection(tcp: &Endpoint, flow: &FlowCounters) -> [(&'static str, Option<u64>); 13] {
     let us = |time: Option<Duration>| time.map(|time| time.as_ps() / 1_000_000);
     let (rtt, window) = (tcp.rtt(), tcp.window());
@@ -53,8 +53,8 @@ fn connection(tcp: &Endpoint, flow: &FlowCounters) -> [(&'static str, Option<u64
     ]
 }
 
-/// Counters of one end of a flow, over all its connections. The application's bytes are data only; TCP's
-/// bytes include commands.
+/// Counters of one end of a flow, summed over the data connection and its control connection. The
+/// application's bytes count only data; TCP's bytes include commands.
 struct FlowCounters {
     tcp: Counters,
     bytes_acknowledged: u64,
@@ -79,14 +79,14 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         flow
     }
 
-    /// A sampler reads at `at`, which the clock has reached.
+    /// Takes a sample at `at`, which the clock must have reached.
     pub(crate) fn read_sampler(
         &mut self,
         sampler: &mut Sampler,
         at: Time,
         network: &impl Counted<T, Line = N>,
     ) {
-        // One snapshot for all subjects, so that their counters are of the same moment.
+        // One snapshot for all subjects, so that their counters are from the same instant.
         let snapshot = Snapshot::new(self, network, at);
         sampler.at.push(at);
         for subject in &mut sampler.subjects {

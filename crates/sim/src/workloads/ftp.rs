@@ -1,9 +1,10 @@
-//! Files by FTP: hosts that run the sessions of `netstudy_workload::ftp` over simulated connections.
+//! File transfers by FTP: hosts that run the sessions of `netstudy_workload::ftp` over simulated
+//! connections.
 //!
 //! A flow has two connections: one for data, which is opened anew for each file, and one for commands and
 //! replies. An application numbers all its data connections first, then the control connections in the same
-//! order. TCP carries numbers of bytes; the text is in the [`ControlText`] of the flow, from which an
-//! end takes as many bytes as have come.
+//! order. Simulated TCP carries only byte counts. The text is in the [`ControlText`] of the flow,
+//! from which an end takes as many bytes as have arrived.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -22,22 +23,22 @@ use crate::host::files::{Carrier, CarrierStep};
 /// Client or server of files.
 pub(super) type FtpHost = ClientOrServer<ClientHost, ServerHost>;
 
-/// Name of the file, as agents have it.
+/// Name of the file, the same as with agents.
 const FILE_NAME: &str = "data";
-/// The port of a data connection. Listeners are found by flow, so any number will do.
+/// The port of a data connection. Listeners are found by flow, so the number does not matter.
 const DATA_AT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 49_152);
-/// Both ends are part of this crate.
+/// Both ends are simulated here, so a protocol error is a bug.
 const KEEPS_TO_PROTOCOL: &str = "both ends keep to the protocol";
 
 /// The file of all transfers of a run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct File {
     pub(super) bytes: u64,
-    /// The client sends it.
+    /// The client sends the file.
     pub(super) is_put: bool,
 }
 
-/// The text under way on a control connection: from the client, and from the server.
+/// The text in flight on a control connection: from the client, and from the server.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ControlText(Rc<RefCell<[VecDeque<u8>; 2]>>);
 
@@ -45,19 +46,19 @@ const CLIENT: usize = 0;
 const SERVER: usize = 1;
 
 impl ControlText {
-    /// One end sends text. Returns its number of bytes.
+    /// Adds text sent by the end `side`. Returns its number of bytes.
     fn say(&self, side: usize, text: &str) -> u64 {
         self.0.borrow_mut()[side].extend(text.as_bytes());
         text.len() as u64
     }
 
-    /// The other end of `side` receives this many further bytes.
+    /// Takes `bytes` more bytes of the text sent by the end `side`, which its peer receives.
     fn hear(&self, side: usize, bytes: u64) -> Vec<u8> {
         self.0.borrow_mut()[side].drain(..bytes as usize).collect()
     }
 }
 
-/// Actions that have been decided on, and the time of the last event.
+/// Actions that are decided but not yet polled, and the time of the last event.
 #[derive(Debug, Default)]
 struct Pending {
     actions: VecDeque<Action>,
@@ -67,7 +68,7 @@ struct Pending {
 }
 
 impl Pending {
-    /// Something happens at `now`.
+    /// Records an event at `now`.
     const fn note(&mut self, now: Time) -> bool {
         self.now = now;
         self.is_due = true;
@@ -91,12 +92,12 @@ struct ClientFlow {
     text: ControlText,
     replies: Replies,
     carrier: Carrier,
-    /// When its control connection was begun.
+    /// When the opening of the control connection began.
     begun: Time,
 }
 
 impl ClientHost {
-    /// A client with a flow for each text.
+    /// A client with one flow for each of `flows`.
     pub(super) fn new(config: FtpConfig, file: File, flows: Vec<(ControlText, Carrier)>) -> Self {
         let session = || {
             let login = Login { user: "netstudy".to_owned(), password: "netstudy".to_owned() };
@@ -121,7 +122,7 @@ impl ClientHost {
         self.flows.len() as u32 + flow
     }
 
-    /// Its flow, if it is the number of a control connection.
+    /// The flow of a connection, if it is a control connection.
     fn flow_controlled(&self, connection: u32) -> Option<u32> {
         connection.checked_sub(self.flows.len() as u32)
     }
@@ -164,7 +165,7 @@ impl ClientHost {
         }
     }
 
-    /// Takes the next due step of a carrier. Returns whether there was one.
+    /// Makes the next due step of any carrier. Returns whether there was one.
     fn carry(&mut self, now: Time) -> bool {
         for (connection, flow) in (0..).zip(&mut self.flows) {
             let Some(step) = flow.carrier.poll(now) else { continue };
@@ -197,7 +198,7 @@ impl Traffic for ClientHost {
     fn next_action(&self) -> Time {
         let carriers = self.flows.iter().map(|flow| flow.carrier.next_step());
         let timed = carriers.min().unwrap_or(Time::NEVER).min(self.client.next_action());
-        // Actions that follow from an event are due at the time of that event.
+        // Actions caused by an event are due at the time of the event.
         self.pending.due().min(timed.max(self.pending.now))
     }
 
@@ -266,14 +267,14 @@ struct Session {
     lines: Lines,
     greeting: Reply,
     carrier: Carrier,
-    /// A transfer was asked for.
+    /// The client has requested a transfer.
     is_wanted: bool,
     /// The data connection is open.
     is_open: bool,
 }
 
 impl ServerHost {
-    /// A server with a session for each text.
+    /// A server with one session for each of `flows`.
     pub(super) fn new(file: File, flows: Vec<(ControlText, Carrier)>) -> Self {
         let session = |(text, carrier)| {
             let (machine, greeting) = ServerSession::new();
@@ -294,7 +295,7 @@ impl ServerHost {
         self.pending.actions.push_back(Action::Write { connection, bytes });
     }
 
-    /// Answers the lines that have come, as far as the session is free for them.
+    /// Answers the lines that have arrived, until the session is busy.
     fn take_lines(&mut self, number: usize) {
         loop {
             let session = &mut self.sessions[number];
@@ -331,7 +332,7 @@ impl ServerHost {
         self.say(number, &reply);
     }
 
-    /// Begins the transfer of a session, if it is wanted and its data connection is there.
+    /// Begins the transfer of a session, if it was requested and its data connection is open.
     fn begin(&mut self, number: usize) {
         let session = &mut self.sessions[number];
         if !(session.is_wanted && session.is_open) {
@@ -347,7 +348,7 @@ impl ServerHost {
         self.say(number, &reply);
     }
 
-    /// Takes the next due step of a carrier. Returns whether there was one.
+    /// Makes the next due step of any carrier. Returns whether there was one.
     fn carry(&mut self, now: Time) -> bool {
         for (number, session) in self.sessions.iter_mut().enumerate() {
             let Some(step) = session.carrier.poll(now) else { continue };

@@ -1,4 +1,4 @@
-//! Incast: one client asks all servers at once, in iterations.
+//! Incast: one client sends requests to all servers at once, in iterations.
 
 use netstudy_random::Stream;
 use netstudy_records as records;
@@ -16,10 +16,10 @@ impl Workload for Incast {
     fn cast(&self) -> Result<Cast, String> {
         let Roles { client, server } = &self.roles;
         if client.len() != 1 {
-            return Err(format!("an incast has one client, not {}", client.len()));
+            return Err(format!("an incast needs exactly one client, not {}", client.len()));
         }
         if server.contains(&client[0]) {
-            return Err(format!("{:?} is client and server", client[0]));
+            return Err(format!("{:?} is both client and server", client[0]));
         }
         let connections = (1..=server.len()).map(|server| [0, server]).collect();
         Ok(Cast::new(&self.roles, connections, [false, true]))
@@ -39,7 +39,7 @@ impl Workload for Incast {
         false
     }
 
-    /// Every byte of every iteration has arrived.
+    /// Checks that every byte of every iteration has arrived.
     fn check(&self, run: &records::Run, cast: &Cast, outcome: &Outcome) -> Check {
         let expected = config(run, self).map_or(0, |config| {
             let measured = config.iterations - config.warmup_iterations;
@@ -85,10 +85,10 @@ fn config(run: &records::Run, incast: &Incast) -> Result<IncastConfig, String> {
     let warmup_iterations = plan.warmup.map_or(Ok(0), counted)?;
     let iterations = counted(plan.measure)?;
     let servers = incast.roles.server.len() as u32;
-    // Only a striped block is divided; otherwise each server sends a whole one.
+    // A striped block is divided among the servers; otherwise each server sends a whole block.
     let least_block = if incast.striped { u64::from(servers) } else { 1 };
     if servers == 0 || incast.request_bytes == 0 || incast.block_bytes < least_block {
-        return Err("requests and blocks need at least one byte a server".to_owned());
+        return Err("requests and blocks need at least one byte per server".to_owned());
     }
     if iterations == 0 {
         return Err("the measuring phase has no iteration".to_owned());
@@ -105,7 +105,7 @@ fn config(run: &records::Run, incast: &Incast) -> Result<IncastConfig, String> {
     })
 }
 
-/// Iterations of a phase.
+/// Number of iterations in a phase.
 fn counted(until: Until) -> Result<u32, String> {
     match until {
         Until::Count(count) => u32::try_from(count).map_err(|error| error.to_string()),
@@ -119,7 +119,7 @@ mod tests {
 
     use crate::run::tests::{Silent, lab};
 
-    /// The outcome of an incast of 20 servers over a block of `block_bytes`.
+    /// Status and error of an incast with 20 servers and a block of `block_bytes`.
     fn carried_out(block_bytes: u64, striped: bool) -> (Status, Option<String>) {
         let mut run = lab::run(20, lab::DEEP);
         let incast = lab::incast(&mut run);
@@ -139,6 +139,6 @@ mod tests {
         assert_eq!(carried_out(20, true), (Status::Ok, None));
         let (status, error) = carried_out(19, true);
         assert_eq!(status, Status::Failed);
-        assert!(error.expect("a reason").contains("at least one byte a server"));
+        assert!(error.expect("a reason").contains("at least one byte per server"));
     }
 }

@@ -1,5 +1,5 @@
-//! The workloads that the simulator can run, one file each. The rest of this crate asks the traits here and
-//! names no workload.
+//! The workloads that the simulator can run, one file each. The rest of this crate uses only the
+//! traits here and names no workload.
 
 mod ftp;
 mod incast;
@@ -23,25 +23,26 @@ pub(crate) trait Workload {
     /// Participants and connections, or an error if the roles do not fit.
     fn cast(&self) -> Result<Cast, String>;
 
-    /// Samples that a count of 1 in a phase asks for, over all connections; 0: the roles do not fit.
+    /// Number of samples, over all connections, that a count of 1 in a phase means; 0 if the roles
+    /// do not fit.
     fn samples_per_count(&self) -> u64 {
         self.cast().map_or(0, |cast| cast.connections.len() as u64)
     }
 
-    /// Data packets of a sample without loss; 0: a sample has no size of its own.
+    /// Number of data packets of a sample without loss; 0 if a sample has no fixed size.
     fn packets_per_sample(&self, run: &records::Run) -> u64;
 
-    /// Whether the bytes of each connection are sampled each second.
+    /// Whether the bytes of each connection are sampled every second.
     fn samples_seconds(&self) -> bool {
         true
     }
 
-    /// Whether it has an application whose data phases prepare.
+    /// Whether the workload has an application whose data is prepared in separate phases.
     fn has_application(&self) -> bool {
         false
     }
 
-    /// Whether applications take time of the CPUs of a host, whatever packets cost there.
+    /// Whether applications use CPU time of a host, independently of the cost of packets.
     fn works_at(&self, _host: &str) -> bool {
         false
     }
@@ -54,17 +55,18 @@ pub(crate) trait Workload {
     /// Adds the workload's own tables to the tables of a record.
     fn add_samples(&self, sampled: &Sampled, tables: &mut Samples);
 
-    /// How long each connection was busy in the measuring phase: by default all of it, where the phase
-    /// ends after a time or the client decides how often it asks.
+    /// How long each connection was busy in the measuring phase. By default the whole phase, which
+    /// is right if the phase ends after a time or the client determines the request rate.
     fn busy_ns(&self, cast: &Cast, outcome: &Outcome) -> Vec<u64> {
         vec![outcome.took().as_ns(); cast.connections.len()]
     }
 }
 
-/// The applications of a workload. Apart from [`Workload`], since the path of a packet is compiled for
-/// their type.
+/// The applications of a workload. A separate trait, because the path of a packet is compiled for
+/// the type of the applications, so [`Workload`] could not be a trait object.
 pub(crate) trait Applications: Workload {
-    /// Hands clients, then servers, to `stage`; an error if the run does not fit.
+    /// Creates the clients and then the servers, and runs them on `stage`. An error if the run does
+    /// not fit.
     fn perform<S: Stage>(
         &self,
         run: &records::Run,
@@ -76,7 +78,7 @@ pub(crate) trait Applications: Workload {
 
 /// Runs applications of any type.
 pub(crate) trait Stage {
-    /// The result.
+    /// The result of running the applications.
     type Done;
 
     /// Runs the applications.
@@ -95,7 +97,7 @@ pub(crate) trait Stage {
     ) -> Result<Self::Done, String>;
 }
 
-/// Evaluates an expression for the workload of a plan: the list of all workloads.
+/// Evaluates an expression for the workload of a plan. This is the only list of all workloads.
 macro_rules! for_workload {
     ($workload:expr, $one:ident => $done:expr) => {
         match $workload {
@@ -124,14 +126,15 @@ pub(crate) fn phase_plan(run: &records::Run) -> Result<PhasePlan, String> {
     PhasePlan::new(run, of(run).has_application())
 }
 
-/// Data packets of a message, at the smallest MTU of the network.
+/// Number of data packets of a message, with the smallest MTU of the network.
 fn packets_of(run: &records::Run, bytes: u64) -> u64 {
     let headers = Segment::BASE_HEADER_BYTES + Segment::TIMESTAMPS_BYTES;
     let mtu = run.network.links.iter().map(|link| link.mtu_bytes).min().unwrap_or(1500);
     bytes.div_ceil(u64::from(mtu.saturating_sub(headers).max(1)))
 }
 
-/// The applications of clients, by participant and number of connections, and of servers, by participant.
+/// Creates the applications: `client` gets a participant and its number of connections, `server` a
+/// participant.
 fn clients_and_servers<C, S>(
     roles: &Roles,
     cast: &Cast,
@@ -145,8 +148,9 @@ fn clients_and_servers<C, S>(
     clients_first.chain(servers).collect()
 }
 
-/// The applications behind pointers, like the ones of a probed workload: the path of a packet is then compiled
-/// once for all such workloads. For workloads of small messages, where the packets' path is not the main cost.
+/// Boxes the applications, like in a probed workload, so that the path of a packet is compiled only
+/// once for all boxed workloads. For workloads with small messages, where the path of packets is
+/// not the main cost.
 fn boxed<T: Traffic + 'static>(applications: Vec<T>) -> Vec<Box<dyn Application>> {
     applications.into_iter().map(|one| Box::new(one) as Box<dyn Application>).collect()
 }

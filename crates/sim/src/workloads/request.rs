@@ -19,7 +19,8 @@ impl Workload for Request {
         packets_of(run, self.request_bytes) + packets_of(run, self.response_bytes)
     }
 
-    /// Histograms of latencies are in every record: a probe has them too.
+    /// The histograms of latencies are not added here, because every record has them: a probe needs
+    /// them too.
     fn add_samples(&self, sampled: &Sampled, tables: &mut Samples) {
         tables.second = Some(sampled.seconds.clone());
     }

@@ -34,7 +34,7 @@ impl Workload for Transfer {
         self.size_bytes.map_or(0, |bytes| ways * packets_of(run, bytes))
     }
 
-    /// Of files also: all of them are whole, and as many as the plan asks for.
+    /// Additionally for files: all of them are complete, and their number is as planned.
     fn check(&self, run: &records::Run, cast: &Cast, outcome: &Outcome) -> Check {
         let (Some(_), Some(bytes)) = (self.ftp, self.size_bytes) else {
             return laws::nothing_is_owed(outcome);
@@ -57,7 +57,7 @@ impl Workload for Transfer {
         tables.second = Some(sampled.seconds.clone());
     }
 
-    /// In a phase of a count of transfers: the time of the connection's transfers.
+    /// If the phase ends after a count of transfers: the total time of the connection's transfers.
     fn busy_ns(&self, cast: &Cast, outcome: &Outcome) -> Vec<u64> {
         if outcome.is_timed {
             return vec![outcome.took().as_ns(); cast.connections.len()];
@@ -87,7 +87,7 @@ impl Applications for Transfer {
     }
 }
 
-/// Clients and servers whose data follow their requests on the same connection.
+/// Clients and servers that transfer data on the connection of the request.
 fn streams(
     work: &Transfer,
     run: &records::Run,
@@ -110,7 +110,7 @@ fn streams(
             pause: Duration::from_ns(work.pause_ns),
             phases: phases(run, &work.roles)?,
         };
-        // Here, since the number of connections differs from client to client.
+        // Checked here, because the number of connections differs between clients.
         config.check()?;
         Ok(TransferClient::new(&config))
     };
@@ -126,7 +126,7 @@ fn files(
     wiring: &Wiring,
 ) -> Result<Vec<FtpHost>, String> {
     if run.probe.is_some() {
-        return Err("there is no probe beside files by FTP".to_owned());
+        return Err("a probe cannot run with file transfers by FTP".to_owned());
     }
     let bytes = work.size_bytes.ok_or("ftp carries files, which have a size")?;
     let is_put = match work.direction {
@@ -135,7 +135,7 @@ fn files(
         records::Direction::Both => return Err("ftp carries a file one way".to_owned()),
     };
     let file = File { bytes, is_put };
-    // The simulated segments carry no text, so that both ends of a control connection share it here.
+    // Simulated segments carry no text, so both ends of a control connection share it here.
     let texts: Vec<_> = cast.connections.iter().map(|_| ControlText::default()).collect();
     let syncs = ftp.sink == records::FileSink::SyncedDisk;
     let sends = |member: usize| is_put == (member < work.roles.client.len());
@@ -174,14 +174,15 @@ fn files(
     })
 }
 
-/// Payload of a chunk of a stream, as agents have it.
+/// Payload of a chunk of a stream, the same as with agents.
 const CHUNK_BYTES: u64 = 65_536;
-/// Data requested beyond the capacity of a path: four chunks, or the data that the path carries in this
-/// time, so that no end is ever idle.
+/// Data requested in addition to the capacity of a path: at least four chunks, and at least the
+/// data that the path carries in this time, so that no end is ever idle.
 const TURN: Duration = Duration::from_ms(1);
 
-/// A stream is a series of chunks, with enough of them under way to keep each connection's path full:
-/// twice the capacity of the path or a window, and the spare data that agents need. Agents do the same.
+/// A stream is a series of chunks. Enough chunks are requested ahead to keep each connection's path
+/// full: twice the smaller of the path's capacity and the window, plus the spare data of [`TURN`].
+/// Agents do the same.
 fn stream(run: &records::Run, wiring: &Wiring) -> TransferSize {
     let window = run.network.groups.iter().map(|group| group.tcp.receive_buffer_bytes).max();
     let window = u64::from(window.unwrap_or(0));

@@ -152,8 +152,8 @@ fn an_instrument_that_has_nothing_to_read_is_refused_by_name() {
         run.instruments = vec![instrument];
         make(&run).error.expect("it is refused")
     };
-    assert!(refusal(instrument(InstrumentKind::Snmp, "client", MS)).contains("no switch"));
-    assert!(refusal(instrument(InstrumentKind::Ports, "client", MS)).contains("no switch"));
+    assert!(refusal(instrument(InstrumentKind::Snmp, "client", MS)).contains("not a switch"));
+    assert!(refusal(instrument(InstrumentKind::Ports, "client", MS)).contains("not a switch"));
     assert!(refusal(instrument(InstrumentKind::Tcp, "switch", MS)).contains("no host or zone"));
     assert!(refusal(instrument(InstrumentKind::Host, "nobody", MS)).contains("no host or zone"));
     assert!(refusal(instrument(InstrumentKind::Host, "client", 0)).contains("0 ns"));

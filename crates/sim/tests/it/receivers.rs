@@ -134,16 +134,16 @@ fn what_receives_nothing_is_refused() {
         record.error
     };
     let rate = failure(|nic| nic.packet_rate_pps = Some(0)).expect("a failed run says why");
-    assert_eq!(rate, "an interface of 0 packets a second carries nothing");
+    assert_eq!(rate, "the packet rate of an interface must be above 0");
     let ring = failure(|nic| nic.receive_ring_frames = Some(0)).expect("a failed run says why");
-    assert_eq!(ring, "a ring or a batch of 0 frames receives nothing");
+    assert_eq!(ring, "a receive ring and a poll batch need at least 1 frame");
     let refill = failure(|nic| {
         nic.receive_ring_frames = Some(64);
         nic.receive_refill_frames = 65;
     });
     assert_eq!(
         refill.expect("it says why"),
-        "a ring that is refilled by 65 frames is never refilled"
+        "a receive ring must be refilled by 1 frame up to its size, not by 65 frames"
     );
     let marks = failure(|nic| {
         nic.pause_high_frames = Some(10);
@@ -151,6 +151,6 @@ fn what_receives_nothing_is_refused() {
     });
     assert_eq!(
         marks.expect("it says why"),
-        "a pause begins above 10 and ends at 11, which is more"
+        "the XON threshold, 11, is above the XOFF threshold, 10"
     );
 }

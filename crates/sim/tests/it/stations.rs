@@ -296,7 +296,7 @@ fn costs_at_two_places_and_a_missing_disk_are_refused() {
         server(run).cpu = Some(Cpu::FREE);
         server(run).nic.receive_frame_ns = 1;
     });
-    assert!(twice.contains("at its interface and at its CPUs: say it once"), "{twice}");
+    assert!(twice.contains("at its interface and at its CPUs: give only one"), "{twice}");
     let diskless = error(|run| server(run).cpu = Some(Cpu::FREE));
     assert!(diskless.contains("\"client\" has no disk"), "{diskless}");
 }

@@ -1,4 +1,5 @@
-//! A congestion control, as its connection sees it, and the arithmetic that several of them share.
+//! The interface between a connection and its congestion control, and arithmetic that several
+//! congestion controls share.
 
 use netstudy_units::{Duration, Time};
 
@@ -16,7 +17,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// A window of `cwnd` segments whose slow start has no end yet (RFC 5681, 3.1).
+    /// A window of `cwnd` segments with an unlimited slow start threshold (RFC 5681, 3.1).
     #[must_use]
     pub const fn new(cwnd: u32) -> Self {
         Self { cwnd, ssthresh: u32::MAX, credit: 0 }
@@ -30,24 +31,24 @@ impl Window {
     }
 }
 
-/// An acknowledgment of new data, as congestion controls see it.
+/// An acknowledgment of new data: the facts that congestion controls get.
 #[derive(Clone, Copy, Debug)]
 pub struct Acked {
-    /// When it arrived.
+    /// When the acknowledgment arrived.
     pub now: Time,
     /// Segments that it acknowledged.
     pub segments: u32,
 }
 
-/// Data delivered while no loss is suspected, as congestion controls see it.
+/// A delivery while no loss is suspected: the facts that congestion controls get.
 #[derive(Clone, Copy, Debug)]
 pub struct Delivered {
     /// When the acknowledgment arrived.
     pub now: Time,
-    /// Segments that it acknowledged. Where the send queue holds packets: packets acknowledged in whole
-    /// (`pkts_acked` of Linux 2.6.18).
+    /// Number of segments that the acknowledgment covers. If the send queue holds packets: number
+    /// of packets fully acknowledged (`pkts_acked` of Linux 2.6.18).
     pub entries: u32,
-    /// The round-trip time that it showed.
+    /// The round-trip time measured by this acknowledgment.
     pub rtt: Option<Duration>,
     /// The smoothed round-trip time.
     pub srtt: Option<Duration>,
@@ -59,12 +60,12 @@ pub struct Delivered {
     pub mss_bytes: u32,
 }
 
-/// The congestion marks of an acknowledgment, on a connection with ECN.
+/// The ECN feedback of an acknowledgment, on a connection with ECN.
 #[derive(Clone, Copy, Debug)]
 pub struct Feedback {
-    /// Bytes that it acknowledges.
+    /// Bytes that the acknowledgment covers.
     pub acked_bytes: u64,
-    /// Whether it says that there were marks.
+    /// Whether the acknowledgment carries ECE.
     pub marked: bool,
     /// Everything below is acknowledged.
     pub snd_una: u64,
@@ -81,10 +82,11 @@ pub(super) fn slow_start(window: &mut Window, segments: u32) -> u32 {
     segments - growth
 }
 
-/// Grows by one for each `per_increment` segments acknowledged (`tcp_cong_avoid_ai` of Linux 6).
+/// Increases the window by one for each `per_increment` segments acknowledged (`tcp_cong_avoid_ai`
+/// of Linux 6).
 #[inline]
 pub(super) fn increase_additively(window: &mut Window, per_increment: u32, segments: u32) {
-    // Credit saved up for a slower growth counts for one segment.
+    // Credit that was collected while `per_increment` was larger is worth at most one segment.
     if window.credit >= per_increment {
         window.credit = 0;
         window.cwnd += 1;
@@ -94,37 +96,38 @@ pub(super) fn increase_additively(window: &mut Window, per_increment: u32, segme
     window.credit %= per_increment;
 }
 
-/// The decisions in which congestion controls differ.
+/// The functions that each congestion control implements in its own way.
 pub trait CongestionControl {
-    /// The connection begins on a host that counts time by `clock`.
+    /// Sets the clock of the host, with which the algorithm measures time. Called once before the
+    /// connection opens.
     fn keep_time(&mut self, _clock: Jiffies) {}
 
-    /// New data was acknowledged outside of recovery while the window was in full use.
+    /// New data was acknowledged outside of recovery while the window was fully used.
     fn on_ack(&mut self, acked: Acked, window: &mut Window);
 
-    /// Segments were acknowledged while no loss is suspected, whether or not the window was in use.
+    /// Segments were acknowledged while no loss is suspected, whether or not the window was fully
+    /// used.
     #[inline]
     fn on_delivered(&mut self, _delivered: &Delivered, _window: &mut Window) {}
 
-    /// The application writes after an idle time with nothing on the way; the last segment was sent at
-    /// `last_sent_at`.
+    /// The application writes after an idle time with no data in flight; the last segment was sent
+    /// at `last_sent_at`.
     #[inline]
     fn on_restart(&mut self, _now: Time, _last_sent_at: Time) {}
 
-    /// The slow start threshold after a loss was found with `flight` segments sent and not
-    /// acknowledged.
+    /// The slow start threshold after a loss, with `flight` segments sent and not acknowledged.
     fn ssthresh_after_loss(&mut self, window: &Window, flight: u32) -> u32;
 
-    /// Whether it works with explicit congestion notification only, and needs to know which bytes were
-    /// marked (RFC 8257, 3.2).
+    /// Whether the algorithm requires explicit congestion notification and must know which bytes
+    /// were marked (RFC 8257, 3.2).
     fn needs_ecn(&self) -> bool {
         false
     }
 
-    /// An acknowledgment on a connection with explicit congestion notification.
+    /// An acknowledgment arrived on a connection with explicit congestion notification.
     fn on_feedback(&mut self, _feedback: &Feedback) {}
 
-    /// The slow start threshold after marks: that after a loss (RFC 3168, 5).
+    /// The slow start threshold after a mark: by default the same as after a loss (RFC 3168, 5).
     fn ssthresh_after_mark(&mut self, window: &Window, flight: u32) -> u32 {
         self.ssthresh_after_loss(window, flight)
     }
@@ -132,8 +135,8 @@ pub trait CongestionControl {
     /// The retransmission timer expired.
     fn on_timeout(&mut self) {}
 
-    /// The window that undoes a spurious reduction to `cwnd` segments. For recoveries that do not
-    /// store the window of before themselves.
+    /// The window to restore after a spurious reduction to `cwnd` segments. Only for loss
+    /// recoveries that do not store the earlier window themselves.
     fn undone(&self, cwnd: u32) -> u32 {
         cwnd
     }

@@ -14,31 +14,38 @@ const BETA: u64 = 717;
 const CUBE_SCALE: u64 = 410;
 /// Time is counted in 1/1024 s: three factors of it and one of [`SCALE`] (`10 + 3 * BICTCP_HZ`).
 const CUBE_SHIFT: u32 = 40;
-/// Segments of the window upon whose acknowledgment an AIMD flow of the same loss rate grows by one,
-/// in eighths (`beta_scale`): 1 / alpha of RFC 9438 (4.3).
+/// Factor, in eighths, by which the window is multiplied to get the number of acknowledged segments
+/// for which an AIMD flow with the same loss rate grows by one (`beta_scale`): 1 / alpha of RFC
+/// 9438 (4.3).
 const FRIENDLY_SCALE: u64 = 8 * (SCALE + BETA) / 3 / (SCALE - BETA);
-/// The curve is recomputed at most this often while the window stays (`HZ / 32` jiffies).
+/// Minimum time between two computations of the curve while the window does not change (`HZ / 32`
+/// jiffies).
 const UPDATE_INTERVAL: Duration = Duration::from_us(31_250);
-/// For this time after the window shrank, its round-trip times are ignored (`HZ` jiffies).
+/// Round-trip times are ignored for this time after a new epoch begins (`HZ` jiffies).
 const SETTLING_TIME: Duration = Duration::from_secs(1);
-/// Where a host's clock is exact: a kernel of 1000 Hz that began to count when the run did.
+/// The clock used if the host's clock is exact: a kernel with 1000 Hz whose ticks start with the
+/// run.
 const MILLISECONDS: Jiffies = Jiffies::new(Duration::from_ms(1), Duration::from_ms(1));
-/// The longest time from the plateau for which the curve is computed, in 1/1024 s: beyond it 64 bits
-/// do not hold the cube. No flow stays above its plateau for these four minutes without a loss.
+/// Longest distance in time from the plateau for which the curve is computed, in 1/1024 s (four
+/// minutes): the cube of a longer one does not fit into 64 bits. No flow grows that long without a
+/// loss.
 const OFFSET_MAX: u64 = 1 << 18;
 
 /// CUBIC (RFC 9438), with the integer arithmetic and the jiffies of Linux 6 (`net/ipv4/tcp_cubic.c`).
 ///
-/// Where a round trip is no longer than a jiffy, a small window depends on the length of a jiffy: the
-/// curve is followed once a jiffy, and until the next one the last growth rate applies.
+/// If the round-trip time is at most a jiffy, the growth of a small window depends on the length of
+/// the jiffy: the curve is evaluated once per jiffy, and the last growth rate applies until the
+/// next.
 ///
-/// One departure: the cube root is exact, where that of Linux is off by 0.2 % on average.
+/// One departure: the cube root here is exact; the cube root of Linux has an average error of 0.2
+/// %.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cubic {
-    /// Window at the last loss, lowered if it had not come back to the one before; 0: never lost.
+    /// Window at the last loss, lowered if it was smaller than at the loss before (fast
+    /// convergence); 0: no loss yet.
     last_max: u32,
     epoch: Option<Epoch>,
-    /// Segments whose acknowledgment lets the window grow by one (`cnt`).
+    /// Number of acknowledged segments for which the window grows by one (`cnt`).
     per_increment: u32,
     /// Segments acknowledged and not yet credited to the AIMD flow (`ack_cnt`).
     acked: u64,
@@ -55,7 +62,7 @@ pub struct Cubic {
 struct Epoch {
     /// In jiffies.
     began: u64,
-    /// From there to the plateau, in 1/1024 s.
+    /// Time from the start of the epoch to the plateau, in 1/1024 s.
     k: u64,
     /// The window at the plateau.
     origin: u32,
@@ -64,7 +71,7 @@ struct Epoch {
 }
 
 impl Cubic {
-    /// CUBIC; `hystart` tells whether slow start may end before a loss.
+    /// Creates CUBIC. With `hystart`, slow start may end before a loss.
     #[must_use]
     pub fn new(hystart: bool) -> Self {
         Self {
@@ -92,7 +99,7 @@ impl Cubic {
             Some(epoch) => epoch,
             None => self.begin_epoch(now, acked.segments, cwnd),
         };
-        // At most once a jiffy.
+        // The curve is evaluated at most once per jiffy.
         if self.epoch.is_none() || now != self.updated_at {
             self.updated_for = cwnd;
             self.updated_at = now;
@@ -104,7 +111,7 @@ impl Cubic {
             self.per_increment = self.per_increment.min(cwnd / (epoch.friendly - cwnd));
         }
         self.epoch = Some(epoch);
-        // At most one segment for two that are acknowledged.
+        // The window grows by at most one segment per two acknowledged segments.
         self.per_increment = self.per_increment.max(2);
     }
 
@@ -115,20 +122,22 @@ impl Cubic {
         Epoch { began: now, k: time_to_grow(below), origin, friendly: cwnd }
     }
 
-    /// Grows so that the window is at `target` a round trip later (RFC 9438, 4.4 and 4.5).
+    /// Sets the growth rate so that the window reaches `target` a round trip later (RFC 9438, 4.4
+    /// and 4.5).
     fn follow(&mut self, target: u32, cwnd: u32) {
         self.per_increment =
             if target > cwnd { cwnd / (target - cwnd) } else { cwnd.saturating_mul(100) };
         if self.last_max == 0 {
-            // At least 5 % a round trip before the first estimate.
+            // Before the first loss, the window grows by at least 5 % per round trip.
             self.per_increment = self.per_increment.min(20);
         }
     }
 
-    /// Segments by which an AIMD flow has grown since this was last asked (RFC 9438, 4.3).
+    /// Segments by which an AIMD flow has grown since the last call (RFC 9438, 4.3).
     fn friendly_growth(&mut self, cwnd: u32) -> u32 {
         let per_increment = ((u64::from(cwnd) * FRIENDLY_SCALE) >> 3).max(1);
-        // As many as leave something to credit later (`while (ca->ack_cnt > delta)`).
+        // At least one acknowledged segment remains to be credited later (`while (ca->ack_cnt >
+        // delta)`).
         let growth = self.acked.saturating_sub(1) / per_increment;
         self.acked -= growth * per_increment;
         growth as u32
@@ -136,7 +145,8 @@ impl Cubic {
 }
 
 impl Epoch {
-    /// The window that the curve gives at `t`: W(t) = origin + C (t - K)^3 (RFC 9438, 4.2).
+    /// The window on the curve at `t` after the start of the epoch: W(t) = origin + C (t - K)^3
+    /// (RFC 9438, 4.2).
     const fn target(&self, t: Duration) -> u32 {
         let t = (t.as_ns() << 10) / 1_000_000_000;
         let offset = t.abs_diff(self.k);
@@ -146,7 +156,8 @@ impl Epoch {
     }
 }
 
-/// K of RFC 9438 (4.2): how long the curve takes for `segments`, in 1/1024 s.
+/// K of RFC 9438 (4.2): the time that the curve takes to rise by `segments` to its plateau, in
+/// 1/1024 s.
 const fn time_to_grow(segments: u32) -> u64 {
     cube_root((1 << CUBE_SHIFT) / CUBE_SCALE * segments as u64)
 }
@@ -185,7 +196,7 @@ impl CongestionControl for Cubic {
     #[inline]
     fn on_delivered(&mut self, delivered: &Delivered, window: &mut Window) {
         let Some(rtt) = delivered.rtt else { return };
-        // A round trip right after recovery says little.
+        // Round-trip times shortly after a recovery are not representative.
         if let Some(epoch) = self.epoch {
             let age = self.clock.at(delivered.now) - epoch.began;
             if self.clock.span(age) < SETTLING_TIME {
@@ -295,10 +306,10 @@ mod tests {
         let mut cubic = lost_at(100);
         let mut window = window(70);
         acknowledge(&mut cubic, 1000, 1, &mut window);
-        // 0.4 x 4.215^3 = 29.9 below 100: one more segment a window of 70.
+        // 0.4 x 4.215^3 = 29.9, so the target is 71: one more segment per window of 70.
         assert_eq!(cubic.per_increment, 70);
-        // 3 s later, 1.215 s before the plateau: 0.7 below it, so 100 - 0 - 70 = 30 segments a
-        // window of 70, which the bound of one for two holds at 2.
+        // 3 s later, 1.215 s before the plateau, the curve is 0.7 below 100: 100 - 0 - 70 = 30 more
+        // segments per window of 70, limited to one per two acknowledged segments.
         acknowledge(&mut cubic, 4000, 1, &mut window);
         assert_eq!(cubic.per_increment, 2);
     }
@@ -316,8 +327,9 @@ mod tests {
     fn in_a_short_round_trip_it_grows_like_an_aimd_flow() {
         let mut cubic = lost_at(100);
         let mut window = window(70);
-        // An AIMD flow grows by one each 70 x 15 / 8 = 131 segments: with 4 x 131 + 1 of them it is
-        // 4 ahead. After 32 jiffies the window is looked at again though it has not changed.
+        // An AIMD flow grows by one per 70 x 15 / 8 = 131 segments, so after 4 x 131 + 1 segments
+        // it is 4 ahead. After 32 jiffies the growth is computed again although the window has not
+        // changed.
         acknowledge(&mut cubic, 0, 1, &mut window);
         cubic.acked = 4 * 131;
         acknowledge(&mut cubic, 32, 1, &mut window);
@@ -332,7 +344,7 @@ mod tests {
         let mut window = window(100);
         acknowledge(&mut cubic, 0, 1, &mut window);
         assert_eq!(cubic.per_increment, 20);
-        // 19 more make 20 segments.
+        // 1 + 19 = 20 segments.
         acknowledge(&mut cubic, 1, 19, &mut window);
         assert_eq!(window.cwnd, 101);
     }
@@ -368,7 +380,7 @@ mod tests {
         assert_eq!(cubic.epoch.map(|epoch| epoch.began), Some(9000));
     }
 
-    /// Windows after acknowledgments: microseconds after a tick, segments.
+    /// The window after each of `acks`, given as (microseconds after a tick, segments).
     fn windows(cubic: &mut Cubic, mut window: Window, acks: &[(u64, u32)]) -> Vec<u32> {
         let grown = acks.iter().map(|&(at_us, segments)| {
             let now = Time::ZERO + Duration::from_us(at_us);
@@ -378,8 +390,8 @@ mod tests {
         grown.collect()
     }
 
-    /// Acknowledgments behind a recovery, as a Linux 6.18 of 250 Hz got them over a link of 20 Mbit/s
-    /// with a queue of 8 frames.
+    /// Acknowledgments after a recovery, as a Linux 6.18 kernel with 250 Hz received them over a
+    /// link of 20 Mbit/s with a queue of 8 frames.
     fn acks_of_a_kernel() -> Vec<(u64, u32)> {
         let at_us = [
             3153, 4780, 5579, 6786, 7995, 9208, 10_424, 11_841, 13_093, 14_290, 14_911, 16_115,
@@ -401,12 +413,12 @@ mod tests {
         let mut coarse = cubic;
         coarse.keep_time(Jiffies::new(Duration::from_ms(4), Duration::ZERO));
         let grown = windows(&mut coarse, window(5), &acks_of_a_kernel());
-        // As that kernel's `tcp_probe` showed: 8 jiffies at 6, and then a jiffy in which it nearly
-        // doubles.
+        // As recorded by that kernel's `tcp_probe`: a window of 6 for 8 jiffies, then a jiffy in
+        // which the window nearly doubles.
         assert_eq!(grown[..2], [5, 5]);
         assert_eq!(grown[2..24], [6; 22]);
         assert_eq!(grown[24..], [8, 9, 10, 10, 11, 11]);
-        // With 1000 Hz it would have looked at the curve again.
+        // A kernel with 1000 Hz would have evaluated the curve again.
         assert_eq!(windows(&mut cubic, window(5), &acks_of_a_kernel()).last(), Some(&8));
     }
 

@@ -6,14 +6,14 @@ const ONE: u32 = 1024;
 const GAIN_SHIFT: u32 = 4;
 
 /// Data center TCP (RFC 8257; Alizadeh et al., SIGCOMM 2010), with the integer arithmetic of Linux 6
-/// (`net/ipv4/tcp_dctcp.c`): the more of a window was marked, the more it falls.
+/// (`net/ipv4/tcp_dctcp.c`): the window shrinks in proportion to the share of marked bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dctcp {
-    /// Share of bytes that are marked, smoothed, in 1/1024.
+    /// Smoothed share of marked bytes, in 1/1024.
     alpha: u32,
     acked_bytes: u64,
     marked_bytes: u64,
-    /// The window under observation ends when more than this is acknowledged.
+    /// The current observation window ends when data beyond this offset is acknowledged.
     window_end: u64,
 }
 
@@ -25,10 +25,11 @@ impl Default for Dctcp {
 }
 
 impl Dctcp {
-    /// alpha = (1 - g) alpha + g M (RFC 8257, 3.3), M being the marked share of the window that ends.
+    /// alpha = (1 - g) alpha + g M (RFC 8257, 3.3), where M is the marked share of the observation
+    /// window that ends.
     fn end_window(&mut self, snd_nxt: u64) {
         let decay = self.alpha >> GAIN_SHIFT;
-        // A value too small to fall by a sixteenth falls to zero.
+        // If a sixteenth of the value rounds to zero, the value becomes zero.
         self.alpha -= if decay > 0 { decay } else { self.alpha };
         let marked = self.marked_bytes * u64::from(ONE >> GAIN_SHIFT) / self.acked_bytes.max(1);
         self.alpha = (self.alpha + marked as u32).min(ONE);
@@ -64,7 +65,7 @@ impl CongestionControl for Dctcp {
         (window.cwnd - reduction as u32).max(2)
     }
 
-    /// As of conventional TCP (RFC 8257, 3.5; `dctcp_react_to_loss`).
+    /// The same as in conventional TCP (RFC 8257, 3.5; `dctcp_react_to_loss`).
     fn ssthresh_after_loss(&mut self, window: &Window, _flight: u32) -> u32 {
         (window.cwnd / 2).max(2)
     }
@@ -74,7 +75,7 @@ impl CongestionControl for Dctcp {
 mod tests {
     use super::*;
 
-    /// Windows of 10,000 bytes, each with this many marked.
+    /// DCTCP after windows of 10,000 bytes, each with the given number of marked bytes.
     fn after(marked_bytes: &[u64]) -> Dctcp {
         let mut dctcp = Dctcp { window_end: 10_000, ..Dctcp::default() };
         for (nth, &marked) in marked_bytes.iter().enumerate() {
@@ -110,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_steady_share_is_found() {
-        // A quarter of 1024; a decay is rounded down, so that it ends above by less than 16.
+        // A quarter of 1024. The decay is rounded down, so alpha ends less than 16 above that.
         let alpha = alpha_after(&[2500; 200]);
         assert!((256..272).contains(&alpha), "{alpha}");
     }

@@ -4,24 +4,27 @@ use super::control::{Delivered, Window};
 
 /// Below this window slow start is not left early (`hystart_low_window`).
 const LOW_WINDOW: u32 = 16;
-/// Round-trip times of a round that are looked at before one is judged (`HYSTART_MIN_SAMPLES`).
+/// Number of round-trip time samples at the start of a round that only update the minimum
+/// (`HYSTART_MIN_SAMPLES`).
 const SAMPLES_MIN: u32 = 8;
-/// An eighth of the least round trip within these bounds is a rise (`HYSTART_DELAY_MIN`, `_MAX`).
+/// Slow start ends if round-trip times rise by an eighth of the minimum; the rise is clamped to
+/// these bounds (`HYSTART_DELAY_MIN`, `_MAX`).
 const RISE_MIN: Duration = Duration::from_ms(4);
 const RISE_MAX: Duration = Duration::from_ms(16);
-/// Acknowledgments closer than this make a train (`hystart_ack_delta_us`).
+/// Acknowledgments at most this far apart form a train (`hystart_ack_delta_us`).
 const TRAIN_GAP_MAX: Duration = Duration::from_ms(2);
-/// Longest delay of a train by offload (`hystart_ack_delay`).
+/// Longest delay of a train that is attributed to segmentation offload (`hystart_ack_delay`).
 const OFFLOAD_DELAY_MAX: Duration = Duration::from_ms(1);
-/// Bytes that offload may hold: four times `GSO_MAX_SIZE`.
+/// Bytes that segmentation offload may hold back: four times `GSO_MAX_SIZE`.
 const OFFLOAD_BYTES: u64 = 4 * 65_536;
 
-/// Leaving slow start before a loss, when the acknowledgments of a round come for as long as half a
-/// round trip, or when round trips grow (Ha and Rhee, "Taming the elephants: new TCP slow start",
-/// Computer Networks 55, 2011; `hystart_update` of Linux 6).
+/// HyStart: leaves slow start before a loss, when the train of acknowledgments of a round lasts
+/// longer than half the minimum round-trip time, or when round-trip times grow (Ha and Rhee,
+/// "Taming the elephants: new TCP slow start", Computer Networks 55, 2011; `hystart_update` of
+/// Linux 6).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct HyStart {
-    /// Its round is over when more than this is acknowledged.
+    /// The round ends when data beyond this offset is acknowledged.
     round_end: u64,
     round_began: Time,
     last_ack: Time,
@@ -31,7 +34,7 @@ pub(super) struct HyStart {
 }
 
 impl HyStart {
-    /// Takes an acknowledgment of slow start; ends slow start when it is time.
+    /// Handles an acknowledgment during slow start, and ends slow start if a criterion is met.
     pub(super) fn on_delivered(
         &mut self,
         delivered: &Delivered,
@@ -81,8 +84,8 @@ impl HyStart {
     }
 }
 
-/// How long offload holds data at the rate of slow start, twice a window a round trip
-/// (`tcp_update_pacing_rate`).
+/// How long segmentation offload holds data back at the pacing rate of slow start, two windows per
+/// round trip (`tcp_update_pacing_rate`).
 fn offload_delay(delivered: &Delivered, window: &Window) -> Duration {
     let Some(srtt) = delivered.srtt else { return Duration::ZERO };
     let per_round_trip = 2 * u64::from(window.cwnd) * u64::from(delivered.mss_bytes);
@@ -108,7 +111,8 @@ mod tests {
         }
     }
 
-    /// Round-trip times of one round, 3 ms apart: too far for a train. Whether slow start has ended.
+    /// Whether slow start has ended after a round with these round-trip times. The acknowledgments
+    /// are 3 ms apart, too far for a train.
     fn ends_after(rtts_ms: &[u64], cwnd: u32) -> bool {
         let (mut hystart, mut window) = (HyStart::default(), Window::new(cwnd));
         for (place, &ms) in rtts_ms.iter().enumerate() {
@@ -120,7 +124,8 @@ mod tests {
 
     #[test]
     fn a_round_trip_longer_by_an_eighth_ends_slow_start() {
-        // 40 / 8 = 5 ms: above 45 ms, from the ninth sample on.
+        // The rise must be more than 40 / 8 = 5 ms: round-trip times above 45 ms count, from the
+        // ninth sample on.
         assert!(ends_after(&[46; 9], 16));
         assert!(!ends_after(&[46; 8], 16), "eight samples are not judged");
         assert!(!ends_after(&[45; 20], 16));
@@ -131,7 +136,8 @@ mod tests {
     #[test]
     fn a_train_of_half_a_round_trip_ends_slow_start() {
         let (mut hystart, mut window) = (HyStart::default(), Window::new(100));
-        // Acknowledgments 1 ms apart from 0 on: at 20 ms half of 40 ms is reached, not exceeded.
+        // Acknowledgments every 1 ms, starting at 0: at 20 ms, half of 40 ms is reached but not
+        // exceeded.
         for at_ms in 0..=20 {
             hystart.on_delivered(&ack(1000 * at_ms, 1, 100_000), RTT, RTT, &mut window);
             assert!(window.in_slow_start() && window.ssthresh == u32::MAX, "at {at_ms} ms");

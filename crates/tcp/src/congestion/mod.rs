@@ -1,5 +1,5 @@
-//! Congestion control: the size of the congestion window. One algorithm, one file, which implements
-//! [`CongestionControl`]; that of Linux 2.6.18 is with the rest of its TCP.
+//! Congestion control: the size of the congestion window. Each algorithm is one file that
+//! implements [`CongestionControl`]. BIC is with the rest of the TCP of Linux 2.6.18.
 //!
 //! Windows count segments, as in Linux; all segments have the same size except the last of a write.
 

@@ -7,10 +7,11 @@ pub struct Reno {
 }
 
 impl Reno {
-    /// In congestion avoidance, counts acknowledged segments, as RFC 5681 (3.1) recommends after RFC
-    /// 3465, or acknowledgments, which equation (3) of RFC 5681 allows. By acknowledgments the window
-    /// grows half as fast when every second segment is acknowledged: this is the Reno of ns-2 and ns-3,
-    /// and of Linux until 3.8 without `tcp_abc`.
+    /// Creates Reno. In congestion avoidance it counts acknowledged segments, as RFC 5681 (3.1)
+    /// recommends, following RFC 3465. With `counts_acks`, it counts acknowledgments instead, which
+    /// equation (3) of RFC 5681 allows; then the window grows half as fast if the receiver
+    /// acknowledges every second segment. Counting acknowledgments is the behavior of ns-2, of
+    /// ns-3, and of Linux until 3.8 without `tcp_abc`.
     #[must_use]
     pub const fn new(counts_acks: bool) -> Self {
         Self { counts_acks }
@@ -21,11 +22,11 @@ impl CongestionControl for Reno {
     #[inline]
     fn on_ack(&mut self, acked: Acked, window: &mut Window) {
         if window.in_slow_start() {
-            // RFC 5681 (2): cwnd += min(N, SMSS), so one segment an acknowledgment.
+            // RFC 5681 (2): cwnd += min(N, SMSS), so one segment per acknowledgment.
             window.cwnd += 1;
             return;
         }
-        // RFC 5681 (3.1): one segment a window that was acknowledged.
+        // RFC 5681 (3.1): one segment per acknowledged window.
         window.credit += if self.counts_acks { 1 } else { acked.segments };
         if window.credit >= window.cwnd {
             window.credit -= window.cwnd;

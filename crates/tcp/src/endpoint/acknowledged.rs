@@ -1,4 +1,4 @@
-//! Acknowledgments coming in: the peer's window, round-trip times; the rest is loss recovery's.
+//! Incoming acknowledgments: the peer's window and round-trip times. Loss recovery does the rest.
 
 use netstudy_units::{Duration, Time};
 
@@ -33,7 +33,7 @@ impl Endpoint {
         self.keep_probing(now);
     }
 
-    /// Takes the round-trip time, for the timer and for congestion control.
+    /// Passes the round-trip time of an acknowledgment to the timer and to congestion control.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn take_delivered(&mut self, now: Time, segment: &Segment, acked: &Acknowledged) {
         let rtt = self.take_rtt(now, segment, acked);
@@ -51,8 +51,8 @@ impl Endpoint {
         }
     }
 
-    /// An RTT sample from the segments themselves if none was retransmitted, otherwise from the echoed
-    /// timestamp.
+    /// Takes an RTT sample: from the send time if none of the acknowledged segments was
+    /// retransmitted, otherwise from the echoed timestamp.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn take_rtt(&mut self, now: Time, segment: &Segment, acked: &Acknowledged) -> Option<Duration> {
         let rtt = if let Some(sent_at) = acked.sent_at {
@@ -70,7 +70,7 @@ impl Endpoint {
         Some(rtt)
     }
 
-    /// Less than a tick counts as one (`tcp_rtt_estimator`).
+    /// Takes an RTT sample measured in ticks, at least one (`tcp_rtt_estimator`).
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn take_coarse_rtt(&mut self, now: Time, rtt: Duration, clock: Jiffies) {
         let tick = self.config.clock_tick;
@@ -81,14 +81,14 @@ impl Endpoint {
         }
     }
 
-    /// RFC 6298 (5.2, 5.3): something was acknowledged, and the timer runs from `now` on if anything is
-    /// outstanding.
+    /// RFC 6298 (5.2, 5.3): new data was acknowledged, so the timer restarts at `now` if anything
+    /// is still outstanding, and stops otherwise.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn restart_retransmission(&mut self, now: Time) {
         self.rto_at = if self.sent.is_empty() { Time::NEVER } else { now + self.rtt.rto() };
     }
 
-    /// Runs the timer while data waits for a window that is shut, and no longer.
+    /// Starts the timer when data waits for a zero window, and stops it when the window opens.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn keep_probing(&mut self, now: Time) {
         if !self.sent.is_empty() {

@@ -8,8 +8,8 @@ use netstudy_units::{Duration, headers};
 use crate::linux_2_6_18::packets;
 use crate::{Congestion, Recovery, RtoRule, Segment};
 
-/// Longest duration in a configuration: sums of a few of them are far from the 213 days of a
-/// [`Time`](netstudy_units::Time).
+/// Longest duration in a configuration. A sum of a few of these stays far below the 213 days that a
+/// [`Time`](netstudy_units::Time) can hold.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 /// The largest window that a peer can offer (RFC 7323, 2.3).
 const WINDOW_BYTES_MAX: u32 = (u16::MAX as u32) << 14;
@@ -18,8 +18,8 @@ const WINDOW_BYTES_MAX: u32 = (u16::MAX as u32) << 14;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a separate option of the protocol")]
 pub struct Config {
-    /// Largest IP packet on the path, 68 to 65535. A larger one means fewer packets, and more bytes lost
-    /// with each.
+    /// Largest IP packet on the path, 68 to 65535. A larger MTU means fewer packets, and more bytes
+    /// lost with each.
     pub mtu_bytes: u32,
     /// Congestion control.
     pub congestion: Congestion,
@@ -27,69 +27,72 @@ pub struct Config {
     pub sack: bool,
     /// How losses are found and repaired.
     pub recovery: Recovery,
-    /// Segmentation offload: bursts of up to this many bytes. Larger ones fill a queue faster and come
-    /// later. Zero: none.
+    /// Segmentation offload: bursts of up to this many bytes. Larger bursts fill a queue faster and
+    /// leave later. Zero: no offload.
     pub offload_bytes: u32,
-    /// The size of bursts, and their deferral.
+    /// Rule for the size and deferral of bursts.
     pub offload_rule: OffloadRule,
-    /// Bytes of one adapter request, in whole pages. The adapter segments each request of a packet by
-    /// itself, so a packet leaves as more frames than TCP counts segments. Zero: one request for the
-    /// whole packet. Only with [`Recovery::Fack`], which counts packets.
+    /// Bytes of one adapter request, in whole pages. The adapter segments each request of a packet
+    /// separately, so a packet can leave as more frames than TCP counts segments. Zero: one request
+    /// for the whole packet. Only with [`Recovery::Fack`], which counts packets.
     pub offload_request_bytes: u32,
-    /// TCP small queues: before the next packet is held back, this end's packets may take as much
-    /// memory in the host as the pacing rate carries in a millisecond, at least two packets, and at
-    /// most this (`tcp_limit_output_bytes` of Linux). Larger means a longer queue in the host. Zero: no
-    /// limit at all.
+    /// TCP small queues: limit on the memory that packets of this connection take in the sending
+    /// host before the next packet is held back. The limit is the data of one millisecond at the
+    /// pacing rate, at least two packets, and at most this value (`tcp_limit_output_bytes` of
+    /// Linux). Larger means a longer queue in the host. Zero: no limit.
     pub limit_output_bytes: u32,
-    /// Explicit congestion notification (RFC 3168), if the peer has it too. A congestion control that
-    /// needs it has it in any case.
+    /// Explicit congestion notification (RFC 3168), if the peer supports it too. A congestion
+    /// control that needs ECN requests it even without this option.
     pub ecn: bool,
     /// Timestamps (RFC 7323).
     pub timestamps: bool,
-    /// Initial congestion window in segments, at least 1; none: by RFC 3390.
+    /// Initial congestion window in segments, at least 1; none: the one of RFC 3390.
     pub initial_window_segments: Option<u32>,
-    /// The quantity that the minimum timeout bounds.
+    /// The quantity to which the minimum timeout applies.
     pub rto_rule: RtoRule,
     /// Timeout before the first round-trip time is known (RFC 6298, 2.1), not zero.
     pub initial_rto: Duration,
-    /// Least timeout. A larger one makes each timeout dearer; a smaller one risks spurious ones.
+    /// Minimum timeout. A larger value makes each timeout cost more time; a smaller value risks
+    /// spurious timeouts.
     pub min_rto: Duration,
-    /// Largest timeout (RFC 6298, 2.5), not zero, and not below the least one.
+    /// Maximum timeout (RFC 6298, 2.5), not zero and not below the minimum.
     pub max_rto: Duration,
-    /// Tick of the host's clock: timeouts fire on ticks, and CUBIC reads its time off them. Zero is
-    /// exact.
+    /// Tick of the host's clock: retransmission timeouts fire on ticks, and CUBIC measures time in
+    /// ticks. Zero: an exact clock.
     pub clock_tick: Duration,
     /// When the clock ticks for the first time.
     pub clock_phase: Duration,
     /// How long an acknowledgment may wait for a second segment (RFC 1122, 4.2.3.2).
     pub delayed_ack: Duration,
-    /// Full segments after which an acknowledgment waits no longer, at least 1.
+    /// Number of full segments after which an acknowledgment is no longer delayed, at least 1.
     pub ack_every_segments: u32,
-    /// Segments acknowledged at once from the start of the connection, after a gap longer than the
-    /// timeout, and after duplicate data (`TCP_MAX_QUICKACKS` of Linux). More means a faster start of
-    /// small windows. Zero: none.
+    /// Number of segments acknowledged immediately at the start of the connection, after an idle
+    /// time longer than the timeout, and after duplicate data (`TCP_MAX_QUICKACKS` of Linux). A
+    /// larger number makes small windows grow faster. Zero: no quick acknowledgments.
     pub quick_ack_segments: u32,
-    /// Data out of order begins quick acknowledgments as well, and only a short segment ends a write, as in
-    /// Linux before 4.18 (`tcp_data_queue`, `tcp_measure_rcv_mss`).
+    /// The rules of Linux before 4.18: out-of-order data also starts quick acknowledgments, and
+    /// only a short segment counts as the end of a write (`tcp_data_queue`, `tcp_measure_rcv_mss`).
     pub quick_ack_disorder: bool,
-    /// The end of a write is marked (PSH), and acknowledged as soon as the application has read it,
-    /// unless the application is interactive (`ICSK_ACK_PUSHED` of Linux).
+    /// The last segment of a write carries PSH, and the receiver acknowledges it as soon as the
+    /// application has read it, unless the application is interactive (`ICSK_ACK_PUSHED` of Linux).
     pub ack_pushed: bool,
     /// Shrink the window after an idle time (RFC 2861, as Linux does).
     pub restart_after_idle: bool,
-    /// Most bytes sent and not yet acknowledged, at least 1.
+    /// Maximum number of bytes sent and not yet acknowledged, at least 1.
     pub send_buffer_bytes: u32,
-    /// Most bytes received and not yet in order; the window that is advertised, at least 1.
+    /// Size of the receive buffer, at least 1. It limits the advertised window.
     pub receive_buffer_bytes: u32,
 }
 
 /// Ways to make bursts for segmentation offload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OffloadRule {
-    /// As large as may be, put off while nothing looks lost (`tcp_tso_should_defer` of Linux 2.6.18).
+    /// Bursts as large as allowed, deferred while no segment appears lost (`tcp_tso_should_defer`
+    /// of Linux 2.6.18).
     Deferral,
-    /// About a millisecond at the pacing rate, more on a path shorter than that; put off only while
-    /// acknowledgments are due soon (`tcp_tso_autosize`, `tcp_tso_should_defer` of Linux 6).
+    /// Bursts of about a millisecond at the pacing rate, larger on a path with a short round-trip
+    /// time; deferred only while acknowledgments are due soon (`tcp_tso_autosize`,
+    /// `tcp_tso_should_defer` of Linux 6).
     Autosizing,
 }
 
@@ -97,7 +100,7 @@ impl Config {
     /// Whether a connection can work with this configuration.
     ///
     /// # Errors
-    /// Names the value that makes no sense, and a valid one.
+    /// Names the invalid value and a valid one.
     pub fn check(&self) -> Result<(), String> {
         self.check_sizes()?;
         self.check_times()
@@ -179,7 +182,7 @@ mod tests {
     use crate::{Bic, Cubic, Dctcp, Endpoint, Reno};
 
     const SECOND: Duration = Duration::from_secs(1);
-    /// Longer than any configuration may say.
+    /// Longer than any configuration allows.
     const TOO_LONG: Duration = Duration::from_secs(24 * 60 * 60 + 1);
 
     fn complaint(change: impl FnOnce(&mut Config)) -> String {
@@ -271,8 +274,8 @@ mod tests {
         })
     }
 
-    /// The two ends take turns for 200 steps: every third segment is lost, and the next timeout fires
-    /// when nothing is on the way.
+    /// The two endpoints take turns for 200 steps. Every third segment is lost, and the next
+    /// timeout fires when no segment is in flight.
     fn converse(config: Config) {
         let mut ends = [Endpoint::connect(config), Endpoint::listen(config)];
         let (mut now, mut sent) = (Time::ZERO, 0);

@@ -9,8 +9,8 @@ use crate::{CongestionControl, Flags, Segment, SentSegments, SynOptions, Window,
 const TIME_WAIT: Duration = Duration::from_secs(60);
 
 impl Endpoint {
-    /// An endpoint that opens the connection: its SYN is ready to be sent. [`Config::check`] must accept
-    /// `config`, here and in [`Self::listen`].
+    /// Creates an endpoint that opens the connection: its SYN is ready to be sent.
+    /// [`Config::check`] must accept `config`, here and in [`Self::listen`].
     #[must_use]
     pub fn connect(config: Config) -> Self {
         let mut endpoint = Self::new(config, State::SynSent);
@@ -18,7 +18,7 @@ impl Endpoint {
         endpoint
     }
 
-    /// An endpoint that waits for a connection.
+    /// Creates an endpoint that waits for a connection.
     #[must_use]
     pub fn listen(config: Config) -> Self {
         Self::new(config, State::Listen)
@@ -43,7 +43,7 @@ impl Endpoint {
         }
     }
 
-    /// Takes a segment that arrived at `now`; to be followed by [`Self::poll_transmit`].
+    /// Handles a segment that arrived at `now`. [`Self::poll_transmit`] must follow.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn handle_segment(&mut self, now: Time, segment: &Segment) {
         if !self.handle_predicted(now, segment) {
@@ -51,8 +51,8 @@ impl Endpoint {
         }
     }
 
-    /// Takes the next data in order, if `segment` is that: afterwards only an acknowledgment can be
-    /// due, now or later. Returns whether it was.
+    /// Handles `segment` if it is the next data in order, and returns whether it was. If so, only
+    /// an acknowledgment can be due afterwards, now or later.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn handle_predicted(&mut self, now: Time, segment: &Segment) -> bool {
         if self.takes_fast_path() {
@@ -71,11 +71,12 @@ impl Endpoint {
         is_next
     }
 
-    /// Takes a segment without prediction.
+    /// Handles a segment without header prediction.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn handle_any(&mut self, now: Time, segment: &Segment) {
         let usual = segment.flags.of_state() == Flags::ACK && segment.ack <= self.snd_nxt;
-        // Functions outside of the inlined path get a copy: the segment itself then stays in registers.
+        // Functions that are not inlined get a copy of the segment, so the segment itself can stay
+        // in registers.
         if usual && self.takes_fast_path() {
             self.handle_usual::<true>(now, segment);
         } else if usual && self.state == State::Established {
@@ -105,7 +106,7 @@ impl Endpoint {
         }
     }
 
-    /// Takes the text of a segment, FIN included. A segment without text below the window, such as a
+    /// Handles the text of a segment, FIN included. An empty segment below the window, such as a
     /// window probe, is answered (RFC 9293, 3.10.7.4).
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn handle_text<const FAST: bool>(&mut self, now: Time, segment: &Segment) {
@@ -118,8 +119,9 @@ impl Endpoint {
         }
     }
 
-    /// RFC 9293 (3.10.7): a reset that must be meant for this connection ends it; elsewhere in the
-    /// window it is challenged.
+    /// RFC 9293 (3.10.7): a reset with the expected sequence number (in SYN-SENT: that acknowledges
+    /// the SYN) ends the connection; a reset elsewhere in the window is answered with a challenge
+    /// ACK.
     fn handle_rst(&mut self, segment: &Segment) {
         let next = self.received.next();
         match self.state {
@@ -220,10 +222,11 @@ impl Endpoint {
     fn established(&mut self) {
         self.state = State::Established;
         self.fast_path = self.may_take_fast_path();
-        // The window of a SYN is not scaled: it cannot be said again.
+        // The window of the SYN was not scaled, so its field must not be reused.
         self.advertise(false);
         self.window = Window::new(self.initial_window());
-        // The acknowledgment of the SYN says nothing about data.
+        // The acknowledgment of the SYN must not count as delivered data, so congestion control
+        // starts afresh.
         self.congestion = self.config.congestion;
         self.window.ssthresh = self.congestion.initial_ssthresh();
         if self.counters.timeouts > 0 {
@@ -240,7 +243,8 @@ impl Endpoint {
             .unwrap_or_else(|| (4 * self.mss).min((2 * self.mss).max(4380)) / self.mss)
     }
 
-    /// The least shift that lets 16 bits express the receive buffer (RFC 7323, 2.3: at most 14).
+    /// The smallest shift with which the receive buffer fits in 16 bits (RFC 7323, 2.3: at most
+    /// 14).
     fn own_window_scale(&self) -> u8 {
         let bits = 32 - self.config.receive_buffer_bytes.leading_zeros();
         bits.saturating_sub(16).min(14) as u8
@@ -256,7 +260,7 @@ impl Endpoint {
         }
     }
 
-    /// The FIN went out.
+    /// Changes the state after the FIN was sent.
     pub(super) const fn fin_sent(&mut self) {
         match self.state {
             State::Established => self.state = State::FinWait1,
@@ -265,7 +269,7 @@ impl Endpoint {
         }
     }
 
-    /// Our FIN may have been acknowledged.
+    /// Changes the state if our FIN has been acknowledged.
     fn advance_closing(&mut self, now: Time) {
         if !self.fin_queued || self.snd_una <= self.write_end {
             return;
@@ -278,14 +282,14 @@ impl Endpoint {
         }
     }
 
-    /// Takes the peer's FIN once everything before it is there.
+    /// Handles the peer's FIN once all data before it has arrived.
     #[cold]
     pub(super) fn take_fin(&mut self, now: Time) {
         if self.peer_fin_at.is_none_or(|fin| fin >= self.received.next()) {
             return;
         }
         self.peer_fin_at = None;
-        // Its place was counted among the bytes.
+        // The FIN's sequence number was counted as a received byte.
         self.counters.bytes_received -= 1;
         self.ack_now = true;
         match self.state {

@@ -1,8 +1,9 @@
 //! Explicit congestion notification (RFC 3168), with the accurate echo of RFC 8257 where the congestion
 //! control needs it.
 //!
-//! Linux holds a reduction for marks in a phase of its own and spreads it over a round trip; here the
-//! window falls at once, and likewise does not grow until more is acknowledged than was sent then.
+//! Linux has a separate phase for a reduction after marks (CWR) and spreads the reduction over a
+//! round trip. Here the window falls at once. In both, the window does not grow until data sent
+//! after the reduction is acknowledged.
 
 use netstudy_units::Time;
 
@@ -15,17 +16,19 @@ use crate::{CongestionControl, Ecn, Flags, Segment, recovery};
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "what was agreed on and what is due")]
 pub(crate) struct EcnState {
-    /// Both ends agreed on it; before that, this end is willing.
+    /// Both ends agreed on ECN. During the handshake: this end is willing to use it.
     pub(crate) on: bool,
-    /// Each acknowledgment tells whether the acknowledged data was marked.
+    /// Each acknowledgment tells exactly whether the data that it acknowledges was marked (RFC
+    /// 8257).
     pub(super) accurate: bool,
-    /// Acknowledgments carry ECE.
+    /// Acknowledgments are sent with ECE.
     pub(super) echo: bool,
-    /// Data below this is acknowledged first, with the opposite of `echo`; 0: none.
+    /// Data below this offset must be acknowledged first, with the opposite of `echo`; 0: no such
+    /// acknowledgment is due.
     ack_before: u64,
-    /// The next new data carries CWR.
+    /// The next segment of new data carries CWR.
     pub(super) cwr_due: bool,
-    /// The window was lowered for a mark when all below was sent.
+    /// `snd_nxt` when the window was last reduced for a mark.
     pub(crate) lowered_at: u64,
 }
 
@@ -34,13 +37,13 @@ impl EcnState {
         Self { on: willing || accurate, accurate, ..Self::default() }
     }
 
-    /// Never without agreement on it.
+    /// Whether earlier data must be acknowledged separately. Always false without ECN.
     #[inline]
     pub(super) const fn acks_before(&self) -> bool {
         self.ack_before > 0
     }
 
-    /// The control bits of a SYN, or of the answer to one (RFC 3168, 6.1.1).
+    /// The flags of a SYN, or of a SYN-ACK if it `answers` one (RFC 3168, 6.1.1).
     pub(super) fn syn_flags(&self, answers: bool) -> Flags {
         match (self.on, answers) {
             (false, _) => Flags::SYN,
@@ -49,7 +52,7 @@ impl EcnState {
         }
     }
 
-    /// Takes the peer's SYN, or its answer to one.
+    /// Handles the flags of the peer's SYN or SYN-ACK.
     pub(super) const fn take_syn(&mut self, flags: Flags) {
         let willing = if flags.contains(Flags::ACK) {
             flags.contains(Flags::ECE) && !flags.contains(Flags::CWR)
@@ -64,7 +67,7 @@ impl EcnState {
 impl Endpoint {
     // ---- receiving data
 
-    /// Takes note of whether data that arrived was marked.
+    /// Records whether the arrived data was marked.
     #[cold]
     pub(super) fn take_mark(&mut self, segment: &Segment) {
         let marked = segment.ecn == Ecn::Ce;
@@ -72,12 +75,14 @@ impl Endpoint {
             self.take_mark_accurately(marked);
             return;
         }
-        // RFC 3168 (6.1.3): each acknowledgment says so until the sender has answered.
+        // RFC 3168 (6.1.3): every acknowledgment carries ECE until the sender has answered with
+        // CWR.
         self.ecn.echo &= !segment.flags.contains(Flags::CWR);
         self.ecn.echo |= marked;
     }
 
-    /// RFC 8257 (3.2): when marks begin or end, earlier data is acknowledged separately.
+    /// RFC 8257 (3.2): when the marks begin or end, data that arrived earlier is acknowledged
+    /// separately.
     fn take_mark_accurately(&mut self, marked: bool) {
         if marked == self.ecn.echo {
             return;
@@ -89,7 +94,7 @@ impl Endpoint {
         self.ack_now = true;
     }
 
-    /// The acknowledgment of data from before marks began or ended.
+    /// Builds the acknowledgment of the data that arrived before the marks began or ended.
     #[cold]
     #[inline(never)]
     pub(super) fn poll_ack_before(&mut self, now: Time) -> Segment {
@@ -118,7 +123,8 @@ impl Endpoint {
         }
     }
 
-    /// Takes the congestion marks of an acknowledgment, before the acknowledgment itself.
+    /// Handles the ECE flag of an acknowledgment. To be called before the acknowledgment itself is
+    /// handled.
     #[cold]
     pub(super) fn take_echo(&mut self, segment: &Segment) {
         if self.snd_una == 0 {
@@ -133,7 +139,7 @@ impl Endpoint {
             snd_una: segment.ack,
             snd_nxt: self.snd_nxt,
         });
-        // Once a window of data (RFC 3168, 6.1.2), and not while a loss is answered.
+        // At most once per window of data (RFC 3168, 6.1.2), and not during the reaction to a loss.
         let answers_loss = matches!(self.phase, Phase::Recovery | Phase::Loss);
         if marked && !answers_loss && segment.ack > self.ecn.lowered_at {
             self.lower_for_mark();
@@ -149,14 +155,14 @@ impl Endpoint {
         self.ecn.cwr_due = true;
     }
 
-    /// The window was reduced for a mark, and data sent since is not yet acknowledged.
+    /// Whether the window was reduced for a mark and no data sent since then is acknowledged yet.
     #[inline]
     pub(crate) const fn is_lowered_for_mark(&self) -> bool {
         self.ecn.on && self.snd_una <= self.ecn.lowered_at
     }
 
     /// Lowers the threshold because of a loss, unless it was lowered for a mark in the same window of
-    /// data (RFC 3168, 6.1.2). To DCTCP a loss says more than a mark (RFC 8257, 3.5).
+    /// data (RFC 3168, 6.1.2). DCTCP always reacts to a loss (RFC 8257, 3.5).
     pub(crate) fn lower_threshold(&mut self) {
         if !self.is_lowered_for_mark() || self.congestion.needs_ecn() {
             let flight = recovery::flight_size(self);

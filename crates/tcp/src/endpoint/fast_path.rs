@@ -2,15 +2,15 @@
 //!
 //! Most checks for each segment have the same result for as long as a connection is open: no FIN is
 //! due, there are no congestion marks, no bursts, no small queue and no quick acknowledgments, and loss
-//! recovery is that of the RFCs. For such a connection the path of a segment is compiled once more
-//! without these checks: its functions have a parameter `FAST`.
+//! recovery is that of the RFCs. For such connections the path of a segment is compiled a second
+//! time, without these checks: its functions have a parameter `FAST`.
 
 use super::{Endpoint, State};
 
 impl Endpoint {
-    /// Whether the connection meets the conditions of the fast path. That can change only when it opens
-    /// and when it begins to close: the field `fast_path` holds the result in between. Data left unread and
-    /// a probe of a shut window end it too.
+    /// Whether the connection meets the conditions of the fast path. The answer can change only
+    /// when the connection opens and when it begins to close, so the field `fast_path` holds it in
+    /// between. Unread data and a zero-window probe also end the fast path.
     pub(super) fn may_take_fast_path(&self) -> bool {
         self.state == State::Established
             && self.sends_freely
@@ -61,14 +61,14 @@ mod tests {
             self.slow.handle_any(now, segment);
         }
 
-        /// The same is done to both.
+        /// Applies `act` to both endpoints.
         fn act(&mut self, act: impl Fn(&mut Endpoint)) {
             act(&mut self.fast);
             act(&mut self.slow);
         }
 
-        /// All segments to be sent; both endpoints must send the same and be in the same state
-        /// afterwards.
+        /// Sends everything that is due. Both endpoints must send the same segments and end in the
+        /// same state.
         fn send(&mut self, now: Time) -> Result<Vec<Segment>, TestCaseError> {
             self.slow.fast_path = false;
             let mut sent = vec![];
@@ -89,11 +89,11 @@ mod tests {
 
     #[derive(Clone, Copy, Debug)]
     enum Step {
-        /// The oldest segment on the way from this end arrives.
+        /// The oldest segment in flight from this end arrives.
         Deliver,
-        /// It is lost.
+        /// The oldest segment in flight is lost.
         Lose,
-        /// It falls behind the others.
+        /// The oldest segment in flight is delayed behind the others.
         Delay,
         Write(u64),
         Timeout,

@@ -1,4 +1,5 @@
-//! A window that the application does not use says nothing about the path: it shrinks (RFC 2861).
+//! Congestion window validation (RFC 2861): a window that the application does not use is not
+//! tested against the path, so it shrinks.
 
 use netstudy_units::Time;
 
@@ -28,7 +29,7 @@ impl Endpoint {
         self.window.cwnd / 2 + self.window.cwnd / 4
     }
 
-    /// The window is not used up: only `out` segments are on the way.
+    /// The window is not fully used: only `out` segments are in flight.
     #[inline]
     pub(crate) fn starve_window(&mut self, now: Time, out: u32) {
         self.window_used = self.window_used.max(out);

@@ -50,17 +50,17 @@ pub enum State {
     SynReceived,
     /// Open both ways.
     Established,
-    /// Closed here, the FIN is not acknowledged yet.
+    /// Closed here; our FIN is not acknowledged yet.
     FinWait1,
-    /// Closed here, waits for the peer's FIN.
+    /// Closed here; waits for the peer's FIN.
     FinWait2,
-    /// The peer closed, this side may still send.
+    /// The peer closed; this side may still send.
     CloseWait,
     /// Both closed at the same time.
     Closing,
-    /// The peer closed first, the FIN from here is not acknowledged yet.
+    /// The peer closed first; our FIN is not acknowledged yet.
     LastAck,
-    /// Waits until no copy of a segment can be on the way.
+    /// Waits until no duplicate of a segment can still be in flight.
     TimeWait,
 }
 
@@ -77,10 +77,10 @@ pub struct Endpoint {
     pub(crate) sent: SentSegments,
     pub(crate) snd_una: u64,
     pub(crate) snd_nxt: u64,
-    /// Everything below was written by the application.
+    /// The application has written all data below this offset.
     pub(crate) write_end: u64,
     fin_queued: bool,
-    /// Only the windows hold new data back, and nothing is due after it.
+    /// Only the windows can hold new data back, and no FIN follows the data.
     sends_freely: bool,
     gate: Gate,
     /// The peer's window in bytes from `snd_una` on.
@@ -94,15 +94,16 @@ pub struct Endpoint {
     pub(crate) recovery_point: u64,
     /// Duplicate acknowledgments since `snd_una` advanced, on a connection without SACK.
     pub(crate) dup_acks: u32,
-    /// Segments that the burst under way may still send.
+    /// Number of segments that the current burst may still send.
     pub(crate) burst_left: u32,
     pub(crate) packet: Packet,
-    /// Most segments in flight since the window was last in full use.
+    /// Maximum number of segments in flight since the window was last fully used.
     pub(crate) window_used: u32,
-    /// When the window was last in full use, or looked at for an acknowledgment (`snd_cwnd_stamp`).
+    /// When the window was last fully used, or last judged upon an acknowledgment
+    /// (`snd_cwnd_stamp`).
     pub(crate) window_judged_at: Time,
     pub(crate) rtt: RttEstimator,
-    /// The clock in whose ticks this end measures times; none: it measures them exactly.
+    /// Clock with whose ticks this end measures times; none: it measures them exactly.
     coarse_clock: Option<Jiffies>,
     pub(crate) rto_at: Time,
     last_sent_at: Time,
@@ -112,11 +113,11 @@ pub struct Endpoint {
     rcv_wnd_scale: u8,
     /// Right edge of the window that was advertised: it never moves left (RFC 9293, 3.8.6).
     rcv_edge: u64,
-    /// Bytes of the receive buffer that the application has left no data in.
+    /// Bytes of the receive buffer that hold no unread data.
     receive_room_bytes: u32,
-    /// The window field that was sent last.
+    /// The last window field sent.
     rcv_wnd: u16,
-    /// Acknowledged to the peer up to here.
+    /// The last acknowledgment number sent.
     last_ack_sent: u64,
     peer_fin_at: Option<u64>,
     pub(crate) ack_now: bool,
@@ -128,8 +129,8 @@ pub struct Endpoint {
     pub(crate) sack: bool,
     pub(crate) timestamps: bool,
     pub(crate) ecn: EcnState,
-    /// End of TIME-WAIT; before that, the time at which the host may have room for data held back by
-    /// the small queue.
+    /// In TIME-WAIT: when that state ends. Before: when the host may have room again for data that
+    /// the small queue holds back.
     wake_at: Time,
     small_queue: Option<Box<SmallQueue>>,
     pub(crate) recovery: LossRecovery,
@@ -138,7 +139,8 @@ pub struct Endpoint {
 impl Endpoint {
     fn new(config: Config, state: State) -> Self {
         debug_assert_eq!(config.check(), Ok(()));
-        // Whole ticks on some hosts: corrected here once, so that each timeout only compares.
+        // Some hosts round the minimum timeout up to whole ticks. It is rounded here once, so that
+        // each timeout needs only a comparison.
         let mut config = Config { min_rto: recovery::min_rto(&config), ..config };
         let granularity = config.clock_tick.max(Duration::from_us(1));
         if config.clock_tick > Duration::ZERO {
@@ -207,13 +209,13 @@ impl Endpoint {
         self.state
     }
 
-    /// Its configuration, from which an endpoint for the next connection can be made.
+    /// The configuration. It can be reused for the endpoint of the next connection.
     #[must_use]
     pub const fn config(&self) -> &Config {
         &self.config
     }
 
-    /// Counters since the start.
+    /// Counters since the endpoint was created.
     #[must_use]
     pub const fn counters(&self) -> &Counters {
         &self.counters
@@ -225,13 +227,13 @@ impl Endpoint {
         self.window
     }
 
-    /// Round-trip times, and the timeout that follows from them.
+    /// The round-trip time estimate and the retransmission timeout computed from it.
     #[must_use]
     pub const fn rtt(&self) -> &RttEstimator {
         &self.rtt
     }
 
-    /// Payload bytes that the application has written.
+    /// Payload bytes that the application has written so far.
     #[must_use]
     pub const fn bytes_written(&self) -> u64 {
         // The SYN takes the place of a byte.
@@ -244,7 +246,7 @@ impl Endpoint {
         self.mss
     }
 
-    /// Whether all that was written is acknowledged.
+    /// Whether all written data is acknowledged.
     #[must_use]
     pub const fn all_acknowledged(&self) -> bool {
         self.snd_una >= self.write_end
@@ -277,7 +279,7 @@ impl Endpoint {
         self.rto_due().min(self.ack_at).min(self.wake_at)
     }
 
-    /// A time not later than [`Self::next_timeout`], at no cost.
+    /// A lower bound of [`Self::next_timeout`] that is cheap to compute.
     #[must_use]
     #[inline]
     pub fn timeout_bound(&self) -> Time {
@@ -319,8 +321,8 @@ impl Endpoint {
         Time::ZERO + self.config.clock_phase + tick * ticks
     }
 
-    /// The value of the timestamp clock: microseconds (RFC 7323, 5.4 allows 1 µs to 1 s with 64-bit
-    /// offsets, which need no protection against wrapped sequence numbers).
+    /// The value of the timestamp clock, in microseconds. RFC 7323 (5.4) wants ticks of 1 ms to 1 s
+    /// to protect against wrapped sequence numbers, which 64-bit offsets do not need.
     pub(crate) const fn timestamp(now: Time) -> u32 {
         now.as_us() as u32
     }

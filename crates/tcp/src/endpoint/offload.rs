@@ -1,5 +1,5 @@
-//! Bursts of segmentation offload: deferral of new data until more of it can go at once; and packets of
-//! single segments, where data of the connection waits in its host.
+//! Bursts of segmentation offload: new data is deferred until a larger burst can be sent. With a
+//! small queue and no offload, each packet is a single segment.
 
 use netstudy_units::{Duration, Time};
 
@@ -8,21 +8,23 @@ use crate::recovery::{self, algorithm::Phase};
 
 /// A burst is the data that the pacing rate carries in this time (`sk_pacing_shift`: 1/1024 s).
 const BURST_TIME: Duration = Duration::from_ns(976_563);
-/// For each of these in the least round-trip time, bursts are halved (`tcp_tso_rtt_log`: 2^9 us).
+/// The extra burst size on short paths halves for each multiple of this in the minimum round-trip
+/// time (`tcp_tso_rtt_log`: 2^9 us).
 const NEAR: Duration = Duration::from_us(512);
-/// Segments of the smallest burst (`tcp_min_tso_segs`).
+/// Number of segments in the smallest burst (`tcp_min_tso_segs`).
 const SEGMENTS_MIN: u64 = 2;
-/// Segments sent earlier than this are no reason to wait (`tcp_tso_should_defer`).
+/// A burst is deferred only if the last segment was sent at most this long ago
+/// (`tcp_tso_should_defer`).
 const RECENT: Duration = Duration::from_ms(1);
 
 /// Restrictions on new data in addition to the windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Gate {
-    /// None.
+    /// No restriction.
     Open,
     /// [`OffloadRule::Deferral`].
     Deferral,
-    /// Any other restriction: a cold path.
+    /// Any other restriction. It is checked on a cold path.
     Other,
 }
 
@@ -38,8 +40,8 @@ impl Gate {
 }
 
 impl Endpoint {
-    /// Whether the next new segment, of `len` bytes, may leave by a gate that is not open: it belongs to a
-    /// burst, or begins one.
+    /// Whether the next new segment, of `len` bytes, may be sent although the gate is not open: it
+    /// continues the current burst, or may begin a new burst.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn may_pass_gate(&mut self, now: Time, len: u32) -> bool {
         if self.burst_left > 0 {
@@ -52,7 +54,7 @@ impl Endpoint {
         self.may_begin_packet(now, len)
     }
 
-    /// As [`Self::may_burst_deferred`], with a packet's other restrictions.
+    /// Like [`Self::may_burst_deferred`], with the other restrictions on a packet.
     #[cold]
     #[inline(never)]
     fn may_begin_packet(&mut self, now: Time, len: u32) -> bool {
@@ -81,9 +83,10 @@ impl Endpoint {
         true
     }
 
-    /// Bytes of the next burst by `tcp_tso_should_defer` of Linux 6: it waits only if, in addition, the
-    /// last segment left just now, the oldest one has been on the way for half a round trip, and the
-    /// written data does not fit.
+    /// Bytes of the next burst by `tcp_tso_should_defer` of Linux 6: in addition to the conditions
+    /// of [`OffloadRule::Deferral`], the burst waits only if the last segment was sent within
+    /// [`RECENT`], the oldest segment has been in flight for at least half a round trip, and the
+    /// unsent data does not fit into the window.
     fn near_burst(&mut self, now: Time) -> Option<u64> {
         let most = self.autosized_burst();
         let room = self.burst_room();
@@ -99,32 +102,33 @@ impl Endpoint {
         (!waits).then_some(room.min(most))
     }
 
-    /// Bytes that are written and were never sent.
+    /// Bytes written and never sent.
     #[inline]
     pub(crate) const fn unsent(&self) -> u64 {
         self.write_end - self.snd_nxt
     }
 
-    /// Bytes that the windows of both sides let go.
+    /// Bytes that the congestion window and the peer's window allow to be sent.
     #[inline]
     pub(crate) fn burst_room(&self) -> u64 {
         let free = u64::from(self.window.cwnd - self.in_flight()) * u64::from(self.mss);
         (self.snd_una + self.snd_wnd).saturating_sub(self.snd_nxt).min(free)
     }
 
-    /// There is room for less than a burst, and for less than a third of the window.
+    /// Whether the windows have room for less than a full burst and less than a third of the
+    /// window.
     #[inline]
     pub(crate) fn is_room_small(&self, room: u64, most: u64) -> bool {
         let window = self.snd_wnd.min(u64::from(self.window.cwnd) * u64::from(self.mss));
         room < most && room < window / 3
     }
 
-    /// Segments of a burst of that many bytes: it ends with the data written so far; later data is
-    /// another burst.
+    /// Number of segments in a burst of `bytes` bytes. A burst ends with the data written so far;
+    /// data written later goes into another burst.
     #[inline]
     fn burst_segments(&self, bytes: u64) -> u32 {
         let mss = u64::from(self.mss);
-        // Divisions are slow, and most bursts are one segment with more data behind them.
+        // Divisions are slow, and most bursts are one segment with more unsent data after it.
         let whole = if bytes < 2 * mss { u64::from(bytes >= mss) } else { bytes / mss };
         let unsent = self.unsent();
         if unsent >= bytes { whole as u32 } else { whole.min(unsent.div_ceil(mss)) as u32 }
@@ -135,7 +139,8 @@ impl Endpoint {
         self.burst_left = self.burst_segments(bytes).saturating_sub(1);
     }
 
-    /// Bytes of a burst by the pacing rate, larger on a short path (`tcp_tso_autosize`).
+    /// Size of a burst in bytes by the pacing rate, larger on a path with a short round-trip time
+    /// (`tcp_tso_autosize`).
     fn autosized_burst(&self) -> u64 {
         let most = u64::from(self.config.offload_bytes);
         let Some(srtt) = self.rtt.srtt() else { return most };

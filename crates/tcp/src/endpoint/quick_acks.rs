@@ -5,26 +5,28 @@ use netstudy_units::{Duration, Time};
 use crate::linux_2_6_18::receiver::Disorder;
 use crate::{Config, Jiffies};
 
-/// Quick acknowledgments of Linux: at the start of a stream of data, and where it starts again, each
-/// segment is acknowledged at once, since a small window grows with each acknowledgment
+/// Quick acknowledgments of Linux: when data starts to flow, or resumes after a pause, each segment
+/// is acknowledged at once, because the sender's small window grows with each acknowledgment
 /// (`tcp_event_data_recv`, `tcp_enter_quickack_mode` and `tcp_dec_quickack_mode` of
 /// `net/ipv4/tcp_input.c` and `tcp_output.c`).
 #[derive(Clone, Debug)]
 pub(crate) struct QuickAcks {
-    /// Acknowledgments at a start; zero: none is quick.
+    /// Number of quick acknowledgments at each start; zero: no quick acknowledgments.
     most: u32,
     left: u32,
-    /// The rules in which Linux before 4.18 differs.
+    /// The rules that differ between Linux before and since 4.18.
     disorder: Disorder,
     /// The application answers received data, so acknowledgments may wait for its answer (`pingpong`).
     interactive: bool,
     /// When data arrived last.
     heard_at: Option<Time>,
-    /// The end of a write is acknowledged once it is read. None: it is not.
+    /// Whether the unacknowledged data ends a write; none: the end of a write is not acknowledged
+    /// specially.
     pushed: Option<Pushed>,
 }
 
-/// Unacknowledged data ends one write (`ICSK_ACK_PUSHED`), or two (`ICSK_ACK_PUSHED2`).
+/// How many writes end in the unacknowledged data: one (`ICSK_ACK_PUSHED`) or two
+/// (`ICSK_ACK_PUSHED2`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pushed {
     No,
@@ -69,13 +71,13 @@ impl QuickAcks {
         }
     }
 
-    /// Data that was there already has arrived again: an acknowledgment may be lost.
+    /// Duplicate data has arrived: an acknowledgment may have been lost.
     pub(super) const fn hear_copy(&mut self) {
         self.left = self.most;
         self.interactive = false;
     }
 
-    /// Data has arrived that is not the next (`tcp_data_queue`).
+    /// Data has arrived out of order (`tcp_data_queue`).
     pub(super) const fn hear_disorder(&mut self) {
         if self.disorder.begins_quick_acks() {
             self.hear_copy();
@@ -87,8 +89,8 @@ impl QuickAcks {
         self.interactive &= !self.disorder.ends_answers();
     }
 
-    /// Data has arrived that ends a write (`tcp_measure_rcv_mss`): a short segment, or a full one that is
-    /// marked so. Only short segments count twice.
+    /// The end of a write has arrived (`tcp_measure_rcv_mss`): a short segment, or a full segment
+    /// with PSH. Only a short segment can count as the second end of a write.
     pub(super) fn hear_push(&mut self, is_short: bool) {
         if !self.disorder.counts_push(is_short) {
             return;
@@ -110,12 +112,14 @@ impl QuickAcks {
         }
     }
 
-    /// An acknowledgment waited for an answer that did not come (`tcp_delack_timer_handler`).
+    /// A delayed acknowledgment waited for an answer of the application, which did not come
+    /// (`tcp_delack_timer_handler`).
     pub(super) const fn waited_in_vain(&mut self) {
         self.interactive = false;
     }
 
-    /// Data is sent at `now`: soon after some was received, it looks like an answer.
+    /// Data is sent at `now`. If data was received shortly before, the application counts as
+    /// interactive.
     #[inline]
     pub(super) fn send_data(&mut self, now: Time, delayed_ack: Duration) {
         if let Some(heard_at) = self.heard_at
@@ -134,7 +138,7 @@ impl QuickAcks {
         }
     }
 
-    /// Whether a segment is acknowledged at once.
+    /// Whether a segment must be acknowledged at once.
     #[inline]
     pub(super) const fn are_due(&self) -> bool {
         self.left > 0 && !self.interactive
@@ -153,12 +157,12 @@ mod tests {
         Time::ZERO + Duration::from_ms(ms)
     }
 
-    /// So many, and nothing else.
+    /// A configuration with `most` quick acknowledgments and no other option.
     fn only(most: u32) -> Config {
         Config { quick_ack_segments: most, quick_ack_disorder: false, ack_pushed: false, ..CONFIG }
     }
 
-    /// The quick acknowledgments of the start are sent.
+    /// A state in which the initial quick acknowledgments are used up.
     fn spent(config: &Config) -> QuickAcks {
         let mut quick = QuickAcks::new(config);
         for _ in 0..config.quick_ack_segments {

@@ -1,4 +1,4 @@
-//! Data coming in, and when to acknowledge it (RFC 1122, 4.2.3.2; RFC 5681, 4.2).
+//! Incoming data, and when to acknowledge it (RFC 1122, 4.2.3.2; RFC 5681, 4.2).
 
 use netstudy_units::Time;
 
@@ -7,15 +7,15 @@ use crate::linux_2_6_18::receiver;
 use crate::{Flags, Range, Segment};
 
 impl Endpoint {
-    /// Payload bytes received in order so far; the application takes them at once, unless it says what it
-    /// leaves with [`Self::leave_unread`].
+    /// Payload bytes received in order so far. The application is assumed to read them at once,
+    /// unless it reports unread bytes with [`Self::leave_unread`].
     #[must_use]
     #[inline]
     pub const fn bytes_received(&self) -> u64 {
         self.counters.bytes_received
     }
 
-    /// Header prediction: whether `segment` is the next data in order, with no news about the data sent
+    /// Header prediction: whether `segment` is the next data in order and acknowledges nothing new
     /// (`tcp_rcv_established` of Linux; Jacobson, "4BSD TCP header prediction", CCR 20(2), 1990).
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn is_next_data<const FAST: bool>(&self, segment: &Segment) -> bool {
@@ -29,7 +29,8 @@ impl Endpoint {
             && segment.seq + u64::from(segment.len) <= self.rcv_edge
     }
 
-    /// Not asked on the fast path: a connection there with everything acknowledged has no timer.
+    /// Whether the connection's state allows header prediction. The fast path skips this check: a
+    /// connection on it has no timer running when everything is acknowledged.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn may_predict(&self) -> bool {
         self.state == State::Established
@@ -40,7 +41,7 @@ impl Endpoint {
             && !self.recovery.probe_due
     }
 
-    /// The remaining steps of [`Self::handle_segment`] for data that [`Self::is_next_data`].
+    /// Handles a segment for which [`Self::is_next_data`] is true.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn handle_next_data<const FAST: bool>(&mut self, now: Time, segment: &Segment) {
         debug_assert!(self.rto_at == Time::NEVER, "a timer runs for nothing");
@@ -58,7 +59,8 @@ impl Endpoint {
         }
     }
 
-    /// RFC 7323 (4.3): echo the timestamp of the segment that the next acknowledgment is about.
+    /// RFC 7323 (4.3): stores the timestamp to echo, that of the segment that the next
+    /// acknowledgment acknowledges.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn take_timestamp(&mut self, segment: &Segment) {
         let newer = segment.ts_value.wrapping_sub(self.ts_recent).cast_signed() >= 0;
@@ -80,7 +82,8 @@ impl Endpoint {
         if !FAST && self.ecn.on {
             self.take_mark(segment);
         }
-        // A FIN takes a place in the sequence space, and is taken when the window is full, as in Linux.
+        // A FIN occupies one sequence number. Like Linux, it is accepted even if the window is
+        // full.
         if !FAST {
             range.end += u64::from(segment.flags.contains(Flags::FIN));
             self.quick_acks.hear(now, self.coarse_clock, || self.rtt.rto());
@@ -108,8 +111,9 @@ impl Endpoint {
         }
     }
 
-    /// The application has left this many of the received bytes in the buffer: the window shrinks by them. If
-    /// it was at most half open and is now twice as wide, the peer is told (`tcp_cleanup_rbuf` of Linux).
+    /// Reports that the application has left `bytes` of the received bytes unread: the window
+    /// shrinks by them. A window update is sent if the window was at most half the buffer and can
+    /// now be at least twice as large (`tcp_cleanup_rbuf` of Linux).
     pub fn leave_unread(&mut self, bytes: u64) {
         let buffer = self.config.receive_buffer_bytes;
         let room = u64::from(buffer).saturating_sub(bytes) as u32;
@@ -117,7 +121,7 @@ impl Endpoint {
             return;
         }
         self.receive_room_bytes = room;
-        // There the window stays as it is until more has come.
+        // On the fast path the advertised window changes only when data arrives.
         self.fast_path = false;
         let window = self.rcv_edge - self.received.next();
         let is_wider = u64::from(room) >= (2 * window).max(self.mss.min(buffer).into());
@@ -126,7 +130,7 @@ impl Endpoint {
         }
     }
 
-    /// RFC 5681 (4.2): at once when out of order, or when a gap is filled.
+    /// RFC 5681 (4.2): data out of order, or data that fills a gap, is acknowledged at once.
     #[inline]
     fn acknowledge_disorder<const FAST: bool>(&mut self, is_copy: bool) {
         self.ack_now = true;
@@ -140,7 +144,8 @@ impl Endpoint {
         }
     }
 
-    /// A short segment, or a pushed one, ends a write: the application reads it at once.
+    /// Handles the end of a write: a short segment, or one with PSH. The application is assumed to
+    /// read it at once.
     fn take_push(&mut self, segment: &Segment) {
         let is_short = segment.len > 0 && segment.len < self.mss;
         if is_short || segment.flags.contains(Flags::PSH) {
@@ -201,7 +206,7 @@ pub(super) mod tests {
         receive_buffer_bytes: 20_000,
     };
 
-    /// An open end that has sent no data yet.
+    /// An endpoint of an open connection that has sent no data yet.
     fn receiver() -> Endpoint {
         let (mut client, mut server) = (Endpoint::connect(CONFIG), Endpoint::listen(CONFIG));
         for _ in 0..2 {
@@ -255,7 +260,7 @@ pub(super) mod tests {
 
     #[derive(Clone, Copy, Debug)]
     enum Step {
-        /// Data of a length that begins this far behind the next expected byte.
+        /// A data segment that starts `ahead` bytes after the next expected byte.
         Data {
             ahead: u64,
             len: u32,
@@ -263,7 +268,7 @@ pub(super) mod tests {
         },
         Fin,
         Write(u64),
-        /// All that was sent is acknowledged with the next data.
+        /// The next data segment acknowledges everything sent.
         Acknowledge,
         Transmit,
     }

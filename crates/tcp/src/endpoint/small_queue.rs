@@ -1,12 +1,15 @@
-//! TCP small queues: a connection holds back while much of its own data waits in its host
-//! (`net/ipv4/tcp_output.c` of Linux: `tcp_small_queue_check`, `tcp_wfree`, `tcp_tsq_write`).
+//! TCP small queues: a connection holds back new packets while too much of its own data waits in
+//! the sending host (`net/ipv4/tcp_output.c` of Linux: `tcp_small_queue_check`, `tcp_wfree`,
+//! `tcp_tsq_write`).
 //!
-//! Data waits as packets, as the kernel hands them to the interface: bursts of segmentation offload, or
-//! single segments. A packet takes memory from its hand-over until its last frame has left. While
-//! packets hold as much as the limit, the next one stays with TCP, until one of them has left.
+//! The data waits in packets, the units that the kernel hands to the interface: bursts of
+//! segmentation offload, or single segments. A packet occupies memory from the moment it is handed
+//! over until its last frame has left the host. While the packets occupy at least as much memory as
+//! the limit, TCP keeps the next packet until one of them has left.
 //!
-//! An endpoint does not know its host's interface. Its driver tells it when each segment will have left
-//! ([`Endpoint::handed_over`]), or that it has left ([`Endpoint::handle_departure`]).
+//! An endpoint does not know its host's interface. The caller reports when each segment will have
+//! left the host, either immediately ([`Endpoint::handed_over`]) or later
+//! ([`Endpoint::handle_departure`]).
 
 use alloc::boxed::Box;
 
@@ -19,10 +22,10 @@ use super::{Config, Endpoint};
 /// `struct skb_shared_info` on a machine of 64 bits (`SKB_TRUESIZE` in `tcp_stream_alloc_skb`).
 const OVERHEAD_BYTES: u64 = 256 + 320 + 320;
 
-/// A packet that has not left its host.
+/// A packet that has not left its host yet.
 #[derive(Clone, Copy, Debug, Default)]
 struct Below {
-    /// Latest known departure of its frames.
+    /// The latest known departure time of the packet's frames.
     left_at: Time,
     handed_over_at: Time,
     bytes: u64,
@@ -41,20 +44,22 @@ impl Below {
 pub(super) struct SmallQueue {
     /// In the order of departure, except for the newest one.
     packets: Ring<Below>,
-    /// The newest packet; more segments of its burst may come. Without any: an empty one.
+    /// The newest packet, to which segments of the same burst may still be added. If there is no
+    /// packet, this one has 0 bytes.
     newest: Below,
     /// Memory of all packets.
     bytes: u64,
-    /// The next segment with data begins a packet, even at the time of the one before.
+    /// The next data segment begins a new packet, even if it is sent at the same time as the
+    /// previous one.
     begins: bool,
-    /// Something was held back since a packet left (`TSQ_THROTTLED`).
+    /// A packet was held back and no packet has left since (`TSQ_THROTTLED`).
     holds: bool,
-    /// Where the newest packet of new data begins.
+    /// Offset at which the newest packet of new data begins.
     newest_start: u64,
 }
 
 impl SmallQueue {
-    /// None without a limit.
+    /// Creates the queue, or none if the configuration has no limit.
     pub(super) fn new(config: &Config) -> Option<Box<Self>> {
         let queue = Self {
             packets: Ring::new(),
@@ -103,7 +108,7 @@ impl SmallQueue {
         }
     }
 
-    /// The first frame with an unknown departure will have left at `left_at`.
+    /// Sets the departure time of the first frame whose departure was unknown.
     fn close_frame(&mut self, left_at: Time) {
         let known = self.packets.partition_point(|packet| packet.open_frames == 0);
         let in_queue = known < self.packets.len();
@@ -113,8 +118,8 @@ impl SmallQueue {
         packet.left_at = left_at;
     }
 
-    /// When held-back data may go on: at the next departure. [`Time::NEVER`] if nothing is held back,
-    /// or if that is not known.
+    /// When held-back data may be sent: at the next departure. [`Time::NEVER`] if nothing is held
+    /// back, or if the departure time is unknown.
     fn resumes_at(&self) -> Time {
         if self.holds {
             self.packets.front().unwrap_or(&self.newest).leaves_at()
@@ -125,19 +130,19 @@ impl SmallQueue {
 }
 
 impl Endpoint {
-    /// Whether it holds back while much of its own waits in its host. Then [`Self::handed_over`] is to be
-    /// called for each segment that is sent.
+    /// Whether this connection has a small queue. If so, [`Self::handed_over`] must be called for
+    /// each segment that is sent.
     #[must_use]
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub const fn has_small_queue(&self) -> bool {
         self.small_queue.is_some()
     }
 
-    /// A segment with `len` bytes of payload, which came out at `now`, waits in the host until
-    /// `left_at`; [`Time::NEVER`] if [`Self::handle_departure`] will tell that later. Not to be called
-    /// for a segment that the host dropped.
+    /// Reports that a segment with `len` bytes of payload, sent at `now`, waits in the host until
+    /// `left_at`, or [`Time::NEVER`] if [`Self::handle_departure`] will report that later. Must not
+    /// be called for a segment that the host dropped.
     pub fn handed_over(&mut self, now: Time, len: u32, left_at: Time) {
-        // No data waits behind a SYN or FIN, and pure acknowledgments are as good as not counted
+        // No data waits behind a SYN or FIN, and the kernel hardly counts pure acknowledgments
         // (`skb_set_tcp_pure_ack`).
         if len > 0
             && let Some(queue) = &mut self.small_queue
@@ -146,8 +151,8 @@ impl Endpoint {
         }
     }
 
-    /// The first segment with payload that was said to wait for [`Time::NEVER`] will have left at
-    /// `left_at`: something may be due then.
+    /// Reports that the first data segment handed over with [`Time::NEVER`] will have left at
+    /// `left_at`. Held-back data may become due then.
     pub fn handle_departure(&mut self, left_at: Time) {
         if let Some(queue) = &mut self.small_queue {
             queue.close_frame(left_at);
@@ -155,8 +160,8 @@ impl Endpoint {
         }
     }
 
-    /// Bytes of memory that packets of this connection take in its host at `now`; a connection without a
-    /// limit does not count them.
+    /// Bytes of memory that packets of this connection occupy in its host at `now`; 0 for a
+    /// connection without a limit.
     #[must_use]
     pub fn bytes_below(&self, now: Time) -> u64 {
         let Some(queue) = &self.small_queue else { return 0 };
@@ -164,8 +169,8 @@ impl Endpoint {
         packets.filter(|packet| packet.leaves_at() > now).map(|packet| packet.bytes).sum()
     }
 
-    /// Whether a packet with `payload` bytes of new data has to wait until less of this connection is
-    /// in the host. If not, it becomes the next packet.
+    /// Whether a packet with `payload` bytes of new data has to wait until this connection has less
+    /// data in the host. If not, the packet starts now.
     #[inline(never)]
     pub(super) fn holds_new(&mut self, now: Time, payload: u64) -> bool {
         let Some(queue) = &self.small_queue else { return false };
@@ -179,17 +184,18 @@ impl Endpoint {
         holds
     }
 
-    /// As [`Self::holds_new`], for a retransmission, as a packet of its own: the limit is twice
-    /// as high.
+    /// Like [`Self::holds_new`] for a retransmission, which is a packet of its own. The limit is
+    /// twice as high.
     pub(super) fn holds_again(&mut self, now: Time) -> bool {
         self.small_queue.is_some() && self.holds(now, self.mss.into(), 1, false)
     }
 
-    /// `tcp_small_queue_check`. `is_one_out`: all that is out is in one packet.
+    /// `tcp_small_queue_check`. `is_one_out`: all unacknowledged data is in one packet.
     fn holds(&mut self, now: Time, payload: u64, factor: u32, is_one_out: bool) -> bool {
         let Some(queue) = &mut self.small_queue else { return false };
         queue.begins = true;
-        // The kernel compares the memory above the limit, and counts from one (`sk_alloc`).
+        // The kernel checks whether the memory exceeds the limit, and its counter starts at 1
+        // (`sk_alloc`). So the comparison here is `<`.
         let bytes = queue.bytes_at(now);
         let most = u64::from(self.config.limit_output_bytes) << factor;
         let least = (2 * (OVERHEAD_BYTES + payload)) << factor;
@@ -207,14 +213,14 @@ impl Endpoint {
         true
     }
 
-    /// A packet has left while others were held back.
+    /// Ends the holding back, because a packet has left.
     pub(super) fn resume(&mut self) {
         if let Some(queue) = &mut self.small_queue {
             queue.holds = false;
         }
     }
 
-    /// Nothing is sent any more.
+    /// Drops the queue, because nothing more will be sent.
     pub(super) fn forget_small_queue(&mut self) {
         self.small_queue = None;
     }

@@ -9,11 +9,11 @@ use super::{Endpoint, State};
 use crate::recovery::{self, algorithm::Phase};
 use crate::{CongestionControl, Flags, Segment, SentSegment};
 
-/// Where segments leave to.
+/// Receiver of the segments that an endpoint sends.
 pub trait Outlet {
-    /// Takes a segment that is to be sent now. To be inlined into the path of a segment: otherwise each
-    /// is copied on its way. Returns until when the segment waits in the host, as for
-    /// [`Endpoint::handed_over`]; none if it does not, as it was dropped or has left.
+    /// Takes a segment that is to be sent now. Returns until when the segment waits in the host, as
+    /// in [`Endpoint::handed_over`], or none if it does not wait, because it was dropped or has
+    /// left already. Implementations should be inlined; otherwise each segment is copied once more.
     fn send(&mut self, segment: Segment) -> Option<Time>;
 }
 
@@ -42,15 +42,15 @@ impl Endpoint {
         }
     }
 
-    /// Whether an acknowledgment is all that can be due, since all that was written is acknowledged.
-    /// Then one [`Self::poll_ack`] replaces [`Self::poll_transmit`].
+    /// Whether only an acknowledgment can be due, because the peer has acknowledged all written
+    /// data. If so, a single [`Self::poll_ack`] replaces the calls of [`Self::poll_transmit`].
     #[must_use]
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn has_only_acks(&self) -> bool {
         self.snd_una == self.write_end && self.has_data_or_acks()
     }
 
-    /// Only data and acknowledgments can be due, the latter last.
+    /// Whether only data and then acknowledgments can be due.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn has_data_or_acks(&self) -> bool {
         self.takes_fast_path()
@@ -60,9 +60,10 @@ impl Endpoint {
                 && !self.recovery.probe_due)
     }
 
-    /// Hands to `outlet` the new data that may leave at `now`, if nothing else is due before it. True:
-    /// nothing more is due then; otherwise [`Self::poll_transmit`] goes on. With a small queue,
-    /// [`Self::send_held_news`] does it instead.
+    /// Hands the new data that may be sent at `now` to `outlet`, if nothing else is due before it.
+    /// Returns true if nothing more is due afterwards; if false, the caller must go on with
+    /// [`Self::poll_transmit`]. Connections with a small queue use [`Self::send_held_news`]
+    /// instead.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn send_news(&mut self, now: Time, outlet: &mut impl Outlet) -> bool {
         if self.sent.may_retransmit() || !self.has_free_data_or_acks() {
@@ -81,7 +82,7 @@ impl Endpoint {
         self.is_news_all()
     }
 
-    /// The segment that ends all that was written is marked so.
+    /// Sets PSH on the segment that ends the written data.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn mark_push(&self, segment: &mut Segment) {
         if self.config.ack_pushed && segment.seq + u64::from(segment.len) == self.write_end {
@@ -89,8 +90,8 @@ impl Endpoint {
         }
     }
 
-    /// As [`Self::send_news`], with a small queue. Not to be compiled into the path of a segment, where
-    /// other connections would pay for it.
+    /// Like [`Self::send_news`], for a connection with a small queue. It is not inlined into the
+    /// common path, because that would slow down other connections.
     pub fn send_held_news(&mut self, now: Time, outlet: &mut impl Outlet) -> bool {
         if self.sent.may_retransmit() || !self.has_data_or_acks() {
             return false;
@@ -110,7 +111,7 @@ impl Endpoint {
         !self.ack_now && (self.phase != Phase::Recovery || self.is_window_full())
     }
 
-    /// As [`Self::has_data_or_acks`], and only the windows hold data back.
+    /// Like [`Self::has_data_or_acks`], and additionally only the windows can hold data back.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn has_free_data_or_acks(&self) -> bool {
         self.takes_fast_path()
@@ -120,12 +121,13 @@ impl Endpoint {
                 && !self.recovery.probe_due)
     }
 
-    /// Transmission on the fast path: as many full segments as there is room for, which differ only in
-    /// their sequence numbers. Returns whether the congestion window is full then.
+    /// Transmission on the fast path: sends as many full segments as fit into the windows; they
+    /// differ only in their sequence numbers. Returns whether the congestion window is full
+    /// afterwards.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn fill_window(&mut self, now: Time, outlet: &mut impl Outlet) -> bool {
-        // The window less the segments in flight; each duplicate says that one segment is not in
-        // flight.
+        // The window minus the segments in flight; each duplicate acknowledgment shows that one
+        // more segment has left the network.
         let mut room = (self.window.cwnd + self.dup_acks).saturating_sub(self.sent.in_flight());
         let mss = u64::from(self.mss);
         let end = self.write_end.min(self.send_edge());
@@ -153,7 +155,8 @@ impl Endpoint {
         if self.ecn.on && self.ecn.acks_before() {
             return Some(self.poll_ack_before(now));
         }
-        // Lost segments before new data (`NextSeg` (1) and (2) of RFC 6675); segments that may be lost behind both.
+        // Lost segments before new data (`NextSeg` (1) and (2) of RFC 6675); segments that are only
+        // possibly lost come last.
         if self.sent.may_retransmit()
             && let Some(segment) = self.poll_retransmission(now)
         {
@@ -199,8 +202,8 @@ impl Endpoint {
         Some(self.send_again(now, &again))
     }
 
-    /// In fast recovery, when no loss is left to repair and no new data can be sent: retransmits
-    /// segments that may be lost as well.
+    /// In fast recovery, when no lost segment is left to retransmit and no new data can be sent:
+    /// retransmits a segment that is possibly lost.
     #[cold]
     #[inline(never)]
     fn poll_in_case(&mut self, now: Time) -> Option<Segment> {
@@ -217,7 +220,7 @@ impl Endpoint {
         self.build(now, again)
     }
 
-    /// The newest segment goes out again as a probe.
+    /// Retransmits the newest segment as a probe.
     #[cold]
     fn poll_probe(&mut self, now: Time) -> Option<Segment> {
         self.recovery.probe_due = false;
@@ -226,8 +229,8 @@ impl Endpoint {
         Some(self.build(now, &again))
     }
 
-    /// The next segment of new data, if it may be sent at `now`: to be called where nothing else is due
-    /// before it.
+    /// The next segment of new data, if one may be sent at `now`. To be called only when nothing
+    /// else is due before it.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn poll_new_data(&mut self, now: Time) -> Option<Segment> {
         if self.snd_nxt >= self.write_end {
@@ -259,13 +262,13 @@ impl Endpoint {
         segment
     }
 
-    /// As much is on the way as the congestion window allows.
+    /// Whether the segments in flight fill the congestion window.
     #[inline]
     pub(crate) fn is_window_full(&self) -> bool {
         self.in_flight() >= self.window.cwnd
     }
 
-    /// There is new data that the peer takes.
+    /// Whether there is new data that fits into the peer's window.
     pub(crate) fn has_more_to_send(&self) -> bool {
         self.snd_nxt < self.write_end && self.may_send_data() && self.new_data_len().is_some()
     }
@@ -275,8 +278,9 @@ impl Endpoint {
         self.snd_nxt > 0 && matches!(self.state, State::Established | State::CloseWait)
     }
 
-    /// Payload bytes of the next new segment: a full one, or all that is left. A remnant of the
-    /// window is not used for a short one (sender's silly window avoidance, RFC 9293, 3.8.6.2.1).
+    /// Payload bytes of the next new segment: a full one, or all that is left. A window remnant
+    /// smaller than that is not used for a short segment while data is outstanding (silly window
+    /// avoidance of the sender, RFC 9293, 3.8.6.2.1).
     #[inline]
     pub(crate) fn new_data_len(&self) -> Option<u32> {
         let wanted = (self.write_end - self.snd_nxt).min(u64::from(self.mss));
@@ -287,7 +291,7 @@ impl Endpoint {
         (self.sent.is_empty() && room > 0).then_some(room as u32)
     }
 
-    /// Where the peer's window and the own buffer end.
+    /// Offset up to which data may be sent: the smaller of the peer's window and the send buffer.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn send_edge(&self) -> u64 {
         self.snd_una + self.snd_wnd.min(u64::from(self.config.send_buffer_bytes))
@@ -300,7 +304,7 @@ impl Endpoint {
         recovery::on_sent(self, fresh.sent_at);
     }
 
-    /// RFC 6298 (5.1): the timer runs from `now` on, unless it runs already.
+    /// RFC 6298 (5.1): starts the timer at `now` unless it is running.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn start_retransmission(&mut self, now: Time) {
         if self.rto_at == Time::NEVER {
@@ -365,7 +369,7 @@ impl Endpoint {
         self.stamp_ack::<false>(now, segment)
     }
 
-    /// The segment with the payload that `sent` stands for.
+    /// The data segment described by `sent`.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn build_data(&mut self, now: Time, sent: &SentSegment) -> Segment {
         self.counters.count_sent(sent.len);
@@ -378,7 +382,8 @@ impl Endpoint {
         if !FAST {
             self.quick_acks.send_data(now, self.config.delayed_ack);
         }
-        // With a full segment the SACK option would exceed the MTU: it is sent in a segment of its own.
+        // In a full segment the SACK option would exceed the MTU, so it goes into a separate
+        // acknowledgment.
         if self.ack_now {
             self.ack_now = self.sack && self.received.has_islands();
         }
@@ -444,8 +449,8 @@ impl Endpoint {
         self.rcv_wnd
     }
 
-    /// As [`Self::advertise`], once the connection is open: data behind the next byte does not enlarge
-    /// the window, so the field stays until more is acknowledged.
+    /// Like [`Self::advertise`] for the fast path: the field is computed anew only when the
+    /// acknowledgment number has advanced, because out-of-order data does not move the right edge.
     #[inline]
     fn advertise_again(&mut self) -> u16 {
         if self.received.next() == self.last_ack_sent {
@@ -454,9 +459,10 @@ impl Endpoint {
         self.advertise(false)
     }
 
-    /// The retransmission timer expired (RFC 6298, 5.4 to 5.7), or the peer's window stays shut: then a
-    /// segment below the window, which must be answered, probes it. It carries no new octet, unlike in
-    /// RFC 9293 (3.8.6.1) and as in Linux, so nothing is left to repair when the window opens.
+    /// The retransmission timer expired (RFC 6298, 5.4 to 5.7), or the peer's window is still zero.
+    /// In the second case a segment below the window, which the peer must answer, probes the
+    /// window. The probe carries no new octet, like in Linux and unlike in RFC 9293 (3.8.6.1), so
+    /// nothing has to be retransmitted when the window opens.
     #[cold]
     pub(crate) fn retransmission_timeout(&mut self, now: Time) {
         self.rtt.back_off();

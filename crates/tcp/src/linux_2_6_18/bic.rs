@@ -6,32 +6,35 @@ use crate::congestion::control::{Acked, CongestionControl, Delivered, Window};
 const SCALE: u32 = 1024;
 /// Share of the window kept after a loss, in 1/1024.
 const BETA: u32 = 819;
-/// At and below this window, Reno.
+/// Up to this window, BIC behaves like Reno.
 const LOW_WINDOW: u32 = 14;
-/// Most segments by which the window grows in a round trip.
+/// Maximum number of segments by which the window grows in a round trip.
 const MAX_INCREMENT: u32 = 16;
 /// The distance to the target is divided by this (`BICTCP_B`).
 const SEARCH_DIVISOR: u32 = 4;
-/// Round trips that the last step to the target is spread over, times [`SEARCH_DIVISOR`].
+/// Number of round trips over which the last step to the target is spread, times
+/// [`SEARCH_DIVISOR`].
 const SMOOTH_PART: u32 = 20;
-/// The growth is recomputed at most this often while the window stays (`HZ / 32`).
+/// Minimum time between two computations of the growth while the window does not change (`HZ /
+/// 32`).
 const UPDATE_INTERVAL: Duration = Duration::from_us(31_000);
 /// Fixed point of the delayed-acknowledgment ratio (`ACK_RATIO_SHIFT`).
 const ACK_RATIO_SHIFT: u32 = 4;
 
-/// Binary increase congestion control, as Linux 2.6.18 has it in `net/ipv4/tcp_bic.c` (Xu, Harfoush
-/// and Rhee, "Binary increase congestion control for fast long-distance networks", INFOCOM 2004).
+/// Binary increase congestion control, like `net/ipv4/tcp_bic.c` of Linux 2.6.18 (Xu, Harfoush and
+/// Rhee, "Binary increase congestion control for fast long-distance networks", INFOCOM 2004).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bic {
-    /// Window at the last loss, lowered if it had not come back to the one before.
+    /// Window at the last loss, lowered if it was smaller than at the loss before (fast
+    /// convergence).
     last_max: u32,
-    /// No loss yet: growth is at least 5 % a round trip.
+    /// No loss yet: the window grows by at least 5 % per round trip.
     never_lost: bool,
     /// Acknowledgments after which the window grows by one.
     per_increment: u32,
     updated_for: u32,
     updated_at: Time,
-    /// Segments or packets that an acknowledgment covers, averaged, in 1/16 (`delayed_ack`).
+    /// Average number of segments or packets per acknowledgment, in 1/16 (`delayed_ack`).
     ack_ratio: u32,
 }
 
@@ -64,7 +67,7 @@ impl Bic {
         if self.never_lost {
             per_increment = per_increment.min(20);
         }
-        // Fewer acknowledgments come when each covers several segments.
+        // Fewer acknowledgments arrive if each covers several segments.
         self.per_increment = ((per_increment << ACK_RATIO_SHIFT) / self.ack_ratio).max(1);
     }
 
@@ -117,7 +120,7 @@ impl CongestionControl for Bic {
     /// `bictcp_recalc_ssthresh`
     fn ssthresh_after_loss(&mut self, window: &Window, _flight: u32) -> u32 {
         let cwnd = window.cwnd;
-        // Fast convergence: a flow that did not get back to its window leaves room for others.
+        // Fast convergence: a flow that did not reach its earlier window gives way to other flows.
         let share =
             |part: u32, whole: u32| (u64::from(cwnd) * u64::from(part) / u64::from(whole)) as u32;
         self.last_max = if cwnd < self.last_max { share(SCALE + BETA, 2 * SCALE) } else { cwnd };
@@ -135,8 +138,8 @@ impl CongestionControl for Bic {
         cwnd.max(self.last_max)
     }
 
-    /// `initial_ssthresh`: 100 in Linux 2.6.18, none in later kernels and in that of Red Hat Enterprise
-    /// Linux 5.6. A connection that has ever lost anything has another threshold.
+    /// `initial_ssthresh`: 100 in Linux 2.6.18, no initial threshold in later kernels and in the
+    /// kernel of Red Hat Enterprise Linux 5.6. It applies until the first loss of a connection.
     fn initial_ssthresh(&self) -> u32 {
         100
     }
@@ -150,7 +153,7 @@ mod tests {
         Window { cwnd, ssthresh: 2, credit: 0 }
     }
 
-    /// Acknowledgments of two segments each that it takes to grow by one.
+    /// Number of acknowledgments, of two segments each, until the window grows by one.
     fn acks_to_grow(bic: &mut Bic, cwnd: u32) -> u32 {
         let mut window = window(cwnd);
         let mut acks = 0;
@@ -175,7 +178,7 @@ mod tests {
     fn growth_is_linear_far_below_the_last_loss_and_slow_close_to_it() {
         let mut bic = Bic::default();
         bic.ssthresh_after_loss(&window(1000), 0);
-        // Distance (1000 - 800) / 4 = 50 > 16: 800 / 16 = 50 segments, two an acknowledgment.
+        // Distance (1000 - 800) / 4 = 50 > 16: 800 / 16 = 50 segments, two per acknowledgment.
         assert_eq!(acks_to_grow(&mut bic, 800), 25 + 1);
         // Distance (1000 - 960) / 4 = 10: 960 / 10 = 96 segments.
         assert_eq!(acks_to_grow(&mut bic, 960), 48 + 1);
@@ -208,7 +211,8 @@ mod tests {
             bic.on_delivered(&delivered, &mut window(20));
             bic.ack_ratio
         };
-        // 32 + 1 - 32 / 16 = 31, then 31 + 1 - 31 / 16 = 31; without a whole packet it stays.
+        // 32 + 1 - 32 / 16 = 31, then 31 + 1 - 31 / 16 = 31; an acknowledgment of no whole packet
+        // does not change it.
         assert_eq!([1, 0, 1, 1].map(&mut ratio_after), [31; 4]);
         assert_eq!(ratio_after(7), 31 + 7 - 1);
     }

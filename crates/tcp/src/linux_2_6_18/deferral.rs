@@ -4,8 +4,8 @@ use crate::Endpoint;
 use crate::recovery::algorithm::Phase;
 
 impl Endpoint {
-    /// Bytes of the next burst: while no loss is suspected, a burst waits until it can be a third of the window
-    /// or of maximum size.
+    /// Size of the next burst in bytes, or none if the burst is deferred: while no loss is
+    /// suspected, a burst waits until it can fill a third of the window or has the maximum size.
     #[inline]
     pub(crate) fn deferred_burst(&self) -> Option<u64> {
         let most = u64::from(self.config.offload_bytes);
@@ -16,7 +16,7 @@ impl Endpoint {
         (!waits).then_some(room.min(most))
     }
 
-    /// Unsent bytes of the next packet, or all unsent bytes where the queue holds no packets.
+    /// Unsent bytes of the next packet, or all unsent bytes if the queue holds no packets.
     #[inline]
     fn packet_left(&self) -> u64 {
         if self.sent.holds_packets() { self.packet_end() - self.snd_nxt } else { self.unsent() }

@@ -1,7 +1,7 @@
 //! Loss recovery of Linux 2.6.18: forward acknowledgment and rate halving.
 //!
 //! The names are from `net/ipv4/tcp_input.c` (`tcp_ack`, `tcp_fastretrans_alert` and the functions
-//! they call). The queue of sent packets is `queue`, with its `scoreboard`.
+//! they call). The queue of sent packets is in `queue`, its additional state in `scoreboard`.
 
 use netstudy_units::Time;
 
@@ -10,16 +10,16 @@ use super::scoreboard::REORDERING;
 use crate::recovery::algorithm::{Algorithm, Phase, begin_loss};
 use crate::{Acked, CongestionControl, Endpoint, Segment, SentSegment};
 
-/// Segments that may leave in a burst when something looks lost (`tcp_max_burst`).
+/// Maximum burst, in segments, while losses are suspected (`tcp_max_burst`).
 const MAX_BURST: u32 = 3;
 
-/// State of a connection under this recovery.
+/// State that this recovery keeps for a connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct State {
-    /// Something was acknowledged since the timeout that began the phase Loss (`icsk_retransmits` is
+    /// New data was acknowledged after the timeout that began the phase Loss (`icsk_retransmits` is
     /// zero).
     advanced_in_loss: bool,
-    /// A segment was retransmitted after the phase Open ended (`retrans_stamp`).
+    /// A segment was retransmitted since the phase Open ended (`retrans_stamp`).
     retransmitted: bool,
     /// Threshold before the last reduction, which an undo restores (`prior_ssthresh`).
     prior_ssthresh: u32,
@@ -30,7 +30,7 @@ pub(crate) struct State {
 pub(crate) struct Fack;
 
 impl Algorithm for Fack {
-    /// Forward acknowledgment is about SACK: without it, NewReno.
+    /// Forward acknowledgment needs SACK; a connection without SACK uses NewReno.
     fn on_options(end: &mut Endpoint) {
         if end.sack {
             end.hold_packets();
@@ -79,8 +79,8 @@ impl Algorithm for Fack {
         end.sent.retransmit_packet_forward(now, end.snd_nxt)
     }
 
-    /// A recovery that the timer ends is the same loss event, and a timeout after progress in the phase
-    /// Loss is another one (`tcp_enter_loss`).
+    /// A timeout in a recovery belongs to the same loss event. A timeout in the phase Loss after
+    /// new data was acknowledged is a new loss event (`tcp_enter_loss`).
     fn enter_loss(end: &mut Endpoint, _now: Time) {
         let is_same_event = match end.phase {
             Phase::Open | Phase::Disorder => false,
@@ -92,7 +92,7 @@ impl Algorithm for Fack {
         }
         end.recovery.fack.advanced_in_loss = false;
         begin_loss(end, is_same_event);
-        // Before the options are known, the queue holds the SYN, and no packets.
+        // Before the options are known, the queue holds only the SYN, not packets.
         if end.sent.holds_packets() {
             end.sent.lose_all_packets();
         } else {
@@ -121,7 +121,7 @@ fn on_ack(end: &mut Endpoint, now: Time, segment: &Segment, window_changed: bool
         let acked = end.sent.acknowledge_packets(segment.ack);
         segments = acked.segments;
         end.snd_una = segment.ack;
-        // An acknowledged part of a segment does not count (`FLAG_DATA_ACKED`).
+        // A partially acknowledged segment does not count (`FLAG_DATA_ACKED`).
         if segments > 0 {
             end.take_delivered(now, segment, &acked);
             end.restart_retransmission(now);
@@ -146,14 +146,14 @@ fn on_ack(end: &mut Endpoint, now: Time, segment: &Segment, window_changed: bool
     alert(end, now, advanced, is_duplicate, tagged);
 }
 
-/// `tcp_cong_avoid` behind `tcp_is_cwnd_limited`
+/// `tcp_cong_avoid`, if `tcp_is_cwnd_limited`
 #[inline]
 fn raise_window(end: &mut Endpoint, now: Time, segments: u32, in_flight: u32) {
     if end.is_lowered_for_mark() {
         return;
     }
     let left = end.window.cwnd.saturating_sub(in_flight);
-    // With segmentation offload, deferred data still counts as use of the window.
+    // With segmentation offload, data may be deferred, so an almost fully used window counts too.
     if left == 0 || (end.config.offload_bytes > 0 && left * 3 < end.window.cwnd) {
         end.congestion.on_ack(Acked { now, segments }, &mut end.window);
     }
@@ -163,7 +163,8 @@ fn raise_window(end: &mut Endpoint, now: Time, segments: u32, in_flight: u32) {
 #[cold]
 fn alert(end: &mut Endpoint, now: Time, advanced: bool, is_duplicate: bool, tagged: Tagged) {
     let excess = segments_beyond_reordering(end);
-    // Data sent since the phase began has arrived, so what was sent before it is lost (step C of the kernel).
+    // Data sent since the phase began has arrived, so earlier data that has not arrived is lost
+    // (step C of the kernel).
     if tagged.is_beyond_phase
         && end.phase != Phase::Open
         && end.snd_una < end.recovery_point
@@ -185,7 +186,7 @@ fn alert(end: &mut Endpoint, now: Time, advanced: bool, is_duplicate: bool, tagg
         }
         Phase::Loss => {
             end.recovery.fack.advanced_in_loss |= advanced;
-            // All is marked lost already. Slow start retransmits it.
+            // All segments are marked lost already, and slow start retransmits them.
             moderate_window(end);
             return;
         }
@@ -211,7 +212,7 @@ fn segments_beyond_reordering(end: &Endpoint) -> u32 {
     end.sent.facked_segments().saturating_sub(end.sent.packets().reordering())
 }
 
-/// All data sent before the phase began is acknowledged.
+/// Ends the phase, because all data sent before it began is acknowledged.
 fn leave_phase(end: &mut Endpoint) {
     match end.phase {
         Phase::Recovery => {
@@ -291,8 +292,8 @@ fn update_scoreboard(end: &mut Endpoint, now: Time) {
     }
 }
 
-/// `tcp_cwnd_down`: down by one on every second acknowledgment, not below the threshold, and never more
-/// than one above the segments in flight.
+/// `tcp_cwnd_down`: lowers the window by one on every second acknowledgment, not below the
+/// threshold, and keeps it at most one above the segments in flight.
 fn lower_window(end: &mut Endpoint) {
     let decrement = end.window.credit + 1;
     end.window.credit = decrement & 1;
@@ -317,8 +318,9 @@ fn threshold_to_keep(end: &Endpoint) -> u32 {
 }
 
 /// True if the window reduction was spurious: the sender retransmitted nothing, or the receiver reported
-/// every retransmission as a duplicate (`tcp_may_undo`). The kernel's third sign, a timestamp from before the
-/// retransmission, needs a round trip of several ticks and is left out.
+/// every retransmission as a duplicate (`tcp_may_undo`). The kernel's third sign, a timestamp from
+/// before the retransmission, works only if the round-trip time is several ticks, and is not
+/// modeled.
 fn may_undo(end: &Endpoint) -> bool {
     let packets = end.sent.packets();
     packets.is_all_needless() || (packets.may_undo() && !end.recovery.fack.retransmitted)
@@ -362,8 +364,9 @@ fn undo(end: &mut Endpoint, whole: bool) {
     end.counters.undone_reductions += 1;
 }
 
-/// `tcp_cwnd_validate`: a window that was neither used up nor judged by an acknowledgment for a
-/// timeout, because the application had nothing to send, shrinks half way to the used part.
+/// `tcp_cwnd_validate`: if the window was neither fully used nor judged upon an acknowledgment for
+/// one timeout, because the application had nothing to send, it shrinks to the mean of its size and
+/// the used part.
 fn validate_window(end: &mut Endpoint, now: Time) {
     let out = end.sent.len();
     if out >= end.window.cwnd {

@@ -1,9 +1,10 @@
-//! The TCP of Linux 2.6.18, in all that it does differently from the RFCs and from later kernels.
+//! The parts of the TCP of Linux 2.6.18 that differ from the RFCs and from later kernels.
 //!
-//! The rest of the crate calls it at one place for each difference: `recovery` uses `fack`, `congestion` uses
-//! `bic`, the queue of sent segments keeps the `scoreboard`, and the endpoint asks `packets` and `deferral` for
-//! segmentation offload and `receiver` for acknowledgments. `queue` turns the queue of sent segments into
-//! one of packets, for `fack`. Nothing here is chosen at run time beyond what a connection's configuration says.
+//! For each difference there is one place in the rest of the crate that calls this module:
+//! `recovery` uses `fack`, `congestion` uses `bic`, the queue of sent segments keeps the
+//! `scoreboard`, and the endpoint asks `packets` and `deferral` for segmentation offload and
+//! `receiver` for acknowledgments. For `fack`, `queue` turns the queue of sent segments into a
+//! queue of packets. Only the configuration of a connection decides which of these parts it uses.
 
 pub(crate) mod bic;
 mod deferral;

@@ -1,15 +1,15 @@
 //! Segmentation offload of Linux 2.6.18: how TCP fills packets, and how the adapter segments them.
 //!
-//! TCP copies written data into packets of up to the offload's size. While the send queue is empty and
-//! the window open, it sends each segment as soon as it is written (`tcp_push_one` in `tcp_sendmsg`);
-//! packets begin behind the last of these segments. If the window admits only a part of a packet, the
-//! rest becomes a packet of its own (`tcp_write_xmit`), as does a short last segment
-//! (`tcp_mss_split_point`).
+//! TCP copies written data into packets of up to the maximum offload size. While the send queue is
+//! empty and the window open, it sends each segment as soon as it is written (`tcp_push_one` in
+//! `tcp_sendmsg`); full packets begin after the last of these segments. If the window admits only a
+//! part of a packet, the rest becomes a separate packet (`tcp_write_xmit`), and so does a short
+//! last segment (`tcp_mss_split_point`).
 //!
-//! The data of a packet lies in pages. Some adapters take only a few pages in one request and segment
-//! each request by itself (`nes_netdev_start_xmit` of drivers/infiniband/hw/nes: four pages). The last
-//! frame of a request is then short, so the packet leaves as more frames than TCP counts segments. A
-//! packet of one segment is always one frame.
+//! The data of a packet lies in pages. Some adapters accept only a few pages in one request and
+//! segment each request separately (`nes_netdev_start_xmit` of drivers/infiniband/hw/nes: four
+//! pages). The last frame of a request is then short, so the packet leaves as more frames than TCP
+//! counts segments. A packet of one segment is always one frame.
 
 use alloc::format;
 use alloc::string::String;
@@ -21,10 +21,10 @@ use crate::{Config, Endpoint, Outlet, Range, Segment, SentSegment, recovery};
 /// Size of a page; pages hold consecutive parts of the stream (`tcp_sendmsg`).
 const PAGE_BYTES: u32 = 4096;
 
-/// The packet that the adapter is taking, and the layout of the packets to come.
+/// The packet that is being sent to the adapter, and the layout of the following packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Packet {
-    /// The sender puts several segments of new data into one packet.
+    /// Whether the sender puts several segments of new data into one packet.
     pub(crate) is_in_use: bool,
     data: Range,
     /// End of the current request.
@@ -39,7 +39,7 @@ pub(crate) struct Packet {
     full_end: u64,
 }
 
-/// Whether the adapter can take the requests of `config`.
+/// Checks that the request size of `config` is valid for an adapter.
 pub(crate) fn check_requests(config: &Config) -> Result<(), String> {
     let bytes = config.offload_request_bytes;
     if !bytes.is_multiple_of(PAGE_BYTES) {
@@ -51,7 +51,7 @@ pub(crate) fn check_requests(config: &Config) -> Result<(), String> {
 }
 
 impl Endpoint {
-    /// The send queue holds packets from now on.
+    /// Makes the send queue hold packets from now on.
     pub(crate) fn hold_packets(&mut self) {
         let mss = u64::from(self.mss);
         self.packet.full_bytes = (u64::from(self.config.offload_bytes) / mss).max(1) * mss;
@@ -66,8 +66,8 @@ impl Endpoint {
         self.packet.leaves_written = true;
     }
 
-    /// Hands the packets that may leave to `outlet`, segment by segment. Not to be compiled into the path of a
-    /// segment, where other connections would pay for it.
+    /// Hands the packets that may be sent to `outlet`, segment by segment. It is not inlined into
+    /// the common path, because that would slow down other connections.
     #[inline(never)]
     pub(crate) fn send_packets(&mut self, now: Time, outlet: &mut impl Outlet) {
         while self.snd_nxt < self.write_end && self.may_go_on_with_packets(now) {
@@ -80,7 +80,8 @@ impl Endpoint {
         }
     }
 
-    /// The next frame of new data: of the current packet, or the first of a new one.
+    /// The next frame of new data: the next frame of the current packet, or the first of a new
+    /// packet.
     #[cold]
     #[inline(never)]
     pub(crate) fn next_in_packets(&mut self, now: Time) -> Option<SentSegment> {
@@ -93,13 +94,13 @@ impl Endpoint {
         self.has_begun_packet() || self.may_begin_next(now)
     }
 
-    /// A part of the current packet is still to be sent.
+    /// Whether a part of the current packet is still to be sent.
     #[cfg_attr(not(debug_assertions), inline(always))]
     const fn has_begun_packet(&self) -> bool {
         self.snd_nxt < self.packet.data.end
     }
 
-    /// Begins the next packet, unless the window or the deferral holds it back.
+    /// Begins the next packet, unless the window or the deferral rule holds it back.
     #[inline]
     fn may_begin_next(&mut self, now: Time) -> bool {
         let Some(segments) = self.segments_to_go(now) else { return false };
@@ -107,7 +108,8 @@ impl Endpoint {
         true
     }
 
-    /// Number of segments of the next packet; none: the window or the deferral holds it back.
+    /// Number of segments of the next packet; none if the window or the deferral rule holds it
+    /// back.
     #[inline]
     fn segments_to_go(&mut self, now: Time) -> Option<u32> {
         let is_full = self.is_window_full() && !self.recovery.new_data_at_once;
@@ -125,7 +127,8 @@ impl Endpoint {
         self.may_pass_gate(now, len).then(|| 1 + core::mem::take(&mut self.burst_left))
     }
 
-    /// Number of full segments written when the page that completes the first one is full.
+    /// Number of full segments that are written when the page with the end of the first segment is
+    /// full.
     fn segments_written(&self) -> u32 {
         let mss = u64::from(self.mss);
         // The first byte of the stream has the offset 1.
@@ -141,8 +144,8 @@ impl Endpoint {
         self.full_packet_end().min(self.write_end)
     }
 
-    /// End of the full-size packet that contains `snd_nxt`. Mostly that is the packet of `full_end` or the next
-    /// one; only other packets need the slow division.
+    /// End of the full-size packet that contains `snd_nxt`. Usually it is the packet that ends at
+    /// `full_end` or the next packet; only other packets need the slow division.
     fn full_packet_end(&self) -> u64 {
         let Packet { origin, full_bytes: full, full_end: known, .. } = self.packet;
         let start = self.snd_nxt;
@@ -166,7 +169,7 @@ impl Endpoint {
         }
         let room = most.min(self.send_edge()) - start;
         let wanted = u64::from(segments) * mss;
-        // A short last segment is a packet of its own.
+        // A short last segment is a separate packet.
         let len = if room >= wanted {
             wanted
         } else if room > mss {
@@ -184,8 +187,9 @@ impl Endpoint {
         recovery::on_sent(self, now);
     }
 
-    /// Makes of a segment that has just left the next one of the same packet, if there is one: at the same time
-    /// only their places differ.
+    /// Turns a segment that has just been sent into the next segment of the same packet, and
+    /// returns whether there is one. Segments sent at the same time differ only in offset, length
+    /// and PSH.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn becomes_next_of_packet(&mut self, segment: &mut Segment) -> bool {
         if !self.has_begun_packet() || self.ecn.on {

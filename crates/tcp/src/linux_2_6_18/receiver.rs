@@ -1,17 +1,19 @@
-//! How a receiver differs: duplicate data, quick acknowledgments, and the clock of its measurements.
+//! Differences of the receiver: duplicate data, quick acknowledgments, and the clock for its
+//! measurements.
 
 use netstudy_units::Duration;
 
 use crate::{Config, Endpoint, Jiffies, Range, Recovery};
 
-/// The clock in whose ticks round-trip times and idle gaps are measured: Linux 2.6.18 uses jiffies,
-/// later kernels microseconds (none).
+/// The clock with whose ticks round-trip times and idle times are measured: Linux 2.6.18 uses
+/// jiffies. None for later kernels, which measure microseconds.
 pub(crate) fn coarse_clock(config: &Config) -> Option<Jiffies> {
     let is_coarse = config.recovery == Recovery::Fack && config.clock_tick > Duration::ZERO;
     is_coarse.then(|| Jiffies::new(config.clock_tick, config.clock_phase))
 }
 
-/// Duplicate data is reported at once (`tcp_dsack_set`): the part of `range` received before.
+/// Makes the receiver report the part of `range` that it received before as duplicate, at once
+/// (`tcp_dsack_set`).
 #[inline]
 pub(crate) fn report_copy(end: &mut Endpoint, range: Range) {
     if end.config.recovery == Recovery::Fack {
@@ -20,8 +22,8 @@ pub(crate) fn report_copy(end: &mut Endpoint, range: Range) {
     }
 }
 
-/// Where quick acknowledgments of kernels before 4.18 differ from later ones (`tcp_data_queue`,
-/// `tcp_measure_rcv_mss`).
+/// The rules for quick acknowledgments that differ between kernels before 4.18 and later kernels
+/// (`tcp_data_queue`, `tcp_measure_rcv_mss`).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Disorder {
     is_old: bool,
@@ -32,17 +34,18 @@ impl Disorder {
         Self { is_old: config.quick_ack_disorder }
     }
 
-    /// Data out of order begins quick acknowledgments.
+    /// Whether out-of-order data starts quick acknowledgments.
     pub(crate) const fn begins_quick_acks(self) -> bool {
         self.is_old
     }
 
-    /// Once a gap is filled, the application is taken for one that answers no more.
+    /// Whether the application no longer counts as interactive once a gap is filled.
     pub(crate) const fn ends_answers(self) -> bool {
         self.is_old
     }
 
-    /// Whether a pushed segment ends a write: in the old kernels only a short one does.
+    /// Whether a segment with PSH counts as the end of a write: in the old kernels only if it is
+    /// short.
     pub(crate) const fn counts_push(self, is_short: bool) -> bool {
         !self.is_old || is_short
     }

@@ -1,4 +1,5 @@
-//! The part of the queue of sent packets that only Linux 2.6.18 keeps: counts, and what was compared already.
+//! The state of the queue of sent packets that only Linux 2.6.18 has: counts, and a record of the
+//! packets already compared with SACK blocks.
 
 use crate::{Range, SackBlocks};
 
@@ -7,7 +8,7 @@ pub(super) const REORDERING: u32 = 3;
 /// `TCP_MAX_REORDERING`
 const REORDERING_MAX: u32 = 127;
 
-/// The oldest packets of the queue, as many as `packets`, with `segments` together.
+/// A number of packets at the head of the queue, and their total number of segments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Prefix {
     pub(super) packets: usize,
@@ -15,7 +16,8 @@ pub(super) struct Prefix {
 }
 
 impl Prefix {
-    /// The packet at `index` was split, and its parts have `more` segments than it had.
+    /// Adjusts the counts after the packet at `index` was split into two, which have `more`
+    /// segments in total than before.
     pub(super) const fn split(&mut self, index: usize, more: u32) {
         if index < self.packets {
             self.packets += 1;
@@ -23,7 +25,8 @@ impl Prefix {
         }
     }
 
-    /// The oldest `packets` left the queue, and with a part of the next one `segments` in all.
+    /// Adjusts the counts after the oldest `packets` packets left the queue. `segments` segments
+    /// left in total, including the segments of a partially acknowledged packet.
     pub(super) const fn remove(&mut self, packets: usize, segments: u32) {
         if packets < self.packets {
             self.packets -= packets;
@@ -34,34 +37,36 @@ impl Prefix {
     }
 }
 
-/// The queue's state that only Linux 2.6.18 keeps.
+/// The state of the queue that only Linux 2.6.18 has.
 #[derive(Clone, Debug)]
 pub(crate) struct Packets {
     /// Payload bytes of a full segment; 0: the queue holds segments, not packets.
     pub(super) mss_bytes: u32,
-    /// Number of segments up to the newest SACKed one, which the kernel keeps approximately
-    /// (`fackets_out`).
+    /// Number of segments up to the newest SACKed one (`fackets_out`). The kernel's count is
+    /// approximate, and so is this one.
     pub(super) facked: u32,
     /// Reordering tolerance, in segments (`reordering`).
     pub(super) reordering: u32,
     /// Forward acknowledgment is on: segments before the newest SACKed one count as lost. The first
-    /// reordering turns it off for the connection (`sack_ok & 2`).
+    /// reordering turns forward acknowledgment off for the connection (`sack_ok & 2`).
     pub(super) forward: bool,
     /// Blocks of the last acknowledgment with SACK (`recv_sack_cache`).
     pub(super) blocks: [Range; SackBlocks::MAX],
-    /// Blocks that all packets of `compared` were compared with.
+    /// Blocks with which all packets of `compared` were compared.
     pub(super) compared_blocks: [Range; SackBlocks::MAX],
     pub(super) compared: Prefix,
-    /// The packets up to the end of the first block of the last acknowledgment with SACK, where the last pass
-    /// through the queue ended; none if it ended elsewhere.
+    /// The packets up to the end of the first block of the last acknowledgment with SACK, if the
+    /// last pass through the queue ended there; otherwise empty.
     pub(super) reached: Prefix,
-    /// Each of these packets is SACKed, lost or retransmitted, and stays so.
+    /// Packets that are all SACKed, lost or retransmitted, and remain so.
     pub(super) touched: Prefix,
-    /// No retransmission in flight was sent before data from here on was.
+    /// A lower bound of `snd_nxt` at the transmission of each retransmission in flight: only a SACK
+    /// of data beyond this offset can reveal the loss of a retransmission.
     pub(super) copies_from: u64,
     /// Offset at which the last undoable reduction began (`undo_marker`).
     pub(super) undo_from: Option<u64>,
-    /// Retransmissions since then, less those reported as duplicates (`undo_retrans`).
+    /// Number of retransmissions since then, minus the number reported as duplicates
+    /// (`undo_retrans`).
     pub(super) undo_copies: i32,
 }
 
@@ -120,7 +125,8 @@ impl Packets {
         self.undo_from.is_some() && self.undo_copies == 0
     }
 
-    /// True if the packets up to offset `end` were compared with `block`, or it has grown from there.
+    /// True if the packets up to offset `end` were compared with `block`, either as it is now or
+    /// when it ended at `end`.
     pub(super) fn knows(&self, block: Range, end: u64) -> bool {
         let Range { start, end: block_end } = block;
         let is_known = |known: &Range| {
@@ -130,8 +136,9 @@ impl Packets {
         self.compared_blocks.iter().any(is_known)
     }
 
-    /// All packets up to the newest of `blocks` were compared with them. A single block is one of those
-    /// before that has grown, and the others still hold.
+    /// Records that all packets up to the newest of `blocks` were compared with `blocks`. A single
+    /// block replaces the known block with the same start, which has grown; the other known blocks
+    /// remain valid.
     pub(super) fn learn(&mut self, blocks: &[Range]) {
         if let [grown] = blocks
             && let Some(known) =

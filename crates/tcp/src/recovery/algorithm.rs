@@ -1,19 +1,20 @@
-//! A loss recovery algorithm, as its endpoint sees it, and what all algorithms share.
+//! The interface between an endpoint and its loss recovery algorithm, and code that all algorithms
+//! share.
 
 use netstudy_units::{Duration, Time};
 
 use crate::{Config, CongestionControl, Endpoint, Segment, SentSegment};
 
-/// Duplicate acknowledgments, or SACKed segments above, that make a segment count as lost
-/// (`DupThresh` of RFC 5681 and RFC 6675).
+/// Number of duplicate acknowledgments, or of SACKed segments above a segment, after which the
+/// segment counts as lost (`DupThresh` of RFC 5681 and RFC 6675).
 pub(crate) const DUP_THRESH: u32 = 3;
 
-/// Where loss recovery stands, with the names of Linux.
+/// The phase of loss recovery, with the names of Linux.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     /// No loss is suspected.
     Open,
-    /// Something arrived out of order.
+    /// Segments arrived out of order.
     Disorder,
     /// Fast recovery, until `recovery_point` is acknowledged (RFC 6675, 5; RFC 6582, 3.2).
     Recovery,
@@ -23,16 +24,17 @@ pub(crate) enum Phase {
 
 /// A loss recovery algorithm, as called by its endpoint.
 pub(crate) trait Algorithm {
-    /// The least timeout on a host with the clock of `config`.
+    /// The minimum timeout on a host with the clock of `config`.
     fn min_rto(config: &Config) -> Duration {
         config.min_rto
     }
 
-    /// The peer's SYN has arrived: it is known which options the connection has.
+    /// The peer's SYN has arrived, so the options of the connection are known.
     fn on_options(_end: &mut Endpoint) {}
 
-    /// An acknowledgment arrived while segments are outstanding. `window_changed`: it changed the peer's
-    /// window. `FAST`: it takes the endpoint's fast path, where there are no congestion marks.
+    /// An acknowledgment arrived while segments are outstanding. `window_changed`: the
+    /// acknowledgment changed the peer's window. `FAST`: the endpoint is on its fast path, where
+    /// there are no congestion marks.
     fn on_ack<const FAST: bool>(
         end: &mut Endpoint,
         now: Time,
@@ -52,13 +54,13 @@ pub(crate) trait Algorithm {
     /// Segmentation offload holds back data that the window would allow, for a larger burst.
     fn on_deferred(_end: &mut Endpoint, _now: Time) {}
 
-    /// A segment that is lost and was not retransmitted since: it is retransmitted now.
+    /// Retransmits the next lost segment that has not been retransmitted since it was lost.
     fn next_lost(end: &mut Endpoint, now: Time) -> Option<SentSegment> {
         end.sent.retransmit_next(now)
     }
 
-    /// In fast recovery with SACK, when the window has room but no lost segment and no new data is left
-    /// to send: a segment to retransmit in case that it is lost too.
+    /// In fast recovery with SACK, when the window has room but no lost segment and no new data is
+    /// left to send: retransmits a segment that may be lost too.
     fn next_in_case(_end: &mut Endpoint, _now: Time) -> Option<SentSegment> {
         None
     }
@@ -71,16 +73,18 @@ pub(crate) trait Algorithm {
     /// The retransmission timer expired while segments are outstanding: the phase Loss begins.
     fn enter_loss(end: &mut Endpoint, now: Time);
 
-    /// Segments from which congestion control computes the new threshold after a loss or a mark:
-    /// `FlightSize` of RFC 5681 (2), sent and not acknowledged cumulatively, losses included. Segments
-    /// that limited transmit sent beyond the window do not count (RFC 6675, 5, step 4.2).
+    /// Number of segments from which congestion control computes the new threshold after a loss or
+    /// a mark (`FlightSize` of RFC 5681, 2): segments sent and not yet cumulatively acknowledged,
+    /// including lost ones. Segments that limited transmit sent beyond the window do not count (RFC
+    /// 6675, 5, step 4.2).
     fn flight_size(end: &Endpoint) -> u32 {
         end.sent.len().min(end.window.cwnd)
     }
 }
 
-/// A timeout by the RFCs: the threshold falls if this is another loss event, and slow start begins with one
-/// segment (RFC 5681, 3.1; RFC 6298, 5.4 to 5.7). The caller marks all that is not SACKed as lost.
+/// Handles a timeout as in the RFCs: the threshold falls if this is a new loss event, and slow
+/// start begins with one segment (RFC 5681, 3.1; RFC 6298, 5.4 to 5.7). The caller marks all
+/// segments that are not SACKed as lost.
 pub(crate) fn begin_loss(end: &mut Endpoint, is_same_event: bool) {
     if !is_same_event || end.snd_una >= end.recovery_point {
         end.lower_threshold();

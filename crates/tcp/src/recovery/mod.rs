@@ -1,10 +1,12 @@
 //! Loss recovery: which segments count as lost, when they are retransmitted, and how far the congestion
-//! window falls. One algorithm, one file or folder; that of Linux 2.6.18 is with the rest of its TCP.
+//! window falls. Each algorithm is one file or folder. The algorithm of Linux 2.6.18 is with the
+//! rest of its TCP.
 //!
-//! An algorithm implements [`Algorithm`]. It reads and changes the whole endpoint, so its functions take
-//! one; its own state is a part of [`LossRecovery`]. The endpoint calls the functions of the same names
-//! below: `ask!` is the only place that tells one algorithm from another. Questions that come up for each
-//! segment sent are fields of [`LossRecovery`] instead, which the algorithms set: a read, not a call.
+//! An algorithm implements [`Algorithm`]. It reads and changes the whole endpoint, so its functions
+//! take the endpoint as an argument; its own state is a part of [`LossRecovery`]. The endpoint
+//! calls the functions of the same names below, and only `ask!` selects the algorithm. Decisions
+//! that are needed for each sent segment are fields of [`LossRecovery`], which the algorithms set,
+//! because reading a field is cheaper than a call.
 //!
 //! `sent` is the queue of sent segments with the SACK scoreboard, which all algorithms share.
 
@@ -30,14 +32,16 @@ pub enum Recovery {
     /// RFC 6675, and RFC 6582 without SACK.
     Rfc,
     /// Forward acknowledgment with rate halving, as in Linux 2.6.18 (Mathis and Mahdavi, SIGCOMM
-    /// 1996; the kernel's `net/ipv4/tcp_input.c`). A connection without SACK is as with [`Self::Rfc`].
+    /// 1996; the kernel's `net/ipv4/tcp_input.c`). A connection without SACK uses [`Self::Rfc`]
+    /// instead.
     Fack,
-    /// Proportional rate reduction (RFC 6937) with needless reductions undone, as in Linux 6, with or
-    /// without SACK.
+    /// Proportional rate reduction (RFC 6937) as in Linux 6, which also undoes unnecessary
+    /// reductions. Works with or without SACK.
     Prr {
-        /// Losses are found by time (RFC 8985), else by three SACKed segments above (RFC 6675).
+        /// Whether losses are found by time (RFC 8985). Otherwise three SACKed segments above a
+        /// segment show its loss (RFC 6675).
         rack: bool,
-        /// The tail of a flight is probed before the timeout (RFC 8985, 7).
+        /// Whether tail loss probes are sent before the timeout (RFC 8985, 7).
         tail_loss_probe: bool,
     },
 }
@@ -60,7 +64,7 @@ impl InUse {
     }
 }
 
-/// Asks the algorithm in use.
+/// Calls a function of the algorithm in use.
 macro_rules! ask {
     ($in_use:expr, $algorithm:ident => $call:expr) => {
         match $in_use {
@@ -82,19 +86,19 @@ macro_rules! ask {
 
 /// Loss recovery of a connection: instructions to the sending side, and the state of each algorithm.
 ///
-/// The states stand side by side, not in an enum: an algorithm uses its own while it changes the rest of
-/// the endpoint, without asking again which one is in use.
+/// The states of all algorithms are separate fields, not an enum. So an algorithm can access its
+/// state directly while it changes the rest of the endpoint.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "instructions are independent")]
 pub(crate) struct LossRecovery {
     in_use: InUse,
-    /// The next retransmission does not wait for room in the window.
+    /// The next retransmission is sent even if the window is full.
     pub(crate) retransmits_at_once: bool,
     /// Until the next acknowledgment, only new data may be sent.
     pub(crate) holds_retransmissions: bool,
     /// The newest segment is to be retransmitted as a probe.
     pub(crate) probe_due: bool,
-    /// One new segment may leave beyond the window.
+    /// One new segment may be sent beyond the window.
     pub(crate) new_data_at_once: bool,
     rfc: rfc::State,
     pub(crate) fack: fack::State,
@@ -119,19 +123,21 @@ impl LossRecovery {
         }
     }
 
-    /// The minimum round-trip time, if the algorithm in use keeps it. Only [`Prr`] does: with the
-    /// others its state stays empty, so the algorithm is not checked here.
+    /// The minimum round-trip time, if the algorithm in use records it. Only [`Prr`] does. With the
+    /// other algorithms its state stays empty, so no check of the algorithm is needed here.
     pub(crate) const fn min_rtt(&self) -> Option<Duration> {
         self.prr.min_rtt()
     }
 
-    /// The connection has no SACK, which the algorithm it was given needs: it recovers by the RFCs.
+    /// Switches to [`Rfc`], because the configured algorithm needs SACK and the connection has
+    /// none.
     pub(crate) const fn follow_rfcs(&mut self) {
         self.in_use = InUse::Rfc;
     }
 
-    /// Whether the endpoint's fast path may be taken. It is compiled only for [`Rfc`]: [`on_ack`] goes
-    /// there directly, and `on_sent` only starts the retransmission timer.
+    /// Whether the endpoint's fast path may be taken. The fast path exists only for [`Rfc`]: there
+    /// [`on_ack`] calls [`Rfc`] directly, and only the retransmission timer is started instead of
+    /// calling `on_sent`.
     pub(crate) fn has_fast_path(&self) -> bool {
         self.in_use == InUse::Rfc
     }

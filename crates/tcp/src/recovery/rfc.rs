@@ -6,11 +6,12 @@ use super::Acknowledged;
 use super::algorithm::{Algorithm, DUP_THRESH, Phase, begin_loss};
 use crate::{Acked, CongestionControl, Endpoint, SackBlocks, Segment, SentSegment};
 
-/// State of a connection under this recovery.
+/// State that this recovery keeps for a connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct State {
-    /// The end of a recovery's first retransmission; behind the rescue retransmission, the recovery
-    /// point (`RescueRxt` of RFC 6675, 2). More must be acknowledged for a rescue.
+    /// A rescue retransmission is allowed once data beyond this offset is acknowledged (`RescueRxt`
+    /// of RFC 6675, 2): the end of the first retransmission of the recovery, and after the rescue
+    /// retransmission the recovery point.
     rescue_after: u64,
 }
 
@@ -43,7 +44,7 @@ impl Algorithm for Rfc {
         end.sent.retransmit_forward(now).or_else(|| rescue(end, now))
     }
 
-    /// The threshold falls once for one loss event (RFC 5681, 3.1).
+    /// The threshold falls only once per loss event (RFC 5681, 3.1).
     fn enter_loss(end: &mut Endpoint, _now: Time) {
         begin_loss(end, end.phase == Phase::Loss);
         end.sent.lose_all();
@@ -57,7 +58,8 @@ fn advance<const FAST: bool>(end: &mut Endpoint, now: Time, segment: &Segment) {
     end.snd_una = segment.ack;
     end.take_delivered(now, segment, &acked);
     end.restart_retransmission(now);
-    // Only duplicates above the acknowledged data are still held by the receiver.
+    // Duplicate acknowledgments for segments that are now acknowledged no longer count: the
+    // receiver holds only the segments above.
     if end.dup_acks > 0 {
         end.dup_acks = end.dup_acks.saturating_sub(acked.segments.saturating_sub(1));
     }
@@ -95,7 +97,7 @@ fn advance_recovery(end: &mut Endpoint, now: Time, acked: &Acknowledged, in_flig
     react_to_losses(end);
 }
 
-/// RFC 6675 (5): the window is the threshold when recovery ends; RFC 6582 (3.2) likewise.
+/// When recovery ends, the window is set to the threshold (RFC 6675, 5; RFC 6582, 3.2).
 const fn end_recovery(end: &mut Endpoint) {
     end.window.cwnd = end.window.ssthresh;
     end.window.credit = 0;
@@ -108,8 +110,8 @@ const fn end_loss(end: &mut Endpoint) {
     end.phase = Phase::Open;
 }
 
-/// Without SACK, a partial acknowledgment says that the next segment is lost too; it is retransmitted
-/// at once (RFC 6582, 3.2, step 3).
+/// Without SACK, a partial acknowledgment means that the next segment is lost too. That segment is
+/// retransmitted at once (RFC 6582, 3.2, step 3).
 fn repair_partial(end: &mut Endpoint) {
     if !end.sack {
         end.sent.lose_oldest();
@@ -137,15 +139,15 @@ fn take_duplicate(end: &mut Endpoint, ack: u64, sack: &SackBlocks, window_change
 
 fn count_duplicate(end: &mut Endpoint) {
     end.dup_acks = (end.dup_acks + 1).min(end.sent.len());
-    // RFC 6582 (3.2, step 1): only if the acknowledgment covers more than was sent when an earlier
-    // recovery began or a timeout fired: otherwise the duplicates may come from needless
+    // RFC 6582 (3.2, step 1): only if the acknowledgment covers data sent after the last recovery
+    // began or the last timeout fired. Otherwise the duplicates may come from unnecessary
     // retransmissions.
     if end.dup_acks >= DUP_THRESH && end.snd_una > end.recovery_point {
         end.sent.lose_oldest();
     }
 }
 
-/// Enters recovery when a loss was found, and distinguishes order from disorder.
+/// Enters recovery if a loss was found; otherwise sets the phase to Disorder or Open.
 fn react_to_losses(end: &mut Endpoint) {
     if matches!(end.phase, Phase::Recovery | Phase::Loss) {
         return;
@@ -166,13 +168,14 @@ fn enter_recovery(end: &mut Endpoint) {
     end.recovery_point = end.snd_nxt;
     end.phase = Phase::Recovery;
     end.recovery.rfc.rescue_after = end.sent.oldest_end();
-    // RFC 6675 (5, step 4.3); RFC 5681 (3.2, step 3): as much as the window allows.
+    // RFC 6675 (5, step 4.3); RFC 5681 (3.2, step 3): the first retransmission is sent at once; the
+    // rest follows as the window allows.
     end.recovery.retransmits_at_once = end.sent.may_retransmit();
     end.counters.fast_recoveries += 1;
 }
 
-/// Once a recovery, retransmits the end of the sent data: no SACK could ever report its loss (`NextSeg`
-/// (4)).
+/// Once per recovery, retransmits the newest unSACKed segment: no SACK of later data could ever
+/// reveal its loss (`NextSeg` (4)).
 fn rescue(end: &mut Endpoint, now: Time) -> Option<SentSegment> {
     if end.snd_una <= end.recovery.rfc.rescue_after {
         return None;

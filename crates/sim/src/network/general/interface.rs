@@ -1,5 +1,6 @@
-//! Interfaces of hosts. An interface that neither heeds nor sends PAUSE frames and merges nothing has a
-//! closed form ([`Nic`]): its only events hand segments to TCP. Any other interface is event-driven.
+//! Interfaces of hosts. An interface that neither honours nor sends PAUSE frames and merges no
+//! segments has a closed form ([`Nic`]): its only events are segments that reach TCP. Any other
+//! interface is event-driven.
 
 use std::collections::VecDeque;
 
@@ -15,9 +16,9 @@ use crate::network::nic::Nic;
 use crate::snapshot::{Carried, NicCounters};
 use crate::wiring::InterfaceKind;
 
-/// An interface, with its sending end of a link.
+/// An interface and its wire.
 pub(super) struct Interface<L> {
-    /// The wire that it sends by; none: its packets stay inside the host.
+    /// The wire on which the interface sends; none: its packets stay inside the host.
     pub(super) wire: Option<usize>,
     pub(super) form: Form<L>,
 }
@@ -32,18 +33,20 @@ pub(super) enum Form<L> {
 /// An interface in closed form.
 pub(super) struct Closed<L> {
     pub(super) nic: Nic<L>,
-    /// How long a packet takes that stays inside, until the CPU has it.
+    /// Time until the CPU gets a packet that stays inside the host.
     pub(super) send_latency: Duration,
-    /// Segments on their way to TCP.
+    /// Segments on their way to TCP, and when they reach it.
     pub(super) delivered: Ring<(Time, Packet)>,
-    /// Frames that will find the ring full, which the counters know already, and when.
+    /// Arrival times of future frames that will find the ring full; the counters already include
+    /// them.
     ring_drops_ahead: VecDeque<Time>,
-    /// Frames that the ring has room for on arrival.
+    /// Frames for which the ring has room on arrival.
     taken_in: Carried,
 }
 
 impl<L: Limits> Closed<L> {
-    /// `cuts_through`: whether its frames cut through the switch at the end of its link.
+    /// Creates the interface. `cuts_through`: its frames cut through the switch at the far end of
+    /// its link.
     pub(super) fn new(kind: &InterfaceKind, cuts_through: bool, seed: &str) -> Self {
         Self {
             nic: Nic::new(kind, cuts_through, seed),
@@ -54,8 +57,8 @@ impl<L: Limits> Closed<L> {
         }
     }
 
-    /// A packet's last bit leaves the other end of the link at `departs`. Returns when TCP gets it;
-    /// none: the ring is full.
+    /// Receives a packet whose last bit leaves the other end of the link at `departs`. Returns when
+    /// TCP gets the packet, or none if the ring is full.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn receive(&mut self, departs: Time, packet: &Packet) -> Option<Time> {
         let at = self.nic.receive(departs, packet.frame_bytes);
@@ -83,7 +86,7 @@ impl<L: Limits> Closed<L> {
         }
     }
 
-    /// Drops before `now` are counted for good.
+    /// Forgets the times of drops up to `now`, because the counters need them no longer.
     pub(super) fn forget_drops(&mut self, now: Time) {
         while self.ring_drops_ahead.front().is_some_and(|&at| at <= now) {
             self.ring_drops_ahead.pop_front();
@@ -99,7 +102,7 @@ impl<L: Limits> Interface<L> {
         }
     }
 
-    /// Frames that it was given to send and had room for.
+    /// Number of frames accepted for sending.
     pub(super) fn taken_to_send(&self) -> u64 {
         match &self.form {
             Form::Closed(closed) => closed.nic.counters().sent.frames,
@@ -115,22 +118,22 @@ impl<L: Limits> Interface<L> {
     }
 }
 
-/// An interface, event-driven.
+/// An event-driven interface.
 pub(super) struct SteppedInterface {
     wire: PausingWire<Packet>,
-    /// Until when the frame on the wire counts as waiting: until its last bit has left, or until the
-    /// switch can judge it.
+    /// Until when the frame on the wire counts as waiting: until its last bit has left or, with
+    /// cut-through, until the switch can judge it.
     on_wire_until: Time,
-    /// Frames that were put on the wire.
+    /// Frames whose transmission has started.
     started: Carried,
-    /// Bytes of the last queued frame.
+    /// Size of the last frame put on the wire.
     last_bytes: u32,
     queue_frames: usize,
     send_latency: Duration,
     cuts_through: bool,
-    /// Frames on their way here, and when their last bit arrives.
+    /// Frames in flight to this interface, and when their last bits arrive.
     arriving: Ring<(Time, Packet)>,
-    /// PAUSE frames on their way here.
+    /// PAUSE frames in flight to this interface, and when they arrive.
     pauses: Ring<(Time, u16)>,
     receiver: Receiver,
     counters: NicCounters,
@@ -147,25 +150,26 @@ enum Step {
     Arrive,
     /// A PAUSE frame arrives.
     Pause,
-    /// A request for a pause is to be repeated.
+    /// A PAUSE frame must be repeated.
     Repeat,
     /// The CPU begins to poll.
     Poll,
-    /// A segment is with TCP.
+    /// A segment reaches TCP.
     Deliver,
-    /// Something begins to leave.
+    /// A frame starts to leave.
     Start,
 }
 
 /// The effect of a step.
 pub(super) enum Happening {
-    /// None outside of the interface.
+    /// No effect outside of the interface.
     None,
-    /// This packet is with TCP.
+    /// This packet has reached TCP.
     Delivered(Packet),
-    /// The ring was full for this packet.
+    /// This packet was dropped because the ring was full.
     RingDropped(Packet),
-    /// A frame leaves until `departs`; the far end may judge it a link delay after `judged`.
+    /// A frame leaves; its last bit is sent at `departs`, and the far end may judge it at `judged`
+    /// plus the link delay.
     Leaves { sent: Sent<Packet>, judged: Time, departs: Time },
 }
 
@@ -202,7 +206,7 @@ impl SteppedInterface {
         self.wire.wire().link()
     }
 
-    /// Whether a segment can be sent at `now`; otherwise it is counted as dropped.
+    /// Whether a segment can be sent at `now`. If not, counts a drop.
     pub(super) fn has_room(&mut self, now: Time) -> bool {
         let waiting = self.wire.wire().waiting() + usize::from(self.on_wire_until > now);
         let room = waiting < self.queue_frames;
@@ -210,18 +214,18 @@ impl SteppedInterface {
         room
     }
 
-    /// TCP sends a segment for which there is room.
+    /// Queues a segment of TCP. There must be room for it.
     pub(super) fn send(&mut self, now: Time, packet: Packet) {
         self.counters.sent.count(packet.frame_bytes);
         self.wire.push(now + self.send_latency, packet.frame_bytes, packet);
     }
 
-    /// A frame is on its way, with its last bit here at `at`.
+    /// Adds a frame in flight whose last bit arrives at `at`.
     pub(super) fn expect(&mut self, at: Time, packet: Packet) {
         self.arriving.push_back((at, packet));
     }
 
-    /// A PAUSE frame is on its way, here at `at`.
+    /// Adds a PAUSE frame in flight that arrives at `at`.
     pub(super) fn expect_pause(&mut self, at: Time, quanta: u16) {
         self.pauses.push_back((at, quanta));
     }
@@ -240,15 +244,15 @@ impl SteppedInterface {
         steps.into_iter().min().expect("there are eight of them")
     }
 
-    /// Time of the next [`Self::step`]; [`Time::NEVER`] if nothing is under way.
+    /// Time of the next [`Self::step`]; [`Time::NEVER`] if no step is pending.
     pub(super) fn next_step(&self) -> Time {
         self.next().0
     }
 
-    /// Takes the step that is due at `now`, the time of [`Self::next_step`].
+    /// Makes the step that is due at `now`, which must be the time of [`Self::next_step`].
     pub(super) fn step(&mut self, now: Time, packets: &mut Packets) -> Happening {
         match self.next().1 {
-            // Only a frame that leaves the ring can end a pause.
+            // The level of the ring falls only here, so only this step can end a pause.
             Step::Processed => {
                 self.receiver.processed(now, packets);
                 self.note_level(now);
@@ -275,7 +279,7 @@ impl SteppedInterface {
         Happening::None
     }
 
-    /// A frame arrives at the ring.
+    /// Handles the arrival of a frame at the ring.
     fn arrive(&mut self, now: Time) -> Happening {
         let Some((_, packet)) = self.arriving.pop_front() else { return Happening::None };
         let taken = self.receiver.arrive(now, packet);
@@ -283,7 +287,7 @@ impl SteppedInterface {
         if taken { Happening::None } else { Happening::RingDropped(packet) }
     }
 
-    /// The ring has changed: the peer may have to pause, or to go on.
+    /// Checks the level of the ring: the peer may have to pause or resume.
     fn note_level(&mut self, now: Time) {
         self.wire.handle_level(now, || self.receiver.waiting() as u64);
     }

@@ -1,20 +1,21 @@
-//! Any graph of hosts, zones, switches and direct links, event-driven.
+//! An event-driven network of any graph of hosts, zones, switches and direct links.
 //!
-//! An event is a step whose outcome can depend on other steps until then: a frame is at a switch, an
-//! egress chooses among held frames, a segment is with TCP, a timer. A FIFO needs no events: the time
-//! at which a frame leaves an interface, a wire or an egress queue is known when it enters. Links that
-//! may be paused and hosts that merge segments have no such closed form; those interfaces and switches
-//! are event-driven at every step, next to others that are not.
+//! An event is a step whose outcome can depend on other steps up to its time: a frame arrives at a
+//! switch, an egress chooses among held frames, a segment reaches TCP, a timer fires. A FIFO needs
+//! no events: the time at which a frame leaves an interface, a wire or an egress queue is known
+//! when the frame enters it. Links that may be paused and hosts that merge segments have no such
+//! closed form. Their interfaces and switches are event-driven at every step; others in the same
+//! network need not be.
 //!
-//! Each wire into a switch, interface and switch is one source of events. It has at most one event in
-//! the schedule; later ones wait in the source's own FIFO. Hosts are never ahead of the clock, so
-//! counters are exact at any time.
+//! Each wire to a switch, each interface and each switch is one source of events. A source has at
+//! most one event in the schedule; its later events wait in a FIFO of the source. Hosts are never
+//! ahead of the clock, so counters are exact at any time.
 //!
-//! At equal times timers come first, then choices and steps of switches, then frames at switches, PAUSE
-//! frames at switches, and interfaces, whose steps have an order of their own; then counters are read.
-//! Ports of a switch, and interfaces of a host, come in random order, drawn anew for each time
-//! ([`tie_break_key`]), so none is preferred. Frames of one wire stay in order. Nodes do not act on
-//! each other in no time, so the order among them does not matter.
+//! Events at equal times have this order: timers, choices and steps of switches, frames at
+//! switches, PAUSE frames at switches, interfaces (whose steps have their own order), and last the
+//! reading of counters. The ports of a switch, and the interfaces of a host, are ordered at random,
+//! anew for each time ([`tie_break_key`]), so none is preferred. Frames of one wire stay in order.
+//! The order among nodes does not matter, because a node never affects another node without delay.
 
 mod interface;
 mod packets;
@@ -54,11 +55,11 @@ use packets::{Packet, Packets};
 use switch::Switch;
 use work::{InterfaceWork, Job, Meter, Stage, Way};
 
-/// A network to be set up, and the way to simulate it.
+/// A network to set up, and how to simulate it.
 struct Setup<'a> {
     wiring: &'a Wiring,
     seed: &'a str,
-    /// Everything goes one step at a time.
+    /// Every hop is simulated step by step.
     all_steps: bool,
 }
 
@@ -66,11 +67,11 @@ struct Setup<'a> {
 struct Wire {
     link: Link,
     far: Far,
-    /// Frames on the way to a switch, and when it can judge them.
+    /// Frames in flight to a switch, and when the switch can judge them.
     on_the_way: Ring<(Time, Packet)>,
-    /// PAUSE frames on the way to a switch.
+    /// PAUSE frames in flight to a switch, and when they arrive.
     pauses: Ring<(Time, u16)>,
-    /// Frames that the switch at its end has judged.
+    /// Frames that the switch at the far end has judged.
     judged: Carried,
     judged_sizes: FrameSizes,
 }
@@ -78,7 +79,7 @@ struct Wire {
 /// The far end of a wire.
 #[derive(Clone, Copy)]
 enum Far {
-    /// A port of a switch. Frames that cut through are judged before their end has arrived.
+    /// A port of a switch. If `cuts_through`, frames are judged before their last bit has arrived.
     Switch { switch: u32, port: u32, cuts_through: bool, source: u32 },
     /// An interface.
     Interface(u32),
@@ -87,15 +88,15 @@ enum Far {
 /// A source of events.
 #[derive(Clone, Copy)]
 enum Source {
-    /// A switch takes a step by itself.
+    /// A switch makes a step.
     Switch(u32),
-    /// A frame is at the far end of a wire.
+    /// A frame arrives at the far end of a wire.
     Frame(u32),
-    /// A PAUSE frame is.
+    /// A PAUSE frame arrives at the far end of a wire.
     Pause(u32),
-    /// A segment is with TCP, or an interface makes a step.
+    /// A segment reaches TCP, or an interface makes a step.
     Interface(u32),
-    /// The host of an interface has dealt with a packet.
+    /// The host of an interface has finished one stage of a packet.
     Work(u32, Stage),
 }
 
@@ -116,27 +117,28 @@ pub(crate) struct General<L, O> {
     schedule: Schedule,
     sources: Box<[Source]>,
     packets: Packets,
-    /// By end: its interface.
+    /// The interface of each end, by [`EndIndex`].
     interface_of: Box<[u32]>,
     interfaces: Box<[Interface<L>]>,
-    /// The source of interface 0; the other interfaces follow.
+    /// The number of the source of interface 0. The sources of the other interfaces follow.
     first_interface_source: usize,
     wires: Box<[Wire]>,
     switches: Box<[Switch]>,
     /// Seed of the order of a host's interfaces at equal times.
     salt: u64,
     sent_inside: u64,
-    /// Nodes of the hosts whose processes talk to each other, in the order of their inside interfaces.
+    /// Nodes of the hosts with connections between their own processes, in the order of the
+    /// interfaces inside of hosts.
     hosts_inside: Box<[usize]>,
-    /// Where hosts have stations: by interface, and by end.
+    /// Only used if hosts have stations: `work` by interface, `meters` by end.
     work: Box<[Option<InterfaceWork>]>,
     meters: Box<[Meter]>,
     tracer: O,
 }
 
 impl<L: Limits, O: Tracer> General<L, O> {
-    /// The network of a run with the seed `seed`. With `all_steps`, everything is event-driven, with
-    /// the same results.
+    /// The network of a run with the seed `seed`. With `all_steps`, every hop is event-driven,
+    /// which does not change results.
     pub(crate) fn new(wiring: &Wiring, seed: &str, all_steps: bool, tracer: O) -> Self {
         let setup = Setup { wiring, seed, all_steps };
         let topology = &wiring.topology;
@@ -150,7 +152,7 @@ impl<L: Limits, O: Tracer> General<L, O> {
             .collect();
         let Interfaces { all: interfaces, of_ends: interface_of, hosts_inside } =
             setup.make_interfaces(&wires);
-        // Interfaces have the sources from here on, in their order.
+        // The sources from here on belong to the interfaces, in their order.
         let first_interface_source = sources.len();
         sources.extend((0..interfaces.len() as u32).map(Source::Interface));
         let (mut work, mut meters) = (Vec::new(), Vec::new());
@@ -183,7 +185,7 @@ impl<L: Limits, O: Tracer> General<L, O> {
         }
     }
 
-    /// Runs the traffic of `hosts`; `on_samples` is called when samples have ended.
+    /// Runs the traffic of `hosts` to the end. Calls `on_samples` when samples have ended.
     pub(crate) fn run<T: Traffic>(
         mut self,
         hosts: &mut Hosts<'_, T>,
@@ -193,7 +195,7 @@ impl<L: Limits, O: Tracer> General<L, O> {
             let (host, timer) = hosts.next_timer();
             let (source, event) = self.schedule.earliest();
             let read = hosts.measure().due();
-            // A step that a switch left undone during a pause is due in the past.
+            // A step that a switch could not make during a pause may be due in the past.
             self.now = self.now.max(timer.min(event).min(read));
             if timer <= self.now {
                 hosts.measure().check_progress(self.now)?;
@@ -226,8 +228,8 @@ impl<L: Limits, O: Tracer> General<L, O> {
 
     // ---- wires
 
-    /// A frame is on the way, with its last bit leaving at `departs`; a switch can judge it at `judged`
-    /// and the delay later.
+    /// Puts a frame on a wire; its last bit leaves at `departs`. A switch at the far end can judge
+    /// it at `judged` plus the propagation delay.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn carry(&mut self, wire: usize, judged: Time, departs: Time, packet: Packet) {
         let far = self.wires[wire].far;
@@ -240,7 +242,7 @@ impl<L: Limits, O: Tracer> General<L, O> {
         }
     }
 
-    /// A frame's last bit leaves the other end of an interface's link at `departs`.
+    /// Passes a frame to an interface; its last bit leaves the other end of the link at `departs`.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn receive(&mut self, interface: usize, departs: Time, packet: Packet) {
         match &mut self.interfaces[interface].form {
@@ -263,7 +265,8 @@ impl<L: Limits, O: Tracer> General<L, O> {
         }
     }
 
-    /// An interface in closed form has no room for a frame, which will be there a delay after `departs`.
+    /// Drops a frame for which the ring of an interface in closed form will have no room when it
+    /// arrives, a propagation delay after `departs`.
     #[cold]
     #[inline(never)]
     fn drop_at_ring(&mut self, interface: usize, departs: Time, packet: &Packet) {
@@ -278,7 +281,7 @@ impl<L: Limits, O: Tracer> General<L, O> {
 
     // ---- switches
 
-    /// The first frame on the way at a wire is at its switch.
+    /// Handles the arrival of the first frame in flight on a wire at its switch.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn judge<T: Traffic>(&mut self, hosts: &mut Hosts<'_, T>, wire: usize) {
         let Self { wires, switches, schedule, .. } = self;
@@ -340,7 +343,7 @@ impl<L: Limits, O: Tracer> General<L, O> {
             Verdict::Departs(departs) | Verdict::Marked(departs) => {
                 self.leave(index, arrival.egress, departs, packet);
             }
-            // The switch decides later: its next choice may now be due earlier.
+            // The switch decides later, and its next choice may be due earlier than before.
             Verdict::Held => self.replan_switch(index),
             Verdict::Dropped => {
                 let end = self.switches[index].wires[arrival.egress as usize] as usize;
@@ -352,7 +355,7 @@ impl<L: Limits, O: Tracer> General<L, O> {
         }
     }
 
-    /// The last bit of a frame leaves a switch at `departs`.
+    /// Sends a frame from a switch; its last bit leaves at `departs`.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn leave(&mut self, index: usize, egress: u32, departs: Time, packet: Packet) {
         let switch = &self.switches[index];
@@ -401,7 +404,7 @@ impl<L: Limits, O: Tracer> General<L, O> {
 
     // ---- PAUSE
 
-    /// A PAUSE frame leaves by a wire until `departs`.
+    /// Puts a PAUSE frame on a wire; its last bit leaves at `departs`.
     fn carry_pause(&mut self, wire: usize, departs: Time, quanta: u16) {
         let Wire { link, far, pauses, .. } = &mut self.wires[wire];
         let at = departs + link.delay();
@@ -427,7 +430,7 @@ impl<L: Limits, O: Tracer> General<L, O> {
         self.schedule.set_with_key(source as usize + 1, at, key);
     }
 
-    /// The first PAUSE frame on the way at a wire is at its switch.
+    /// Handles the arrival of the first PAUSE frame in flight on a wire at its switch.
     fn take_pause(&mut self, wire: usize) {
         let Far::Switch { switch, port, .. } = self.wires[wire].far else { return };
         let Some((_, quanta)) = self.wires[wire].pauses.pop_front() else { return };
@@ -488,7 +491,7 @@ impl<L: Limits, O: Tracer> General<L, O> {
         }
     }
 
-    /// A segment is with the TCP behind an interface.
+    /// Passes a segment to the TCP behind an interface, or first to the stations of its host.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn deliver<T: Traffic>(&mut self, hosts: &mut Hosts<'_, T>, interface: usize, packet: &Packet) {
         self.note(TracePoint::Delivered(interface), self.now, packet);
@@ -504,7 +507,8 @@ impl<L: Limits, O: Tracer> General<L, O> {
 
     // ---- hosts with stations
 
-    /// A frame of an interface comes to the buses; one that stays inside of its host does not.
+    /// Passes a frame of an interface to the buses of its host. A packet that stays inside the host
+    /// skips the buses.
     fn begin_moving(&mut self, interface: usize, frame_bytes: u32, job: Job) {
         let Some(work) = &mut self.work[interface] else { return };
         if self.interfaces[interface].wire.is_none() {
@@ -516,7 +520,7 @@ impl<L: Limits, O: Tracer> General<L, O> {
         self.plan_work(interface, Stage::Buses);
     }
 
-    /// A packet of an interface comes to the CPUs.
+    /// Passes a packet of an interface to the CPUs of its host.
     fn begin_handling(&mut self, now: Time, interface: usize, job: Job) {
         let Some(work) = &mut self.work[interface] else { return };
         work.handle(now, job, &mut self.meters[job.end.index()]);
@@ -535,7 +539,7 @@ impl<L: Limits, O: Tracer> General<L, O> {
         self.schedule.set_with_key(first + place, at, key);
     }
 
-    /// The buses or the CPUs are done with a packet.
+    /// Handles the end of a packet's stage at the buses or the CPUs.
     fn finish_work<T: Traffic>(
         &mut self,
         hosts: &mut Hosts<'_, T>,
@@ -558,7 +562,8 @@ impl<L: Limits, O: Tracer> General<L, O> {
         }
     }
 
-    /// TCP believed that the segment waits in its host.
+    /// Sends a segment that has passed the stations. TCP assumed so far that it waits in its host,
+    /// so the departure is reported now if it is known.
     fn hand_to_interface<T: Traffic>(
         &mut self,
         hosts: &mut Hosts<'_, T>,
@@ -574,7 +579,7 @@ impl<L: Limits, O: Tracer> General<L, O> {
 
     // ---- sending
 
-    /// TCP sends a segment. Returns when it will have left the host, as for [`Network::send`].
+    /// Sends a segment of a TCP. Returns when it will have left the host, like [`Network::send`].
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn transmit(&mut self, now: Time, from: EndIndex, segment: Segment) -> Option<Time> {
         let interface = self.interface_of[from.0 as usize] as usize;
@@ -609,7 +614,7 @@ impl<L: Limits, O: Tracer> General<L, O> {
                 let packet = self.packets.add(from.peer(), frame_bytes, segment);
                 self.sent_inside += 1;
                 self.receive(interface, departs, packet);
-                // It leaves the sender at once (`loopback_xmit` of Linux).
+                // The packet leaves the sender at once (`loopback_xmit` of Linux).
                 None
             }
             (Form::Stepped(stepped), _) => {
@@ -651,7 +656,7 @@ impl Wire {
         }
     }
 
-    /// The first frame on the way is at its switch at `at`.
+    /// Schedules the arrival of the first frame in flight at its switch at `at`.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn plan(&self, at: Time, switches: &[Switch], schedule: &mut Schedule) {
         let Far::Switch { switch, port, source, .. } = self.far else { return };
@@ -659,7 +664,7 @@ impl Wire {
         schedule.set_with_key(source as usize, at, key);
     }
 
-    /// A frame is on the way to a switch.
+    /// Adds a frame in flight to a switch.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn put(&mut self, judged: Time, packet: Packet, switches: &[Switch], schedule: &mut Schedule) {
         let at = judged + self.link.delay();
@@ -669,7 +674,7 @@ impl Wire {
         self.on_the_way.push_back((at, packet));
     }
 
-    /// The first frame on the way is at its switch.
+    /// Removes the first frame in flight, which has arrived at its switch.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn take(&mut self, switches: &[Switch], schedule: &mut Schedule) -> Packet {
         let (_, packet) = self
@@ -685,7 +690,8 @@ impl Wire {
 }
 
 impl Setup<'_> {
-    /// Whether a switch is event-driven: its ports pause, or are asked to.
+    /// Whether a switch is event-driven at every step: it honours or sends PAUSE, or its peers send
+    /// PAUSE.
     fn switch_steps(&self, switch: usize) -> bool {
         let pause = self.wiring.switches[switch].pause;
         let ports = &self.wiring.topology.switches()[switch].ports;
@@ -712,7 +718,7 @@ impl Setup<'_> {
         pause.thresholds.is_some()
     }
 
-    /// All interfaces, and the interface of each end.
+    /// Creates all interfaces, and assigns an interface to each end.
     fn make_interfaces<L: Limits>(&self, wires: &[Wire]) -> Interfaces<L> {
         let Wiring { topology, interfaces: kinds, routes, .. } = self.wiring;
         let interface = |(index, kind): (usize, &InterfaceKind)| {
@@ -733,7 +739,7 @@ impl Setup<'_> {
             let ends = match *route {
                 Route::Wire { from, to, .. } => [from, to],
                 Route::Inside { host } => {
-                    // One path for all connections inside of a host: they share its CPU.
+                    // All connections inside of a host share one path, because they share its CPU.
                     if let Entry::Vacant(vacant) = inside.entry(host) {
                         vacant.insert(interfaces.len());
                         hosts_inside.push(host);
@@ -751,7 +757,7 @@ impl Setup<'_> {
         }
     }
 
-    /// The path between processes of a host.
+    /// The path between processes of a host, as an interface without a wire.
     fn inside<L: Limits>(&self, host: usize) -> Interface<L> {
         let kind = self.wiring.inside(host).expect("a host with traffic inside has a path for it");
         let form = Form::Closed(Closed::new(kind, false, self.seed));
@@ -761,11 +767,11 @@ impl Setup<'_> {
 
 /// All interfaces.
 struct Interfaces<L> {
-    /// Interfaces at links by their number, then those inside of hosts.
+    /// Interfaces at links by their number, then the interfaces inside of hosts.
     all: Box<[Interface<L>]>,
-    /// Interface number of each end of all connections.
+    /// The interface number of each end of each connection.
     of_ends: Box<[u32]>,
-    /// The nodes of the hosts that have one inside, in their order.
+    /// The nodes of the hosts with an interface inside, in the order of these interfaces.
     hosts_inside: Box<[usize]>,
 }
 
@@ -796,7 +802,7 @@ impl<T: Traffic, L: Limits, O: Tracer> Network<T> for General<L, O> {
     }
 }
 
-/// The network at `now`, for segments of one end.
+/// An outlet into the network at `now`, for segments of one end.
 struct EndOutlet<'a, L, O> {
     network: &'a mut General<L, O>,
     now: Time,
@@ -858,7 +864,7 @@ impl<T: Traffic, L: Limits, O: Tracer> Counted<T> for General<L, O> {
 
     fn switches(&self, _hosts: &Hosts<'_, T>) -> Vec<SwitchFrames> {
         let on_links: usize = self.wires.iter().map(|wire| wire.on_the_way.len()).sum();
-        // Interfaces count a frame as sent when they take it, before it is on the link.
+        // Interfaces count a frame as sent when they accept it, before it is on the link.
         let waiting_max = (self.packets.len() - on_links) as u64;
         let empty = SwitchFrames { waiting_max, ..SwitchFrames::default() };
         let mut found = vec![empty; self.switches.len()];

@@ -1,5 +1,5 @@
-//! Packets under way. A segment stays in one place between sender and receiver; a [`Packet`], which
-//! refers to it, moves from hop to hop.
+//! Packets in flight. A segment is stored in one place between sender and receiver; a [`Packet`],
+//! which refers to it, moves from hop to hop.
 
 use netstudy_fabric::stepped::Mark;
 use netstudy_tcp::{Ecn, Segment};
@@ -17,7 +17,7 @@ pub(super) struct Packet {
 }
 
 impl Mark for Packet {
-    /// Marks the packet if it is subject to marks (RFC 3168, 5).
+    /// Marks the packet if it is ECN-capable (RFC 3168, 5), and returns whether it is.
     #[inline]
     fn mark(&mut self) -> bool {
         let subject = self.ecn != Ecn::NotEct;
@@ -28,7 +28,7 @@ impl Mark for Packet {
     }
 }
 
-/// The segments of all packets under way.
+/// The segments of all packets in flight.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Packets {
     segments: Vec<Segment>,
@@ -37,7 +37,7 @@ pub(super) struct Packets {
 }
 
 impl Packets {
-    /// A segment is sent to the end `to`.
+    /// Adds a segment sent to the end `to`.
     #[inline]
     pub(super) fn add(&mut self, to: EndIndex, frame_bytes: u32, segment: Segment) -> Packet {
         let ecn = segment.ecn;
@@ -51,13 +51,13 @@ impl Packets {
         Packet { to, frame_bytes, slot, ecn }
     }
 
-    /// The segment of a packet, with the marks of its way.
+    /// The segment of a packet, with the congestion mark if the packet was marked.
     #[inline]
     pub(super) fn segment(&self, packet: &Packet) -> Segment {
         Segment { ecn: packet.ecn, ..self.segments[packet.slot as usize] }
     }
 
-    /// The segment of a packet, to be changed.
+    /// Mutable access to the segment of a packet.
     pub(super) fn segment_mut(&mut self, packet: &Packet) -> &mut Segment {
         &mut self.segments[packet.slot as usize]
     }
@@ -82,7 +82,7 @@ impl Packets {
         self.ended
     }
 
-    /// Number of packets under way.
+    /// Number of packets in flight.
     pub(super) const fn len(&self) -> usize {
         self.segments.len() - self.free.len()
     }

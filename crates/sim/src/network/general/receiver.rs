@@ -1,10 +1,12 @@
-//! From a host's wire to its TCP: the interface, its ring, and the CPU that polls it.
+//! The path from a host's wire to its TCP: the interface, its ring, and the CPU that polls the
+//! ring.
 //!
-//! A frame takes a descriptor of the ring, which is given back, with others in a batch, after the CPU has
-//! handled the frame. The interface takes frames in at its packet rate; when the first one is in and the CPU
-//! idles, an interrupt follows after the moderation delay. The CPU then polls batches until the ring is
-//! empty (NAPI of Linux, `net_rx_action`). Consecutive segments of a connection in a batch may be merged
-//! (GRO, `tcp_gro_receive`); merged segments go to TCP at the end of the batch at the latest.
+//! Each frame uses a descriptor of the ring. After the CPU has handled the frame, the descriptor is
+//! returned in a batch with others. The interface takes frames in at its packet rate. When it has
+//! taken in a frame while the CPU is idle, it raises an interrupt after the coalescing delay. The
+//! CPU then polls batches until the ring is empty (NAPI of Linux, `net_rx_action`). Consecutive
+//! segments of a connection in a batch may be merged (GRO, `tcp_gro_receive`); merged segments are
+//! passed to TCP at the latest at the end of the batch.
 
 use netstudy_ring::Ring;
 use netstudy_tcp::{Flags, Segment};
@@ -15,26 +17,27 @@ use crate::network::jitter::ReceiveJitter;
 use crate::snapshot::Carried;
 use crate::wiring::ReceiveKind;
 
-/// The path between a wire and a TCP, event-driven: `next_*` says when a step is due.
+/// The event-driven path from a wire to TCP. The functions `next_*` return when each kind of step
+/// is due.
 #[derive(Clone, Debug)]
 pub(super) struct Receiver {
     kind: ReceiveKind,
     jitter: Option<Box<ReceiveJitter>>,
     /// Frames that the interface has not taken in yet.
     outside: Ring<Packet>,
-    /// When it has taken in the first frame of `outside`.
+    /// When the interface will have taken in the first frame of `outside`.
     taken_in_at: Time,
-    /// Frames that wait for the CPU; it handles the first, if it polls.
+    /// Frames that wait for the CPU. If the CPU polls, it is handling the first one.
     inside: Ring<Packet>,
-    /// Descriptors of handled frames that are not yet given back.
+    /// Number of descriptors of handled frames that are not returned yet.
     spent: usize,
     cpu: CpuState,
-    /// When the CPU finishes the frame that it polls, or is interrupted.
+    /// When the CPU finishes the current frame, or gets the interrupt.
     cpu_at: Time,
-    /// Frames of the batch that the CPU has handled.
+    /// Number of frames handled in the current batch.
     batch: u32,
     merging: Vec<Merged>,
-    /// Segments on their way to TCP.
+    /// Segments on their way to TCP, and when they reach it.
     delivered: Ring<(Time, Packet)>,
     ring_drops: u64,
     /// Frames and bytes that the CPU has handled.
@@ -44,12 +47,12 @@ pub(super) struct Receiver {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CpuState {
     Idle,
-    /// It waits for the interrupt.
+    /// The CPU waits for the interrupt.
     Called,
     Polls,
 }
 
-/// Segments that became one.
+/// Several segments merged into one.
 #[derive(Clone, Copy, Debug)]
 struct Merged {
     packet: Packet,
@@ -77,8 +80,9 @@ impl Receiver {
         }
     }
 
-    /// Frames in the ring that the CPU has not handled. PAUSE depends on this number: a descriptor that is given back
-    /// only when further frames arrive would keep a paused link waiting for frames that never come.
+    /// Number of frames in the ring that the CPU has not handled. PAUSE depends on this number, not
+    /// on descriptors: descriptors are returned only in batches, so a paused link could wait
+    /// forever for the frames that complete a batch.
     pub(super) const fn waiting(&self) -> usize {
         self.outside.len() + self.inside.len()
     }
@@ -97,12 +101,12 @@ impl Receiver {
         self.processed
     }
 
-    /// When the CPU has handled a frame; [`Time::NEVER`] while it handles none.
+    /// When the CPU finishes the current frame; [`Time::NEVER`] if it handles none.
     pub(super) fn next_processed(&self) -> Time {
         if self.cpu == CpuState::Polls { self.cpu_at } else { Time::NEVER }
     }
 
-    /// When the interface has taken in a frame.
+    /// When the interface will have taken in the next frame.
     pub(super) const fn next_taken_in(&self) -> Time {
         self.taken_in_at
     }
@@ -112,12 +116,12 @@ impl Receiver {
         if self.cpu == CpuState::Called { self.cpu_at } else { Time::NEVER }
     }
 
-    /// When a segment is with TCP.
+    /// When the next segment reaches TCP.
     pub(super) fn next_delivered(&self) -> Time {
         self.delivered.front().map_or(Time::NEVER, |&(at, _)| at)
     }
 
-    /// A frame arrives. Returns whether the ring has room for it.
+    /// Handles the arrival of a frame. Returns whether the ring has room for it.
     pub(super) fn arrive(&mut self, now: Time, packet: Packet) -> bool {
         if self.in_ring() >= self.kind.ring_frames {
             self.ring_drops += 1;
@@ -134,7 +138,7 @@ impl Receiver {
         true
     }
 
-    /// The interface has taken in the first of the frames outside.
+    /// Handles the end of taking in the first frame of `outside`.
     pub(super) fn taken_in(&mut self, now: Time) {
         let packet = self.outside.pop_front().expect("it is taking one in");
         let more = !self.outside.is_empty();
@@ -150,14 +154,14 @@ impl Receiver {
         }
     }
 
-    /// The CPU begins with the first frame inside.
+    /// Starts the CPU on the first frame of `inside`.
     pub(super) fn poll(&mut self, now: Time) {
         self.cpu = CpuState::Polls;
         let first = self.inside.front().expect("it was called for a frame");
         self.cpu_at = now + self.kind.cpu_time(first.frame_bytes);
     }
 
-    /// The CPU has handled a frame.
+    /// Handles the end of the CPU's work on a frame.
     pub(super) fn processed(&mut self, now: Time, packets: &mut Packets) {
         let packet = self.inside.pop_front().expect("it was dealing with one");
         self.processed.count(packet.frame_bytes);
@@ -180,7 +184,7 @@ impl Receiver {
         }
     }
 
-    /// The first segment on its way to TCP arrives.
+    /// Removes the first segment that has reached TCP.
     pub(super) fn take_delivered(&mut self) -> Option<Packet> {
         self.delivered.pop_front().map(|(_, packet)| packet)
     }
@@ -191,7 +195,8 @@ impl Receiver {
         self.delivered.push_back((at, packet));
     }
 
-    /// Merges a frame with the held ones, or passes it on behind them.
+    /// Merges a frame with the held segment of its connection, or passes the held segment and then
+    /// the frame on.
     fn hand_over(&mut self, now: Time, packet: Packet, packets: &mut Packets) {
         if self.kind.merge_bytes == 0 {
             self.deliver(now, packet);
@@ -208,8 +213,8 @@ impl Receiver {
         }
         match held {
             Some(index) => {
-                // A shorter segment, or the end of a write, is the last of a burst: no mergeable
-                // segment follows.
+                // A shorter segment, or the end of a write, ends a burst: no mergeable segment
+                // follows.
                 let ends_write = segment.flags.contains(Flags::PSH);
                 let is_last = ends_write || segment.len < self.merging[index].unit_bytes;
                 let held = packets.segment_mut(&self.merging[index].packet);
@@ -229,7 +234,7 @@ impl Receiver {
     }
 }
 
-/// Whether a segment carries nothing but data; it may end a write.
+/// Whether a segment carries only data. PSH is allowed.
 fn is_plain(segment: &Segment) -> bool {
     segment.len > 0
         && segment.flags.of_state() == Flags::ACK
@@ -238,9 +243,10 @@ fn is_plain(segment: &Segment) -> bool {
 }
 
 impl Merged {
-    /// Whether `next` continues it: the same but for its place, as `tcp_gro_receive` asks. Timestamps
-    /// may differ, since the kernel compares them by its much coarser clock; the first one stays, which is
-    /// the one to be echoed (RFC 7323, 4.3).
+    /// Whether `next` can be merged: it must continue the segment and have the same header fields,
+    /// like in `tcp_gro_receive`. Timestamps may differ, because the kernel's timestamp clock is
+    /// much coarser. The first timestamp is kept, because that is the timestamp to echo (RFC 7323,
+    /// 4.3).
     fn takes(&self, next: &Segment, merge_bytes: u32, packets: &Packets) -> bool {
         let held = packets.segment(&self.packet);
         is_plain(next)

@@ -1,4 +1,4 @@
-//! Switches of a network: their forwarding tables, in closed form or event-driven.
+//! Switches of a network with their forwarding tables, in closed form or event-driven.
 
 use netstudy_fabric::stepped::Stepped;
 use netstudy_fabric::{
@@ -11,34 +11,34 @@ use netstudy_units::{Duration, Time};
 use super::packets::Packet;
 use crate::wiring::Wiring;
 
-/// A switch at work.
+/// The state of a switch.
 pub(super) struct Switch {
     pub(super) form: Form,
     pub(super) latency: Duration,
     pub(super) arbitration: Stream,
-    /// By interface: the port that leads to it.
+    /// The port to each interface, by the number of the interface.
     pub(super) egress: Box<[u32]>,
-    /// By port: the wire that it sends by.
+    /// The wire on which each port sends, by the number of the port.
     pub(super) wires: Box<[u32]>,
-    /// Seed of the order of its ports at equal times.
+    /// Seed for the order of ports at equal times.
     pub(super) salt: u64,
-    /// Ports of the switches before it.
+    /// Number of ports of all earlier switches, for trace points.
     pub(super) first_port: usize,
 }
 
 /// How a switch is simulated.
 pub(super) enum Form {
-    /// When a frame leaves is known when it enters, or when its egress chooses it.
+    /// The departure time of a frame is known when the frame enters, or when its egress chooses it.
     Closed { buffer: AnyBuffer<Packet>, counters: Box<[PortCounters]> },
-    /// Ports may pause.
+    /// Ports may pause, so every step is an event.
     Stepped(Box<Stepped<Packet, AnyArchitecture<Packet>>>),
 }
 
-/// The egress for interfaces that cannot be reached from here.
+/// The egress for interfaces that cannot be reached from the switch.
 const NO_PORT: u32 = u32::MAX;
 
 impl Switch {
-    /// The switch number `index`, step by step if `steps`.
+    /// Creates the switch number `index`; event-driven at every step if `steps`.
     pub(super) fn new(wiring: &Wiring, index: usize, steps: bool, seed: &str) -> Self {
         let (topology, kind) = (&wiring.topology, &wiring.switches[index]);
         let node = &topology.switches()[index];
@@ -68,7 +68,7 @@ impl Switch {
         }
     }
 
-    /// Time of its next step.
+    /// Time of the next step.
     #[inline]
     pub(super) fn next_step(&self) -> Time {
         match &self.form {

@@ -1,4 +1,4 @@
-//! Networks whose outcome can be worked out by hand, and random ones, frame by frame.
+//! Tests of networks with results calculated by hand, and of random networks, frame by frame.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
@@ -21,15 +21,15 @@ use crate::run::tests::{cases, lab};
 use crate::snapshot::Snapshot;
 use crate::wiring::Participant;
 
-/// Connections are open long before, and have carried a byte: the opener then knows a window larger
-/// than the handshake can announce.
+/// Connections are opened long before this time and have carried a byte, so that the opener knows a
+/// larger window than the handshake can announce.
 const START: Time = Time::from_ps(10_000_000_000);
 const MTU: u32 = 1_500;
 /// Payload of a full segment: MTU without headers of IP and TCP, and timestamps.
 const MSS: u64 = MTU as u64 - 52;
 const GBPS: u64 = 1_000_000_000;
 
-/// A host's application: timed actions.
+/// The application of a host: a list of timed actions.
 #[derive(Clone, Debug, Default)]
 struct Script(VecDeque<(Time, Action)>);
 
@@ -66,7 +66,7 @@ type Data = BTreeMap<TracePoint, Vec<(Time, u32, u64)>>;
 #[derive(Debug, Default, PartialEq)]
 struct Trace {
     data: Data,
-    /// Acknowledgments with the TCP of a host.
+    /// Times at which acknowledgments reached the TCP of a host.
     acknowledged: Vec<Time>,
     segments: Vec<(Time, TracePoint, Segment)>,
 }
@@ -85,7 +85,7 @@ impl Tracer for Trace {
 }
 
 impl Trace {
-    /// When data of a connection was with TCP.
+    /// Times at which data of a connection reached TCP.
     fn delivered(&self, connection: u32) -> Vec<Time> {
         let delivered = self.data.iter().filter(|(m, _)| matches!(m, TracePoint::Delivered(_)));
         let all = delivered.flat_map(|(_, data)| data);
@@ -93,7 +93,7 @@ impl Trace {
         all.filter(of_burst).map(|&(at, ..)| at).collect()
     }
 
-    /// How many data frames were dropped by switches.
+    /// Number of data frames dropped by switches.
     fn dropped(&self) -> usize {
         let dropped = self.data.iter().filter(|(m, _)| matches!(m, TracePoint::Dropped(_)));
         dropped.map(|(_, data)| data.len()).sum()
@@ -101,8 +101,9 @@ impl Trace {
 }
 
 impl Lab {
-    /// A network of `links`, each of 10 Gbit/s and 1 us: "a sw1" is one from `a` to `sw1`. Nodes that
-    /// begin with "sw" are switches, the others hosts; ports are named after the number of the link.
+    /// A network of `links`, each of 10 Gbit/s and 1 us: "a sw1" is a link from `a` to `sw1`. Nodes
+    /// whose names begin with "sw" are switches, the others hosts; ports are named after the number
+    /// of the link.
     fn new(links: &[&str]) -> Self {
         let mut run = lab::run(1, lab::DEEP);
         let switch = lab::switch(&mut run).clone();
@@ -180,7 +181,8 @@ impl Lab {
         })
     }
 
-    /// `from` sends `bytes` to `to` at [`START`] and `after_us` later. The number of their connection.
+    /// Makes `from` send `bytes` to `to`, `after_us` after [`START`]. Returns the number of their
+    /// connection.
     fn send(&mut self, from: &str, to: &str, bytes: u64, after_us: u64) -> u32 {
         let pair = [self.member(from), self.member(to)];
         let has = |connection: &&[usize; 2]| connection.contains(&pair[0]);
@@ -250,7 +252,7 @@ impl Lab {
         Ok((trace, outcome))
     }
 
-    /// The trace, which is the same with every hop event-driven.
+    /// The trace. Checks that it is the same if every hop is event-driven.
     fn run(&self) -> Trace {
         let (trace, outcome) = self.try_run(false).expect("the network can be carried out");
         let (steps, stepped) = self.try_run(true).expect("the network can be carried out");
@@ -261,13 +263,13 @@ impl Lab {
     }
 }
 
-/// How long a frame with that payload takes on a wire: IP, TCP, Ethernet, preamble and gap.
+/// Time of a frame with this payload on a wire, including IP, TCP, Ethernet, preamble and gap.
 fn wire_ps(payload: u64, rate_bps: u64) -> u64 {
     (payload + 52 + 38) * 8 * (1_000_000_000_000 / rate_bps)
 }
 
-/// When frames arrive that were all sent at `START`, behind a FIFO before each of the wires, which have
-/// that rate and delay: Lindley's recurrence.
+/// Arrival times of frames that were all sent at `START` over `wires` with these rates and delays,
+/// with a FIFO before each wire (Lindley's recurrence).
 fn tandem(payloads: &[u64], wires: &[(u64, u64)]) -> Vec<Time> {
     let mut times = vec![START.as_ps(); payloads.len()];
     for &(rate_bps, delay_ns) in wires {
@@ -304,7 +306,7 @@ fn three_segments_are_counted_where_they_pass() {
             let frames = grown(&|counted| value(&counted.ends[number]).frames);
             (frames, grown(&|counted| value(&counted.ends[number]).bytes))
         };
-        // 1500 bytes of IP in a frame of 18 more; an acknowledgment has 52 bytes of headers.
+        // 1500 bytes of IP and 18 bytes of Ethernet; an acknowledgment has 52 bytes of headers.
         let (data, acks) = ((3, 3 * 1518), (3, 3 * 70));
         let [a, to_a, to_b, b] = [0, 1, 2, 3];
         assert_eq!([end(a, &|end| end.nic.sent), end(b, &|end| end.nic.received)], [data; 2]);
@@ -347,7 +349,8 @@ fn a_chain_that_cuts_through_stores_the_first_64_bytes_of_a_frame_at_each_switch
 fn a_faster_egress_makes_a_switch_store_that_cuts_through() {
     let mut lab = Lab::new(&["a sw1", "sw1 sw2", "sw2 b"]);
     lab.switches(|switch| switch.forwarding = Forwarding::CutThrough);
-    // The first switch cannot cut through, as its egress would run out of bits; the second one can.
+    // The first switch cannot cut through, because its faster egress would run out of bits; the
+    // second switch can.
     lab.set_rates(&[GBPS, 10 * GBPS, 10 * GBPS]);
     lab.send("a", "b", MSS, 0);
     let expected = wire_ps(MSS, GBPS) + 67_200 + wire_ps(MSS, 10 * GBPS) + 3 * 1_000_000;
@@ -374,8 +377,8 @@ fn of_two_bottlenecks_the_slower_spaces_and_both_hold_a_queue() {
     lab.send("a", "b", 40 * MSS, 0);
     let (trace, outcome) = lab.try_run(false).expect("it runs");
     assert_eq!(trace.delivered(0), tandem(&[MSS; 40], &rates.map(|rate| (rate, 1_000))));
-    // When the last of 40 frames reaches the first bottleneck, a fifth of the frames before it have left;
-    // at the second one, half of the frames that arrived.
+    // When the last of 40 frames reaches the first bottleneck, a fifth of the earlier frames have
+    // left it; at the second bottleneck, half of the earlier frames have.
     let queue = |cable| outcome.end().ends[CableEnd { cable, end: 0 }.number()].queue_bytes_max;
     assert_eq!(queue(1), (40 - 7) * 1_518);
     assert_eq!(queue(2), (40 - 19) * 1_518);
@@ -425,7 +428,7 @@ fn two_flows_share_a_link_frame_by_frame() {
         assert_ne!(pair[0].1, pair[1].1, "both flows send a frame in the time of one");
         first += pair[0].1;
     }
-    // A coin for each of 100 pairs: 50 on average, standard deviation 5.
+    // A coin toss for each of 100 pairs: 50 on average, standard deviation 5.
     assert!((30..=70).contains(&first), "the second flow was first {first} times");
 }
 
@@ -437,10 +440,12 @@ fn cross_traffic_that_leaves_earlier_delays_only_on_the_shared_link() {
     lab.send("c", "d", 20 * MSS, 0);
     let trace = lab.run();
     let frame = wire_ps(MSS, 10 * GBPS);
-    // The frame of a, 5 us after the burst began, meets one frame at most that is on the wire before it.
+    // The frame of a, sent 5 us after the burst began, waits for at most one frame, which is
+    // already on the wire.
     let alone = 5_000_000 + 4 * frame + 4 * 1_000_000;
     let late = trace.delivered(0)[0].as_ps() - START.as_ps() - alone;
-    // Frames of c arrive at the middle at multiples of their time, frames of a between two of them.
+    // Frames of c arrive at the middle link at multiples of the frame time, the frame of a between
+    // two of them.
     assert_eq!(late, (frame - 5_000_000 % frame) % frame);
     assert_eq!(trace.delivered(1).len(), 20);
 }
@@ -453,7 +458,7 @@ fn each_direction_of_a_link_has_its_own_rate() {
     let trace = lab.run();
     let delivered = tandem(&[MSS, MSS], &[(10 * GBPS, 1_000), (10 * GBPS, 1_000)]);
     assert_eq!(trace.delivered(0), delivered, "data comes at the fast rate");
-    // Acknowledgments over b's slow link, the second behind the first.
+    // Acknowledgments over b's slow link, the second after the first.
     let (slow, fast) = (wire_ps(0, GBPS / 10), wire_ps(0, 10 * GBPS));
     let acks = [1, 2].map(|n| delivered[0] + Duration::from_ps(n * slow + fast + 2_000_000));
     assert_eq!(trace.acknowledged, acks);
@@ -507,7 +512,7 @@ fn zones_of_a_host_talk_inside_and_share_its_interface() {
     nic.send_latency_ns = 2_000;
     let inside = lab.send("web", "db", 3 * 65_483, 0);
     let (trace, outcome) = lab.try_run(false).expect("it runs");
-    // No wire: a latency, then 500 ns of the CPU for each.
+    // No wire: a latency, then 500 ns of CPU time for each.
     let expected = [2_500, 3_000, 3_500].map(|ns| START + Duration::from_ns(ns));
     assert_eq!(trace.delivered(inside), expected);
     assert!(outcome.end().ends.iter().all(|end| end.nic.sent.frames == 0), "none was on a wire");
@@ -559,11 +564,11 @@ fn traffic_inside_a_host_that_takes_no_time_is_refused() {
     assert!(error.starts_with("traffic stays inside \"a\", where packets take no time"), "{error}");
 }
 
-/// Memory that a full segment takes in its host.
+/// Memory that a full segment occupies in its host.
 const PACKET_BYTES: u32 = MSS as u32 + 896;
 
-/// A direct link of 1 Gbit/s and this delay, between hosts whose connections may have
-/// `limit_output_bytes` in the interface, which holds `queue_frames`.
+/// A direct link of 1 Gbit/s and this delay. Connections may have `limit_output_bytes` in the
+/// interface, whose queue holds `queue_frames`.
 fn small_queues(limit_output_bytes: u32, queue_frames: u32, delay_us: u64) -> Lab {
     let mut lab = Lab::new(&["a b"]);
     lab.set_rates(&[GBPS]);
@@ -593,8 +598,8 @@ fn what_was_held_back_leaves_tcp_when_the_interface_is_done_with_what_was_before
     let mut lab = small_queues(1, 2, 1_000);
     lab.run.network.groups[0].nic.send_latency_ns = 2_000;
     lab.send("a", "b", 50 * MSS, 0);
-    // Two may leave at once, as at most one packet is out. Every other one begins when none is in the
-    // interface, and takes the latency.
+    // Two packets may be sent at once, because at most one is outstanding. Each later packet is
+    // sent when the interface is empty, and takes the latency.
     let (frame, latency) = (wire_ps(MSS, GBPS), 2_000_000);
     let first = latency + frame + 1_000_000_000;
     let others = (0..49).map(|n| first + frame + n * (latency + frame));
@@ -612,20 +617,21 @@ fn each_connection_counts_its_own_packets() {
     let all = trace.data[&TracePoint::Delivered(1)].iter().filter(|&&(at, ..)| at > START);
     let (times, connections): (Vec<_>, Vec<_>) = all.map(|&(at, of, _)| (at, of)).unzip();
     assert_eq!(times, tandem(&[MSS; 40], &[(GBPS, 1_000_000)]));
-    // Two packets of either connection: a departure makes room behind the other connection's packets.
+    // Two packets of each connection in turn: a departure makes room after the other connection's
+    // packets.
     assert_eq!(connections, [0, 0, 1, 1].repeat(10));
     assert_eq!(queue_drops(&lab.try_run(false).expect("it runs").1), 0);
 }
 
-/// Frames that a host's own queue dropped, and the rate at which 20 MB came over its link of 100 Mbit/s and
-/// 250 us.
+/// Number of frames that a host's own queue dropped, and the rate at which 20 MB arrived over its
+/// link of 100 Mbit/s and 250 us.
 fn linux_6_alone(offload_burst_bytes: u32, limit_output_bytes: u32) -> (u64, f64) {
     let mut lab = Lab::new(&["a b"]);
     lab.set_rates(&[GBPS / 10]);
     lab.link(0).delay_ns = 250_000;
     let group = &mut lab.run.network.groups[0];
     group.tcp = lab::whole_tcp("linux-6");
-    // Its slow start ends with a loss, or never.
+    // With Reno, slow start ends only with a loss.
     group.tcp.congestion_control = CongestionControl::Reno;
     group.tcp.offload_burst_bytes = offload_burst_bytes;
     group.tcp.limit_output_bytes = limit_output_bytes;
@@ -645,7 +651,7 @@ fn linux_6_fills_a_link_of_its_own_without_loss() {
         assert_eq!(drops, 0, "bursts of {offload_burst_bytes} B");
         assert!(rate > 0.99 * line_rate && rate < line_rate, "{rate} of {line_rate}");
     }
-    // Without small queues it overruns its own queue.
+    // Without small queues, the sender overruns its own queue.
     assert!(linux_6_alone(0, 0).0 > 100);
 }
 
@@ -677,8 +683,8 @@ fn pauses_pass_back_from_switch_to_switch_and_nothing_is_lost() {
     assert_eq!(received, 2 * (bytes + 1));
 }
 
-/// Any tree of switches with hosts, of which some talk; small buffers, pauses and limits of interfaces
-/// here and there.
+/// Random trees of switches with hosts, some of which communicate; some with small buffers, PAUSE
+/// or interface limits.
 fn networks() -> impl Strategy<Value = Lab> {
     let parents = prop::collection::vec(any::<prop::sample::Index>(), 0..4);
     let hosts = prop::collection::vec((any::<prop::sample::Index>(), 0..3_u32), 2..6);
@@ -782,7 +788,7 @@ proptest! {
         let links: Vec<_> =
             (0..hops.len()).map(|place| format!("{} {}", names(place), names(place + 1))).collect();
         let mut lab = Lab::new(&links.iter().map(String::as_str).collect::<Vec<_>>());
-        // Rates of whole picoseconds a bit.
+        // Rates at which a bit takes whole picoseconds.
         let rates = [1, 2, 4, 5, 10, 25].map(|gbps| gbps * GBPS);
         let wires: Vec<_> =
             hops.iter().map(|&(rate, delay_ns)| (rates[rate], delay_ns)).collect();

@@ -1,5 +1,5 @@
-//! Packets of hosts with [`crate::host::stations`]: between TCP and the interface a packet passes the CPUs, and
-//! between the interface and the memory the buses.
+//! Packets at hosts with [`crate::host::stations`]. Each packet between TCP and the interface
+//! passes the CPUs, and the buses between memory and interface.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ use crate::end_index::EndIndex;
 use crate::host::stations::{Shared, StationCounters};
 use crate::wiring::Wiring;
 
-/// Which way a packet goes.
+/// Direction of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
     /// From TCP to the interface.
@@ -23,12 +23,12 @@ pub(super) enum Way {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Job {
     pub(super) way: Way,
-    /// The end at this host.
+    /// The connection end at this host.
     pub(super) end: EndIndex,
     pub(super) segment: Segment,
 }
 
-/// Where packets of an interface are.
+/// The stage of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
     /// On the buses.
@@ -37,26 +37,27 @@ pub(super) enum Stage {
     Cpus,
 }
 
-/// The packets between an interface and TCP.
+/// The packets in progress between an interface and TCP.
 #[derive(Debug)]
 pub(super) struct InterfaceWork {
     stations: Shared,
     /// The host's node.
     host: usize,
-    /// Its number among the host's; after them, the path inside of the host.
+    /// The interface's number at its host. The path inside of the host has the next number after
+    /// all interfaces.
     number: usize,
     on_buses: VecDeque<(Time, Job)>,
     with_cpus: VecDeque<(Time, Job)>,
 }
 
 impl InterfaceWork {
-    /// That of an interface, by its number; none: its host has no stations.
+    /// The work of the interface with this number, or none if its host has no stations.
     pub(super) fn of_interface(wiring: &Wiring, interface: usize) -> Option<Self> {
         let (host, number) = wiring.place_at_host(wiring.topology.interfaces()[interface].at)?;
         wiring.stations(host).map(|stations| Self::new(stations, host, number))
     }
 
-    /// That of the path inside of the host `host`.
+    /// The work of the path inside of the host `host`.
     pub(super) fn inside(wiring: &Wiring, host: usize) -> Option<Self> {
         let interfaces = wiring.topology.interfaces();
         let number = interfaces.iter().filter(|one| one.host == host).count();
@@ -68,7 +69,7 @@ impl InterfaceWork {
         Self { stations: stations.clone(), host, number, on_buses, with_cpus }
     }
 
-    /// The counters of its host's stations at `now`, with the host's node.
+    /// The host's node, and the counters of its stations at `now`.
     pub(super) fn counters(&self, now: Time) -> (usize, StationCounters) {
         (self.host, self.stations.borrow().counters(now))
     }
@@ -80,12 +81,12 @@ impl InterfaceWork {
         }
     }
 
-    /// When the first packet there is done.
+    /// When the first packet at this stage is done.
     pub(super) fn next(&self, stage: Stage) -> Time {
         self.at(stage).front().map_or(Time::NEVER, |&(at, _)| at)
     }
 
-    /// Takes the first packet there.
+    /// Removes the first packet at this stage.
     pub(super) fn take(&mut self, stage: Stage) -> Option<Job> {
         let jobs = match stage {
             Stage::Buses => &mut self.on_buses,
@@ -94,13 +95,14 @@ impl InterfaceWork {
         jobs.pop_front().map(|(_, job)| job)
     }
 
-    /// A packet comes to the buses at `now`.
+    /// Passes a packet to the buses at `now`.
     pub(super) fn move_frame(&mut self, now: Time, frame_bytes: u32, job: Job) {
         let done = self.stations.borrow_mut().move_frame(now, frame_bytes);
         self.on_buses.push_back((done, job));
     }
 
-    /// A packet comes to the CPUs at `now`, of which applications copy some bytes.
+    /// Passes a packet to the CPUs at `now`. `meter` tells how many of its bytes the application
+    /// copies.
     pub(super) fn handle(&mut self, now: Time, job: Job, meter: &mut Meter) {
         let mut stations = self.stations.borrow_mut();
         let (bytes, calls) = meter.copied(&job, stations.call_bytes());
@@ -113,26 +115,27 @@ impl InterfaceWork {
     }
 }
 
-/// Bytes that the application at an end has copied to and from its socket, as far as its packets tell.
+/// Tracks, from the packets of an end, the bytes that its application copies to and from its
+/// socket.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Meter {
     /// Payload of a full segment.
     full_bytes: u32,
-    /// The application moves the bytes of files by itself.
+    /// The connection carries files, whose copying is accounted elsewhere.
     carries_files: bool,
-    /// Copied to the socket up to here.
+    /// Stream offset up to which bytes were copied to the socket.
     sent_to: u64,
 }
 
 impl Meter {
-    /// That of an end of a connection.
+    /// The meter of an end of a connection.
     pub(super) fn of(wiring: &Wiring, connection: usize) -> Self {
         let carries_files = connection < wiring.file_connections;
         Self { full_bytes: wiring.full_bytes(connection), carries_files, sent_to: 0 }
     }
 
-    /// Bytes of a packet that the application copies, and its calls that end in them. A byte is copied once, however
-    /// often it is sent; a short segment ends a call.
+    /// Returns how many bytes of a packet the application copies, and how many of its calls end
+    /// within these bytes. Retransmitted bytes are not copied again. A short segment ends a call.
     fn copied(&mut self, job: &Job, call_bytes: u64) -> (u64, u64) {
         let Segment { seq, len, .. } = job.segment;
         if len == 0 || self.carries_files {

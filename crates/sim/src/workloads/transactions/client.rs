@@ -1,4 +1,4 @@
-//! A host that generates load: users, each with a connection that stays open.
+//! A host that generates load: users, each with a permanent connection.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -10,22 +10,22 @@ use netstudy_workload::{Action, Traffic};
 
 use super::recorder::Recorder;
 
-/// The request under way of a user.
+/// The outstanding request of a user.
 #[derive(Clone, Copy, Debug, Default)]
 struct Asked {
     sent: Time,
     first_byte: Option<Time>,
 }
 
-/// The generator of a host. A connection has the number of its user.
+/// The load generator of a host. The number of a connection is the number of its user.
 pub(super) struct Client {
     generator: Generator<Stream>,
     request_bytes: u64,
     response_bytes: u64,
     asked: Vec<Asked>,
-    /// Connections that are not open yet.
+    /// Number of connections that are not established yet.
     opening: u32,
-    /// Connections that were not begun yet.
+    /// Number of connections whose opening has not begun.
     unopened: u32,
     recorder: Rc<RefCell<Recorder>>,
 }
@@ -49,7 +49,8 @@ impl Client {
         }
     }
 
-    /// The driver's action for it; none: it was only recorded.
+    /// Handles an action of the generator. Returns the action for the driver, or none if it was
+    /// only recorded.
     fn follow(&mut self, now: Time, action: &TransactionAction) -> Option<Action> {
         let mut recorder = self.recorder.borrow_mut();
         match *action {
@@ -120,7 +121,7 @@ impl Traffic for Client {
             first_byte,
             bytes_read: self.response_bytes,
             bytes_written: self.request_bytes,
-            // Every portfolio has something to sell.
+            // In the model, every portfolio has a holding to sell.
             holding: Some(1),
         };
         self.generator.answered(now, connection, answer);

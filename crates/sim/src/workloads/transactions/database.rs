@@ -1,5 +1,5 @@
-//! The database: a request holds one of a few slots for its CPU work, its part of the disk, and the time
-//! that it waits for logs, and for locks that others hold.
+//! The database. Each request holds one of a few slots during its CPU work, its disk access, and
+//! its waits for logs and for locks held by other requests.
 
 use netstudy_units::{Duration, Time};
 use netstudy_workload::{Action, Traffic};
@@ -11,15 +11,15 @@ use crate::host::stations::{Call, Shared};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RequestCosts {
     pub(super) cpu: Duration,
-    /// Further CPU time, spent once for all requests that hold a slot.
+    /// Additional CPU time that is divided among all requests that hold a slot.
     pub(super) shared_cpu: Duration,
     pub(super) disk: Duration,
     pub(super) hold: Duration,
-    /// Further waiting where all other slots are in use.
+    /// Additional wait if all other slots are in use; proportionally less if fewer are.
     pub(super) contention: Duration,
 }
 
-/// How far a request is.
+/// The stage of a request.
 #[derive(Clone, Copy, Debug, Default)]
 enum Stage {
     #[default]
@@ -28,26 +28,26 @@ enum Stage {
     Cpu(Call),
     /// At the disk.
     Disk,
-    /// It holds its slot.
+    /// Waiting for logs and locks.
     Holds,
 }
 
-/// The work of a database. A job has the number of its asker, which has one job at a time.
+/// The work of a database. A job has the number of its client, which has only one job at a time.
 pub(super) struct DatabaseWork {
     costs: RequestCosts,
     stations: Shared,
     times: Times,
     slots: Permits,
-    /// Number of slots apart from a request's own.
+    /// Number of slots minus one, the request's own.
     other_slots: u32,
     stages: Vec<Stage>,
     timed: Timed,
-    /// When the disk has done all that it was asked for.
+    /// When the disk has finished all requests so far.
     disk_free_at: Time,
 }
 
 impl DatabaseWork {
-    /// The database of this many askers.
+    /// A database with this many clients.
     pub(super) fn new(
         costs: RequestCosts,
         stations: Shared,
@@ -67,7 +67,7 @@ impl DatabaseWork {
         }
     }
 
-    /// A request has come.
+    /// Handles the arrival of a request.
     pub(super) fn ask(&mut self, now: Time, job: u32) {
         if self.slots.take(job) {
             self.begin(now, job);
@@ -86,7 +86,7 @@ impl DatabaseWork {
         self.timed.due()
     }
 
-    /// The next request that is done at `now`.
+    /// The next request that is done by `now`.
     pub(super) fn poll(&mut self, now: Time) -> Option<u32> {
         while let Some(job) = self.timed.pop(now) {
             if self.go_on(now, job) {
@@ -96,7 +96,8 @@ impl DatabaseWork {
         None
     }
 
-    /// Goes on with a request if its stage is over. Returns whether the request is done.
+    /// Moves a request to its next stage if the current stage is over. Returns whether the request
+    /// is done.
     fn go_on(&mut self, now: Time, job: u32) -> bool {
         let (next, at) = match self.stages[job as usize] {
             Stage::Cpu(call) => {
@@ -121,20 +122,20 @@ impl DatabaseWork {
         false
     }
 
-    /// How long a request holds its slot after its work. Other requests hold the locks, so it waits in proportion to
-    /// the other slots in use.
+    /// How long a request holds its slot after its CPU and disk work. Other requests hold the
+    /// locks, so the wait for locks is proportional to the number of other slots in use.
     fn hold(&mut self) -> Duration {
         let RequestCosts { hold, contention, .. } = self.costs;
         let locks = (contention * self.others()).div(u64::from(self.other_slots.max(1)));
         self.times.draw(hold + locks)
     }
 
-    /// Number of other slots in use, as a request sees it that holds one.
+    /// Number of slots in use apart from the request's own.
     fn others(&self) -> u64 {
         u64::from(self.other_slots - self.slots.free())
     }
 
-    /// When the disk has done its part.
+    /// When the disk has finished a request that arrives at `now`.
     fn disk(&mut self, now: Time) -> Time {
         if self.costs.disk == Duration::ZERO {
             return now;

@@ -1,5 +1,6 @@
-//! Users, an application server and its database: [`client`] generates the load, [`server`] and
-//! [`database`] are stations behind real connections, [`recorder`] keeps the samples.
+//! Users, an application server and its database. [`client`] generates the load, [`server`] and
+//! [`database`] do the work and are reached over simulated connections, [`recorder`] keeps the
+//! samples.
 
 mod client;
 mod database;
@@ -33,21 +34,23 @@ use server::{Backend, ElementCosts, Server};
 /// The thread count of a server without a limit.
 const NO_LIMIT: u32 = u32::MAX;
 const MILLION: u64 = 1_000_000;
-/// Frames that may wait at an interface for which the wait for a buffer is given.
+/// Length of the transmit queue, in frames, for which the plan's wait for a buffer holds.
 const USUAL_FRAMES: u64 = 1_000;
 
 impl Workload for Transactions {
-    /// Connections of users, generator by generator; then the server's connections to its database.
-    /// Generators without a user have no connection.
+    /// The connections of users, generator by generator, then the server's connections to its
+    /// database. A generator without users has no connection.
     fn cast(&self) -> Result<Cast, String> {
         let [clients, users] = [self.roles.client.len(), self.load.users() as usize];
         if clients == 0 || self.roles.server.len() != 1 || self.roles.database.len() > 1 {
-            return Err("transactions have generators, a server, and a database at most".to_owned());
+            return Err(
+                "transactions need a generator, one server, and at most one database".to_owned()
+            );
         }
         if users == 0 {
-            return Err("somebody submits transactions".to_owned());
+            return Err("transactions need at least one user".to_owned());
         }
-        // Its host may have another interface towards the database.
+        // Only the host, because it may use another interface towards the database.
         let server = self.roles.server[0].split('@').next().unwrap_or_default().to_owned();
         let behind = std::iter::once(server).chain(self.roles.database.iter().cloned());
         let roles = Roles { client: self.roles.client.clone(), server: behind.collect() };
@@ -94,7 +97,7 @@ impl Applications for Transactions {
         let made = (0..self.busy_clients()).map(|client| tiers.client(client));
         let (mut hosts, recorders): (Vec<_>, Vec<_>) =
             made.collect::<Result<Vec<_>, String>>()?.into_iter().unzip();
-        // Clients beyond the number of users have nobody to ask for.
+        // More clients than users: the remaining clients have no user.
         hosts.resize_with(self.roles.client.len(), || Box::new(Idle));
         let server = hosts.len();
         hosts.push(tiers.server(server, cast.connections.len())?);
@@ -141,7 +144,7 @@ impl Traffic for Idle {
     }
 }
 
-/// The input from which the users' and the servers' applications are made.
+/// The input for creating the applications of users, server and database.
 struct Tiers<'a> {
     work: &'a Transactions,
     costs: &'a Costs,
@@ -166,7 +169,7 @@ impl Tiers<'_> {
         Ok((Box::new(client), recorder))
     }
 
-    /// The part of the load that a generator has.
+    /// The share of the load of one generator.
     fn generator(&self, client: usize) -> Result<GeneratorConfig, String> {
         let Self { work, run, .. } = *self;
         let (users, clients) = (work.users_of(client), work.busy_clients() as u64);
@@ -189,7 +192,8 @@ impl Tiers<'_> {
             }
             Application::Program { .. } => (0, 0, 0),
         };
-        // Generators deal out the registered users in turn, so that none has a user of another.
+        // Registered users are assigned to the generators in turn, so no two generators share a
+        // user.
         let step = clients as u32;
         let deck = DeckConfig {
             first: client as u32,
@@ -210,7 +214,7 @@ impl Tiers<'_> {
     fn server(&self, member: usize, users: usize) -> Result<Host, String> {
         let costs = self.costs;
         let stations = self.stations(member)?;
-        // The cost of an element grows with each further CPU: a linear model of contention.
+        // The cost of an element grows with each additional CPU: a linear model of contention.
         let further = u64::from(stations.borrow().cpus().unwrap_or(1) - 1);
         let growth = MILLION + u64::from(costs.app_cpu_growth_ppm) * further;
         let cpu = u128::from(costs.app_cpu_ns) * u128::from(growth) / u128::from(MILLION);
@@ -235,8 +239,8 @@ impl Tiers<'_> {
         Ok(Box::new(Server::new(element, stations, times, threads, backend, users)))
     }
 
-    /// The database's work at the host of a member, for this many askers; `frames`: frames that may wait at the
-    /// interface that answers them, if there is one.
+    /// The database's work at the host of a member, for this many clients. `frames`: length of the
+    /// transmit queue of the interface that sends the answers, if there is one.
     fn database(
         &self,
         member: usize,
@@ -260,7 +264,7 @@ impl Tiers<'_> {
         Ok(DatabaseWork::new(each, stations, times, costs.database_slots, askers as usize))
     }
 
-    /// The times of a kind of work at the host of a member.
+    /// The distribution of the times of one kind of work at the host of a member.
     fn times(&self, member: usize, purpose: &str) -> Times {
         let name = format!("{}/{purpose}", self.wiring.name_of(member));
         Times::new(self.costs.service, Stream::new(&self.run.seed, &name))
@@ -278,10 +282,12 @@ fn check(costs: &Costs) -> Result<(), String> {
     let sizes = [request_bytes, response_bytes];
     let inner = [&costs.database_request_bytes, &costs.database_response_bytes];
     if sizes.into_iter().chain(inner).any(|&bytes| bytes == 0) {
-        return Err("a message has at least one byte".to_owned());
+        return Err("a message needs at least one byte".to_owned());
     }
     if costs.database_slots == 0 || costs.pool_connections == 0 || costs.threads == Some(0) {
-        return Err("a tier without threads, connections or slots does nothing".to_owned());
+        return Err(
+            "threads, database connections and database slots must be at least 1".to_owned()
+        );
     }
     Ok(())
 }

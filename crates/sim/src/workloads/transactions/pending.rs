@@ -27,7 +27,7 @@ impl Outbox {
         self.actions.pop_front()
     }
 
-    /// When they are due; [`Time::NEVER`] if there are none.
+    /// When the actions are due; [`Time::NEVER`] if there are none.
     pub(super) fn due(&self) -> Time {
         if self.actions.is_empty() { Time::NEVER } else { self.since }
     }
@@ -76,7 +76,8 @@ impl Permits {
         self.free
     }
 
-    /// Whether the job gets a permit now; if not, a later [`Self::give_back`] returns the job.
+    /// Requests a permit. Returns whether the job gets it now; if not, a later [`Self::give_back`]
+    /// returns the job.
     pub(super) fn take(&mut self, job: u32) -> bool {
         if self.free == 0 {
             self.waiting.push_back(job);
@@ -86,7 +87,7 @@ impl Permits {
         true
     }
 
-    /// A job gives its permit back. Returns the waiting job that gets it, if any.
+    /// Returns a permit. The result is the waiting job that gets it, if any.
     pub(super) fn give_back(&mut self) -> Option<u32> {
         let next = self.waiting.pop_front();
         self.free += u32::from(next.is_none());
@@ -94,7 +95,7 @@ impl Permits {
     }
 }
 
-/// Times that pieces of work take.
+/// The distribution of service times.
 #[derive(Debug)]
 pub(super) struct Times {
     service: Service,

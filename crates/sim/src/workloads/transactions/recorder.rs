@@ -1,4 +1,5 @@
-//! A generator's samples of the measuring phase, and its tables and laws.
+//! A generator's samples of the measuring phase, with the tables and conservation laws computed
+//! from them.
 
 use netstudy_records::{
     Answers, Check, Latency, PhaseKind, RequestHistogram, Samples, StatisticsSamples,
@@ -9,12 +10,12 @@ use netstudy_workload::transactions::{Counts, Statistics};
 
 use crate::record::histogram;
 
-/// Page elements of all operations.
+/// Name under which the page elements of all operations are recorded.
 const PAGE_ELEMENT: &str = "page element";
-/// Transactions of all operations.
+/// Name under which the transactions of all operations are recorded.
 const TRANSACTION: &str = "transaction";
 
-/// Latencies from when something was due, and from when it was sent.
+/// Latencies from the due time (`response`) and from the send time (`service`).
 #[derive(Debug, Default)]
 struct Ended {
     response: Answers,
@@ -57,7 +58,7 @@ fn of_answers(
 pub(super) struct Recorder {
     client: String,
     users: u32,
-    /// By the number of the operation.
+    /// The names of the operations, by number.
     names: Vec<String>,
     operations: Vec<Ended>,
     elements: Ended,
@@ -96,7 +97,7 @@ impl Recorder {
         self.statistics.push(block);
     }
 
-    /// The measuring phase is over.
+    /// Records the counts at the end of the measuring phase.
     pub(super) fn end(&mut self, counts: &[Counts]) {
         self.counts = counts.to_vec();
     }
@@ -164,7 +165,8 @@ fn sum(counts: impl Iterator<Item = Counts>) -> Counts {
     })
 }
 
-/// Each offered operation ended, was not met, or was under way at the end of the phase.
+/// Checks that each offered operation ended, was not met, or was in progress at the end of the
+/// phase.
 pub(super) fn nothing_vanished(recorders: &[&Recorder]) -> Check {
     let sum = sum(recorders.iter().map(|one| one.sum()));
     let ended = sum.completed + sum.network_errors + sum.server_errors;
@@ -182,8 +184,9 @@ pub(super) fn nothing_vanished(recorders: &[&Recorder]) -> Check {
     }
 }
 
-/// The interactive response time law: users = throughput × (response time + think time). Each user is
-/// in an operation or thinks at all times of the phase, which cuts the first and the last one.
+/// The interactive response time law: users = throughput × (response time + think time). At all
+/// times in the phase, each user is in an operation or thinks. The edges of the phase cut off a
+/// part of the first and the last of these times.
 pub(super) fn users_are_somewhere(
     recorders: &[&Recorder],
     took: Duration,
@@ -196,8 +199,8 @@ pub(super) fn users_are_somewhere(
     let longest = recorders.iter().filter_map(|one| one.elements.response.latencies.max_ns()).max();
     let there = seconds(took.as_ns()) * users as f64;
     let found = seconds(responses) + seconds(think.as_ns()) * completed as f64;
-    // A user's element or thinking may reach over either end of the phase; a sum of exponential
-    // think times scatters by five standard deviations at most.
+    // A user's element or think time may extend beyond either end of the phase. The check allows
+    // five standard deviations for the sum of exponential think times.
     let cut = 2.0 * users as f64 * (seconds(longest.unwrap_or(0)) + seconds(think.as_ns()));
     let scatter = 5.0 * seconds(think.as_ns()) * (completed as f64).sqrt();
     Check {

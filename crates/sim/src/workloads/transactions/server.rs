@@ -1,5 +1,5 @@
-//! The application server: each page element takes a thread, works at a CPU, asks the database over one of
-//! its connections, waits, and answers.
+//! The application server. Each page element takes a thread, uses a CPU, calls the database over
+//! one of the server's connections, waits, and answers.
 
 use netstudy_units::{Duration, Time};
 use netstudy_workload::{Action, Traffic};
@@ -13,7 +13,7 @@ use crate::host::stations::{Call, Shared};
 pub(super) struct ElementCosts {
     pub(super) request_bytes: u64,
     pub(super) response_bytes: u64,
-    /// At this number of CPUs.
+    /// CPU time, for the number of CPUs of the host.
     pub(super) cpu: Duration,
     pub(super) calls: u32,
     pub(super) call_request_bytes: u64,
@@ -21,29 +21,30 @@ pub(super) struct ElementCosts {
     pub(super) delay: Duration,
 }
 
-/// The database, as the server asks it.
+/// How the server reaches the database.
 pub(super) enum Backend {
-    /// On the same host.
+    /// The database is on the same host.
     Here(DatabaseWork),
-    /// Over the connections numbered after the users'.
+    /// The database is reached over connections, which are numbered after the users' connections.
     There {
-        /// Connections that nobody uses.
+        /// Idle connections.
         free: Vec<u32>,
-        /// The element that uses each, by its number less that of the first.
+        /// The element that uses each connection, by the connection's index among the database
+        /// connections.
         users: Vec<u32>,
         pool: Permits,
     },
 }
 
-/// How far a page element is.
+/// The stage of a page element.
 #[derive(Clone, Copy, Debug, Default)]
 enum Stage {
-    /// There is none, or it waits for a thread or for the database.
+    /// There is no element, or it waits for a thread or for the database.
     #[default]
     Waits,
     /// At a CPU.
     Cpu(Call),
-    /// It waits without asking for anything.
+    /// In the fixed delay before the answer, without using any resource except its thread.
     Delayed,
 }
 
@@ -53,7 +54,8 @@ struct Element {
     calls_left: u32,
 }
 
-/// The server. An element is numbered by its user's connection, which has one at a time.
+/// The server. An element has the number of its user's connection, which has only one element at a
+/// time.
 pub(super) struct Server {
     costs: ElementCosts,
     stations: Shared,
@@ -66,7 +68,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// The server of this many users.
+    /// A server with this many users.
     pub(super) fn new(
         costs: ElementCosts,
         stations: Shared,
@@ -101,7 +103,7 @@ impl Server {
         self.timed.push(call.done(), number);
     }
 
-    /// Something that an element waited for may have happened.
+    /// Continues an element whose wait may be over.
     fn go_on(&mut self, now: Time, number: u32) {
         let element = &mut self.elements[number as usize];
         match std::mem::take(&mut element.stage) {
@@ -133,7 +135,7 @@ impl Server {
         }
     }
 
-    /// An element asks the database, once it has a connection.
+    /// Makes an element call the database, as soon as a connection is free.
     fn call(&mut self, now: Time, number: u32) {
         match &mut self.backend {
             Backend::Here(work) => work.ask(now, number),
@@ -153,7 +155,7 @@ impl Server {
         self.outbox.push(now, Action::Write { connection, bytes });
     }
 
-    /// The database has answered on one of its connections.
+    /// Handles an answer of the database on one of the server's connections.
     fn answered(&mut self, now: Time, connection: u32) {
         let Backend::There { free, users, pool } = &mut self.backend else { return };
         free.push(connection);
@@ -179,7 +181,7 @@ impl Server {
         }
     }
 
-    /// Goes on with all jobs that are due at `now`.
+    /// Continues all jobs that are due at `now`.
     fn advance(&mut self, now: Time) {
         while let Some(number) = self.timed.pop(now) {
             self.go_on(now, number);

@@ -1,12 +1,12 @@
 //! The queue of sent packets as Linux 2.6.18 keeps it (`sk_write_queue`).
 //!
 //! With segmentation offload a packet holds several segments. Its segment count is its length divided
-//! by the MSS, rounded up (`tcp_skb_pcount`). A packet is split, and its parts counted anew, at the
-//! edges of SACK blocks and before a retransmission. So the counts depend on where packets begin and how
-//! they were split.
+//! by the MSS, rounded up (`tcp_skb_pcount`). A packet is split at the edges of SACK blocks and
+//! before a retransmission, and the segments of its parts are counted again. So the counts depend
+//! on where packets begin and how they were split.
 //!
-//! Left out: the hints `fastpath_skb_hint` and others. With them the kernel starts a scan of the queue
-//! where the last one ended, and may miss a lost retransmission until the RTO.
+//! Not modeled: `fastpath_skb_hint` and similar hints. With these the kernel starts a scan of the
+//! queue where the last scan ended, and may miss a lost retransmission until the RTO.
 
 pub(crate) mod tagging;
 
@@ -21,7 +21,7 @@ use crate::recovery::sent::{
 const TAGS: u8 = SACKED | LOST | RETRANSMITTED;
 
 impl SentSegments {
-    /// Makes this a queue of packets, with segments of `mss_bytes`.
+    /// Makes this queue hold packets, with segments of `mss_bytes`.
     pub(crate) const fn hold_packets(&mut self, mss_bytes: u32) {
         self.packets.mss_bytes = mss_bytes;
     }
@@ -46,11 +46,11 @@ impl SentSegments {
     /// Segment count of a packet of `len` bytes.
     const fn segments_of(&self, len: u32) -> u32 {
         let mss = self.packets.mss_bytes;
-        // Most packets are one segment, and a division is slow.
+        // Most packets are a single segment, and a division is slow.
         if len <= mss { 1 } else { len.div_ceil(mss) }
     }
 
-    /// A new packet went out.
+    /// Adds a new packet that was sent.
     pub(crate) fn push_packet(&mut self, packet: SentSegment) {
         self.more += self.segments_of(packet.len) - 1;
         self.queue.push_back(packet);
@@ -88,7 +88,7 @@ impl SentSegments {
         self.count(segments, state, u32::wrapping_add);
     }
 
-    /// Splits a packet in two, the first of `len` bytes (`tcp_fragment`).
+    /// Splits a packet into two. The first part gets `len` bytes (`tcp_fragment`).
     fn split(&mut self, index: usize, len: u32) {
         let whole = self.queue[index];
         let first = SentSegment { len, ..whole };
@@ -154,8 +154,8 @@ impl SentSegments {
         Acknowledged { segments, entries: gone as u32, sent_at }
     }
 
-    /// Marks packets within the oldest `segments` and below `limit` as lost; a packet that exceeds
-    /// either stays as it is (`tcp_mark_head_lost`).
+    /// Marks the packets that lie entirely within the oldest `segments` segments and below `limit`
+    /// as lost (`tcp_mark_head_lost`).
     pub(crate) fn lose_oldest_packets(&mut self, segments: u32, limit: u64) {
         let mut touched = self.packets.touched;
         while let Some(&packet) = self.queue.get(touched.packets) {
@@ -171,8 +171,8 @@ impl SentSegments {
         self.packets.touched = touched;
     }
 
-    /// Marks the oldest packets as lost while `is_late` holds for their send times
-    /// (`tcp_update_scoreboard`).
+    /// Marks packets as lost, from the oldest up to the first for whose send time `is_late` is
+    /// false (`tcp_update_scoreboard`).
     pub(crate) fn lose_late_packets(&mut self, is_late: impl Fn(Time) -> bool) {
         for index in 0..self.queue.len() {
             let packet = self.queue[index];
@@ -202,8 +202,9 @@ impl SentSegments {
     }
 
     /// Retransmits the first segment of the oldest packet that is neither SACKed nor lost (second pass
-    /// of `tcp_xmit_retransmit_queue`). As in the kernel, the search covers `fackets_out` packets,
-    /// although that counts segments, and so may reach data still in flight.
+    /// of `tcp_xmit_retransmit_queue`). Like in the kernel, the search covers `fackets_out`
+    /// packets, although `fackets_out` is a number of segments. So it may reach data that is still
+    /// in flight.
     pub(crate) fn retransmit_packet_forward(
         &mut self,
         now: Time,
@@ -232,8 +233,8 @@ impl SentSegments {
         *packet
     }
 
-    /// Marks all packets but the SACKed ones as lost (`tcp_enter_loss`). The timeout is undoable unless a
-    /// packet was retransmitted before.
+    /// Marks all packets except the SACKed ones as lost (`tcp_enter_loss`). The timeout can be
+    /// undone unless a packet was retransmitted before.
     pub(crate) fn lose_all_packets(&mut self) {
         self.packets.facked = 0;
         self.packets.undo_copies = 0;

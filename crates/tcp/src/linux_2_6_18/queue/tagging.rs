@@ -36,17 +36,19 @@ pub(super) struct Walk {
     /// The first block is a D-SACK block (RFC 2883).
     is_copy: bool,
     facked_before: u32,
-    /// End of the last block of the present pass.
+    /// End of the last block of the current pass.
     newest: u64,
     /// Position of the first reordered segment (`reord`).
     late_at: u32,
-    /// End of the newest block sent after a retransmission that has not arrived (`lost_retrans`).
+    /// End of the newest block with data that was sent after a retransmission that has not arrived
+    /// (`lost_retrans`).
     behind_copy: Option<u64>,
     tagged: Tagged,
 }
 
 impl Walk {
-    /// Records that data up to `end` arrived, if the sender sent it after it retransmitted `packet`.
+    /// Records that data up to `end` arrived, if that data was sent after `packet` was
+    /// retransmitted.
     fn note_behind(&mut self, packet: &SentSegment, end: u64) {
         if packet.is(RETRANSMITTED) && end > packet.repeated_at {
             self.behind_copy = self.behind_copy.max(Some(end));
@@ -66,8 +68,9 @@ impl SentSegments {
         }
     }
 
-    /// The first block, if nothing has changed since the last acknowledgment but its end, where the last pass
-    /// through the queue ended, and if older packets do not matter: most acknowledgments are of that kind.
+    /// Returns the first block if a short pass from its previous end is enough. That holds for most
+    /// acknowledgments: since the last acknowledgment only the end of the first block has changed,
+    /// the last pass through the queue ended there, and older packets do not matter.
     fn grown_block(&self, report: &Report<'_>) -> Option<Range> {
         let Packets { reached, blocks: [known, ..], .. } = self.packets;
         let last = reached.packets.checked_sub(1)?;
@@ -80,7 +83,7 @@ impl SentSegments {
         has_grown.then_some(Range { start: known.start, end })
     }
 
-    /// Applies a block that has grown, as [`Self::grown_block`] finds it.
+    /// Applies a grown block found by [`Self::grown_block`].
     fn tag_grown(&mut self, grown: Range, report: &Report<'_>) -> Tagged {
         let mut walk = self.walk(report.ack, report.phase, false);
         walk.tagged.is_beyond_phase = grown.end > report.phase_end;
@@ -101,7 +104,8 @@ impl SentSegments {
         let reported_first = received[0];
         let is_copy = is_copy(&received[..count], report.ack);
         let mut walk = self.walk(report.ack, report.phase, is_copy);
-        // The reported retransmission has left the queue, so no packet would tell of it.
+        // The packet of the reported retransmission has left the queue, so the pass below would not
+        // find it.
         if walk.is_copy && received[0].end <= report.snd_una {
             self.take_needless(received[0].end);
         }
@@ -119,7 +123,8 @@ impl SentSegments {
         self.end_walk(report, walk)
     }
 
-    /// Marks retransmissions as lost and notes reordering, if the pass through the queue has shown them.
+    /// Marks retransmissions as lost and records reordering, as found by the pass through the
+    /// queue.
     fn end_walk(&mut self, report: &Report<'_>, mut walk: Walk) -> Tagged {
         if let Some(arrived) = walk.behind_copy
             && report.phase == Phase::Recovery
@@ -132,7 +137,8 @@ impl SentSegments {
         walk.tagged
     }
 
-    /// The state before the first SACK block of an acknowledgment of all data below `ack`.
+    /// The initial state for processing the SACK blocks of an acknowledgment of all data below
+    /// `ack`.
     pub(super) fn walk(&self, ack: u64, phase: Phase, is_copy: bool) -> Walk {
         Walk {
             ack,
@@ -146,11 +152,12 @@ impl SentSegments {
         }
     }
 
-    /// Sorts the blocks by offset and returns how many of them to process: only the first if nothing
-    /// but its end has changed since the last acknowledgment, else all.
+    /// Sorts the blocks by offset and returns how many of them to process: only the first if only
+    /// its end has changed since the last acknowledgment, otherwise all.
     ///
-    /// The kernel's sort swaps in the blocks as received, not as sorted so far. Three blocks in
-    /// descending order lose one of them and have another twice. Later kernels sort correctly.
+    /// The kernel has a bug in this sort: it takes the blocks to swap from the received order, not
+    /// from the current order. So with three blocks in descending order one is lost and another
+    /// appears twice. Later kernels sort correctly.
     fn order(&mut self, blocks: &mut [Range; SackBlocks::MAX], count: usize) -> usize {
         let received = *blocks;
         let known = core::mem::replace(&mut self.packets.blocks, received);
@@ -169,8 +176,8 @@ impl SentSegments {
         count
     }
 
-    /// The oldest packets that tagging `blocks` would not change, as they were compared with the same blocks
-    /// before.
+    /// The packets at the head of the queue that tagging `blocks` would not change, because they
+    /// were compared with the same blocks before.
     fn settled(&self, blocks: &[Range], walk: &Walk) -> Prefix {
         let compared = self.packets.compared;
         let Some(last) = compared.packets.checked_sub(1) else { return compared };
@@ -182,14 +189,14 @@ impl SentSegments {
         if is_settled { compared } else { Prefix::default() }
     }
 
-    /// An arrival of data up to `end` may say that a retransmission is lost.
+    /// Whether the arrival of data up to `end` may show that a retransmission is lost.
     fn tells_of_copies(&self, end: u64, phase: Phase) -> bool {
         phase == Phase::Recovery && self.retransmitted > 0 && end > self.packets.copies_from
     }
 
-    /// Marks the packets inside of `blocks` as SACKed, except for `settled` ones that stay in the queue. The kernel
-    /// goes through the queue once for each block; going once for all is the same, as the blocks ascend and do not
-    /// overlap.
+    /// Marks the packets inside of `blocks` as SACKed. It skips the packets of `settled` that stay
+    /// in the queue. The kernel goes through the queue once per block; a single pass for all blocks
+    /// has the same result, because they are in ascending order and do not overlap.
     pub(super) fn tag_blocks(&mut self, blocks: &[Range], settled: Prefix, walk: &mut Walk) {
         let Some(&Range { end: newest, .. }) = blocks.last() else { return };
         walk.newest = newest;
@@ -198,7 +205,8 @@ impl SentSegments {
         let mut copies = self.retransmitted;
         let mut copies_from = u64::MAX;
         while index < self.queue.len() && self.queue[index].start < newest {
-            // Packets that the acknowledgment removes are looked at in any case: they may have come late.
+            // Packets that the acknowledgment removes are always examined, because they may have
+            // arrived late.
             if index < settled.packets && self.queue[index].end() > walk.ack {
                 Prefix { packets: index, segments: counted } = settled;
                 continue;
@@ -226,9 +234,9 @@ impl SentSegments {
         }
     }
 
-    /// Splits the packet at `index` at the first edge of `block` inside of it. Returns whether the packet
-    /// then at `index` lies in the block. A packet of one segment is not split, so a SACKed part of
-    /// it does not count.
+    /// Splits the packet at `index` at the first edge of `block` inside of it. Returns whether the
+    /// packet that is at `index` afterwards lies in the block. A packet of one segment is not
+    /// split, so a SACK of a part of it has no effect.
     fn split_at_edge(&mut self, index: usize, block: &Range) -> bool {
         let packet = self.queue[index];
         if block.start <= packet.start && packet.end() <= block.end {
@@ -308,7 +316,8 @@ impl SentSegments {
         }
     }
 
-    /// Marks retransmissions as lost that were sent before data up to `arrived`, which has arrived.
+    /// Marks retransmissions as lost that were sent before the data that ends at `arrived`, which
+    /// has arrived.
     fn lose_packet_copies(&mut self, arrived: u64, ack: u64, tagged: &mut Tagged) {
         let slack = if self.packets.forward {
             1
@@ -334,8 +343,8 @@ impl SentSegments {
     }
 }
 
-/// True if the first block is a D-SACK block: it starts below the cumulative acknowledgment, or lies in
-/// the second block (RFC 2883, 4).
+/// True if the first block is a D-SACK block: it starts below the cumulative acknowledgment, or
+/// lies within the second block (RFC 2883, 4).
 fn is_copy(blocks: &[Range], ack: u64) -> bool {
     let first = blocks[0];
     first.start < ack

@@ -1,4 +1,5 @@
-//! The queue of packets: by scenes of the kernel, and counts against the packets themselves.
+//! Tests of the queue of packets: scenarios with the results of the kernel, and counters compared
+//! with counts over the packets.
 
 extern crate std;
 
@@ -20,7 +21,7 @@ use crate::{Range, SackBlocks};
 const MSS: u32 = 10;
 const NOW: Time = Time::ZERO;
 
-/// Packets of these lengths, from 0 on.
+/// A queue of packets of these lengths, the first at offset 0.
 fn queue(lens: &[u32]) -> SentSegments {
     let mut sent = SentSegments::default();
     sent.hold_packets(MSS);
@@ -117,7 +118,7 @@ fn a_part_that_is_acknowledged_leaves_the_count() {
 #[test]
 fn three_blocks_in_the_wrong_order_are_mixed_up() {
     let mut sent = queue(&[10; 8]);
-    // The newest lies highest, and the two before it in the order of the queue.
+    // The first block has the highest offsets; the other two are in ascending order.
     hears(&mut sent, &[(60, 70), (20, 30), (40, 50)]);
     assert_eq!(sent.sacked(), 2, "the newest is ignored");
     hears(&mut sent, &[(60, 80), (20, 30), (40, 50)]);
@@ -186,7 +187,7 @@ enum Operation {
         len: u64,
         count: usize,
     },
-    /// Data comes to a receiver, which reports the data that it holds.
+    /// Data arrives at a receiver, which reports all data that it holds.
     Arrive {
         share: u64,
         len: u64,
@@ -214,7 +215,7 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// A queue, and where the stream stands.
+/// A queue, and the state of the stream at both ends.
 #[derive(Clone)]
 struct Stream {
     sent: SentSegments,
@@ -282,7 +283,7 @@ impl Stream {
                 self.report(&ranges, self.una);
             }
             Operation::Arrive { share, len } => {
-                // Segments begin at the same places, so that arriving data meets held data.
+                // Segments begin at multiples of the MSS, so that arriving data adjoins held data.
                 let start = (self.una + 1 + span * share / 1000).next_multiple_of(u64::from(MSS));
                 let end = (start + len).min(self.next);
                 if start < end {
@@ -342,7 +343,7 @@ proptest! {
     }
 }
 
-/// A queue as it is printed, without its memory of former passes.
+/// The debug output of a queue without the record of previous passes.
 fn without_memory(sent: &SentSegments) -> String {
     let mut sent = sent.clone();
     sent.packets.compared = Prefix::default();
@@ -354,7 +355,7 @@ fn without_memory(sent: &SentSegments) -> String {
     format!("{sent:?}")
 }
 
-/// A pass for each block, as in the kernel.
+/// Makes a separate pass for each block, like the kernel.
 fn tag_one_by_one(sent: &mut SentSegments, blocks: &[Range], walk: &mut Walk) {
     for block in blocks {
         sent.tag_blocks(core::slice::from_ref(block), Prefix::default(), walk);

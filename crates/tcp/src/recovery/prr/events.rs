@@ -1,10 +1,12 @@
 //! The reactions to an acknowledgment (`tcp_ack`), to a transmission, and to the timer.
 //!
-//! The congestion window upon an acknowledgment: proportional rate reduction in a recovery (RFC 6937), otherwise
-//! growth, if the window limits the sender (`tcp_cwnd_validate`, `tcp_is_cwnd_limited`).
+//! An acknowledgment changes the congestion window: in a recovery by proportional rate reduction
+//! (RFC 6937); otherwise the window grows if it limits the sender (`tcp_cwnd_validate`,
+//! `tcp_is_cwnd_limited`).
 //!
-//! Tail loss probes: one segment when acknowledgments stay away, so that the loss of a tail is found before the
-//! timeout (RFC 8985, 7; `tcp_schedule_loss_probe`, `tcp_send_loss_probe`).
+//! A tail loss probe is one segment that is sent when acknowledgments do not arrive, so that the
+//! loss of the tail of a flight is found before the timeout (RFC 8985, 7;
+//! `tcp_schedule_loss_probe`, `tcp_send_loss_probe`).
 
 use netstudy_units::{Duration, Time};
 
@@ -38,7 +40,7 @@ pub(super) fn on_ack(end: &mut Endpoint, now: Time, segment: &Segment, window_ch
     control_window(end, now, &info);
 }
 
-/// An acknowledgment while nothing is outstanding matters only to a window probe.
+/// An acknowledgment while nothing is outstanding matters only as the answer to a tail loss probe.
 #[cold]
 pub(super) fn on_idle_ack(end: &mut Endpoint, segment: &Segment, window_changed: bool) {
     let info = ack_info(end, segment, window_changed);
@@ -104,10 +106,11 @@ fn take_acknowledged(end: &mut Endpoint, now: Time, segment: &Segment, info: &mu
             info.acked.take(acked);
             info.original_arrived |= acked.end() <= recovery_point;
         }
-        // A SACKed segment was counted, and its order taken, when its SACK came.
+        // A segment that was SACKed before was counted, and checked for reordering, when its SACK
+        // arrived.
         if !was_sacked {
             first_copies += 1;
-            // Not if the retransmission was needless (`tcp_skb_spurious_retrans`).
+            // Not if the retransmission was spurious (`tcp_skb_spurious_retrans`).
             if !acked.was_repeated() || !is_before(echo_ms, acked.sent_at) {
                 rack.advance(now, acked);
             }
@@ -118,18 +121,18 @@ fn take_acknowledged(end: &mut Endpoint, now: Time, segment: &Segment, info: &mu
     if has_sack {
         info.delivered += first_copies;
         if let Some(lowest) = info.acked.starts_below(info.prior_sacked_end) {
-            // A hole was filled by a segment that was sent only once.
+            // A segment that was sent only once filled a hole: the path reordered it.
             phases::see_reordering(end, lowest);
         }
     } else {
         info.delivered += phases::remove_duplicates(end, info.segments);
-        // Without SACK, an original cannot be told from its retransmission.
+        // Without SACK, an original and its retransmission cannot be distinguished.
         info.original_arrived &= !info.repeat_acknowledged;
     }
 }
 
-/// `tcp_ack_update_rtt`: from segments that were sent once, otherwise from the echoed timestamp, in the
-/// kernel's milliseconds.
+/// `tcp_ack_update_rtt`: takes the round-trip time from segments that were sent only once,
+/// otherwise from the echoed timestamp, in milliseconds like the kernel.
 #[inline]
 fn take_round_trip(end: &mut Endpoint, now: Time, segment: &Segment, info: &mut AckInfo) {
     // Karn's algorithm: the acknowledgment of a retransmitted segment may be for either copy.
@@ -141,7 +144,8 @@ fn take_round_trip(end: &mut Endpoint, now: Time, segment: &Segment, info: &mut 
     let by_echo = || echoed_round_trip(end, now, segment).filter(|_| info.advanced);
     let (rtt, newest) = match oldest_acked.or(by_sack) {
         Some(rtt) => (Some(rtt), newest),
-        // The timestamp tells the copies apart, at the kernel's resolution (RFC 7323, 4).
+        // The timestamp distinguishes original and retransmission, at the kernel's resolution (RFC
+        // 7323, 4).
         None => (by_echo(), by_echo()),
     };
     if let Some(rtt) = rtt {
@@ -150,7 +154,7 @@ fn take_round_trip(end: &mut Endpoint, now: Time, segment: &Segment, info: &mut 
     if let Some(newest) = newest {
         end.recovery.prr.rack.take_rtt(newest);
     }
-    // While SACKed segments were sent after the oldest one, the timer is not put off.
+    // The timer restarts only for SACKed segments that were sent before the oldest outstanding one.
     info.restarts_timer |= by_sack
         .is_some_and(|rtt| end.sent.oldest().is_some_and(|oldest| rtt > now.since(oldest.sent_at)));
     let delivered = Delivered {
@@ -173,7 +177,8 @@ fn echoed_round_trip(end: &Endpoint, now: Time, segment: &Segment) -> Option<Dur
 
 // ---- the window
 
-/// `tcp_cong_control`: reduces the window in a recovery; otherwise lets it grow if it is in use.
+/// `tcp_cong_control`: reduces the window in a recovery; otherwise lets it grow if it limits the
+/// sender.
 #[inline]
 fn control_window(end: &mut Endpoint, now: Time, info: &AckInfo) {
     if end.phase == Phase::Recovery {
@@ -204,7 +209,8 @@ fn reduce_window(end: &mut Endpoint, segments: u32, is_safe: bool) {
     }
 }
 
-/// Judges the use of the window when something was sent, or waits for more room in it.
+/// Records how much of the window is used after a segment was sent, or while data `waits` for more
+/// room.
 #[inline]
 pub(super) fn judge_window_use(end: &mut Endpoint, now: Time, waits: bool) {
     let full = waits || end.in_flight() >= end.window.cwnd;
@@ -221,7 +227,8 @@ pub(super) fn judge_window_use(end: &mut Endpoint, now: Time, waits: bool) {
     }
 }
 
-/// In slow start the window may grow to twice the used part.
+/// Whether the window limits the sender. In slow start a window of less than twice the used part
+/// counts as limiting.
 #[inline]
 const fn is_limiting(end: &Endpoint) -> bool {
     let used = &end.recovery.prr.window_use;
@@ -230,14 +237,14 @@ const fn is_limiting(end: &Endpoint) -> bool {
 
 // ---- tail loss probes
 
-/// Sets the timer for a probe, unless no probe is allowed; a retransmission is due after `rto`.
+/// Sets the timer for a probe, at most `rto` from now. Returns false if no probe is allowed.
 #[inline]
 fn schedule_probe(end: &mut Endpoint, now: Time, rto: Duration) -> bool {
     if !end.recovery.prr.probes_tail || !end.sack || end.phase != Phase::Open {
         return false;
     }
-    // RFC 8985 (7.2): two round trips, and for a single segment an acknowledgment that is
-    // delayed, which Linux takes for as long as the least timeout.
+    // RFC 8985 (7.2): two round trips, plus the longest delay of an acknowledgment if a single
+    // segment is outstanding. Linux assumes the minimum timeout for that delay.
     let wait = match end.rtt.srtt() {
         None => end.config.initial_rto,
         Some(srtt) if end.sent.len() == 1 => srtt * 2 + end.config.min_rto,
@@ -248,12 +255,13 @@ fn schedule_probe(end: &mut Endpoint, now: Time, rto: Duration) -> bool {
     true
 }
 
-/// New data was sent (`tcp_event_new_data_sent` and the end of `tcp_write_xmit`).
+/// Sets the timer after new data was sent (`tcp_event_new_data_sent` and the end of
+/// `tcp_write_xmit`).
 #[inline]
 pub(super) fn schedule_probe_behind(end: &mut Endpoint, now: Time) {
     let timer = end.recovery.prr.timer;
     if timer == Timer::Probe && end.recovery.prr.probe.scheduled_at == now && end.sent.len() > 2 {
-        // It is one burst: the timer would be set to the same time.
+        // In the same burst the timer would be set to the same time again.
         return;
     }
     let scheduled = schedule_probe(end, now, phases::until_retransmission(end, now));
@@ -273,19 +281,19 @@ fn send_probe(end: &mut Endpoint, now: Time) {
         Probe { sent_at_end: end.snd_nxt, repeats: !sends_new, scheduled_at: now };
     end.recovery.probe_due = !sends_new;
     end.recovery.new_data_at_once = sends_new;
-    // New data as a probe is a burst of its own.
+    // New data sent as a probe is a separate burst.
     end.burst_left = u32::from(sends_new);
     end.counters.loss_probes += 1;
     phases::restart_retransmission(end, now);
 }
 
-/// The probe carried new data: from here on it is about that too.
+/// The probe carried new data, so its end is the end of that data.
 pub(super) const fn probe_sent_new_data(end: &mut Endpoint) {
     end.recovery.new_data_at_once = false;
     end.recovery.prr.probe.sent_at_end = end.snd_nxt;
 }
 
-/// Takes the outcome of a probe from an acknowledgment (RFC 8985, 7.4; `tcp_process_tlp_ack`).
+/// Determines the outcome of a probe from an acknowledgment (RFC 8985, 7.4; `tcp_process_tlp_ack`).
 #[cold]
 fn judge_probe(end: &mut Endpoint, ack: u64, info: &AckInfo) {
     let sent_at_end = end.recovery.prr.probe.sent_at_end;
@@ -295,7 +303,8 @@ fn judge_probe(end: &mut Endpoint, ack: u64, info: &AckInfo) {
     if !end.recovery.prr.probe.repeats {
         end.recovery.prr.probe.end();
     } else if ack > sent_at_end {
-        // The probe itself repaired a loss, to be answered like any other.
+        // The probe itself repaired a loss. Congestion control must react to it like to any other
+        // loss.
         phases::begin_reduction(end);
         end.window.cwnd = end.window.ssthresh;
         phases::keep_open(end);
@@ -308,7 +317,8 @@ fn judge_probe(end: &mut Endpoint, ack: u64, info: &AckInfo) {
 
 // ---- the timer
 
-/// Data was acknowledged: the timer for a probe, or for retransmission (`tcp_set_xmit_timer`).
+/// Sets the timer after an acknowledgment of data: for a probe if one is allowed, otherwise for
+/// retransmission (`tcp_set_xmit_timer`).
 #[inline]
 fn restart_timer(end: &mut Endpoint, now: Time) {
     if end.sent.is_empty() {
@@ -333,7 +343,7 @@ pub(super) fn timer_expired(end: &mut Endpoint, now: Time) {
     }
 }
 
-/// The awaited segments did not arrive (RFC 8985, 6.3; `tcp_rack_reo_timeout`).
+/// The possibly reordered segments did not arrive in time (RFC 8985, 6.3; `tcp_rack_reo_timeout`).
 fn reordering_timeout(end: &mut Endpoint, now: Time) {
     let before = end.in_flight();
     phases::lose_overdue(end, now);

@@ -1,11 +1,12 @@
 //! Loss recovery of Linux 6: RACK, tail loss probes, proportional rate reduction and F-RTO.
 //!
 //! The names in brackets are the kernel's (`net/ipv4/tcp_input.c` where no other file is named). `state` holds
-//! data and pure computations; `phases` is the state machine above it; `events` takes acknowledgments,
-//! transmissions and the timer, above both.
+//! data and pure computations; `phases` is the state machine, which uses `state`; `events` handles
+//! acknowledgments, transmissions and the timer, and uses both.
 //!
-//! Left out: DSACK (RFC 2883), which only receivers with `fack` send here, and everything that depends on it;
-//! the phase CWR for congestion marks (see the endpoint's `ecn`); receivers that renege on SACKed data.
+//! Not modeled: DSACK (RFC 2883), which only receivers configured with `fack` send here, and
+//! everything that depends on it; the phase CWR for congestion marks (see the endpoint's `ecn`);
+//! receivers that renege on SACKed data.
 
 mod events;
 mod phases;
@@ -23,7 +24,7 @@ use state::Timer;
 pub(super) struct Prr;
 
 impl Algorithm for Prr {
-    /// The least timeout is whole ticks (`tcp_rto_min`).
+    /// The minimum timeout is rounded up to whole ticks (`tcp_rto_min`).
     fn min_rto(config: &Config) -> Duration {
         let tick = config.clock_tick;
         if tick == Duration::ZERO {
@@ -81,7 +82,8 @@ impl Algorithm for Prr {
         phases::enter_loss(end, now);
     }
 
-    /// The window is halved whether or not it is used (`tcp_reno_ssthresh`).
+    /// The threshold is computed from the whole window, whether or not it is used
+    /// (`tcp_reno_ssthresh`).
     fn flight_size(end: &Endpoint) -> u32 {
         end.window.cwnd
     }

@@ -1,12 +1,14 @@
-//! The state machine: Open, Disorder, Recovery and Loss (`tcp_fastretrans_alert`), and what its steps do.
+//! The state machine with the phases Open, Disorder, Recovery and Loss (`tcp_fastretrans_alert`),
+//! and the actions of its steps.
 //!
-//! On a connection without SACK, duplicate acknowledgments stand for segments that arrived out of order
-//! (RFC 6582; `tcp_add_reno_sack`, `tcp_remove_reno_sacks`, `tcp_newreno_mark_lost`).
+//! On a connection without SACK, each duplicate acknowledgment counts as a segment that arrived out
+//! of order (RFC 6582; `tcp_add_reno_sack`, `tcp_remove_reno_sacks`, `tcp_newreno_mark_lost`).
 //!
-//! A needless reduction of the window is undone: segments that seemed lost were only late. Two signs of it: an
-//! acknowledgment echoes a timestamp from before the first retransmission (Eifel, RFC 3522;
-//! `tcp_packet_delayed`), and after a timeout a segment arrives that was never retransmitted (F-RTO, RFC 5682).
-//! The third sign of Linux, DSACK (RFC 3708), needs receivers that send it.
+//! A reduction of the window is undone if it was spurious, that is, if the segments were late and
+//! not lost. There are two signs: an acknowledgment echoes a timestamp from before the first
+//! retransmission (Eifel, RFC 3522; `tcp_packet_delayed`), or a segment that was never
+//! retransmitted arrives after a timeout (F-RTO, RFC 5682). Linux also uses DSACK (RFC 3708), which
+//! receivers here do not send.
 
 use netstudy_units::{Duration, Time};
 
@@ -18,7 +20,8 @@ use crate::{CongestionControl, Endpoint, Flags, Segment};
 #[cold]
 pub(super) fn alert(end: &mut Endpoint, now: Time, segment: &Segment, info: &mut AckInfo) {
     end.counters.duplicate_acks_received += u64::from(!info.advanced);
-    // Segments may count as lost only upon news: another duplicate, or a hole that reordering does not explain.
+    // Losses are looked for only if the acknowledgment is a duplicate, or if SACKs leave a hole
+    // wider than reordering explains.
     let mut finds = info.duplicate || (info.newly_sacked > 0 && is_hole_wide(end));
     // Step A of the kernel: a congestion mark justifies the reduction, whether or not the loss was real.
     if segment.flags.contains(Flags::ECE) {
@@ -38,7 +41,8 @@ pub(super) fn alert(end: &mut Endpoint, now: Time, segment: &Segment, info: &mut
             if !info.advanced {
                 take_duplicate(end, info);
             } else if undo_partly(end, now, segment, info) {
-                // The rest may be only late as well: another retransmission could be needless.
+                // The other segments may be late too, so another retransmission could be
+                // unnecessary.
                 end.recovery.holds_retransmissions = true;
                 return;
             } else {
@@ -50,7 +54,8 @@ pub(super) fn alert(end: &mut Endpoint, now: Time, segment: &Segment, info: &mut
         Phase::Loss => {
             process_loss(end, now, segment, info);
             find_losses(end, now, info);
-            // Slow start repairs the rest; only a lost retransmission begins a recovery within it.
+            // Slow start retransmits the rest. Only a lost retransmission begins a new recovery in
+            // this phase.
             if end.phase != Phase::Open && !info.copy_lost {
                 return;
             }
@@ -66,8 +71,8 @@ pub(super) fn alert(end: &mut Endpoint, now: Time, segment: &Segment, info: &mut
     }
 }
 
-/// The part of the state machine that is common to all phases without a recovery: whether one is
-/// to begin.
+/// The part of the state machine that is common to all phases except Recovery. Returns whether a
+/// recovery must begin.
 fn look_for_recovery(end: &mut Endpoint, now: Time, info: &mut AckInfo) -> bool {
     if info.advanced {
         end.dup_acks = 0;
@@ -112,8 +117,9 @@ fn is_hole_wide(end: &Endpoint) -> bool {
     sacked_end(end) > end.snd_una + width
 }
 
-/// `tcp_update_scoreboard`: without RACK, a segment is lost if as many above it are SACKed as
-/// reordering explains (RFC 6675, 4), and the oldest one where a recovery begins.
+/// `tcp_update_scoreboard`: without RACK, a segment is lost if the number of SACKed segments above
+/// it reaches the reordering tolerance (RFC 6675, 4). At the beginning of a recovery, at least the
+/// oldest segment is lost.
 fn update_scoreboard(end: &mut Endpoint, begins: bool) {
     let reordering = end.recovery.prr.rack.reordering;
     if end.sent.sacked() >= reordering {
@@ -140,7 +146,7 @@ pub(super) fn begin_reduction(end: &mut Endpoint) {
     end.lower_threshold();
 }
 
-/// `tcp_end_cwnd_reduction`: the window is the threshold, unless the reduction was undone.
+/// `tcp_end_cwnd_reduction`: sets the window to the threshold, unless the reduction was undone.
 fn end_reduction(end: &mut Endpoint) {
     if end.recovery.prr.undo.is_open {
         end.window.cwnd = end.window.ssthresh;
@@ -158,10 +164,10 @@ pub(super) fn keep_open(end: &mut Endpoint) {
     }
 }
 
-/// An acknowledgment behind a timeout (`tcp_process_loss`; RFC 5682, 3.1).
+/// Handles an acknowledgment after a timeout (`tcp_process_loss`; RFC 5682, 3.1).
 fn process_loss(end: &mut Endpoint, now: Time, segment: &Segment, info: &mut AckInfo) {
     let recovered = end.snd_una >= end.recovery_point;
-    // As in the kernel, the echoed timestamp decides before F-RTO does.
+    // Like in the kernel, the echoed timestamp takes precedence over F-RTO.
     if info.advanced && undo_loss(end, now, segment, false) {
         return;
     }
@@ -170,10 +176,10 @@ fn process_loss(end: &mut Endpoint, now: Time, segment: &Segment, info: &mut Ack
             return;
         }
         if end.snd_nxt > end.recovery_point {
-            // Step 3.a: data sent since arrived, and earlier data did not.
+            // Step 3.a: data sent after the timeout arrived, but earlier data did not.
             end.recovery.prr.undo.after_timeout &= info.newly_sacked == 0 && !info.duplicate;
         } else if info.advanced && !recovered {
-            // Step 2.b: new data will show whether the rest arrived as well.
+            // Step 2.b: the acknowledgments of new data will show whether the timeout was spurious.
             if end.has_more_to_send() {
                 end.recovery.holds_retransmissions = true;
                 return;
@@ -200,7 +206,7 @@ pub(super) fn enter_loss(end: &mut Endpoint, now: Time) {
     if is_new || end.recovery_point <= end.snd_una || after_progress {
         let (ssthresh, cwnd) = (threshold_to_keep(end), end.window.cwnd);
         end.lower_threshold();
-        // The loss of a SYN is no matter of the window.
+        // The window has no role in the loss of a SYN.
         if end.snd_nxt > 1 {
             end.recovery.prr.undo.begin(ssthresh, cwnd);
         }
@@ -208,7 +214,8 @@ pub(super) fn enter_loss(end: &mut Endpoint, now: Time) {
     if is_new {
         end.recovery.prr.rack.doubt_reordering(sacked);
     }
-    // RFC 5682 (3.1, step 1; 3.2): not in another recovery, except at a repeated timeout of the same data.
+    // RFC 5682 (3.1, step 1; 3.2): no F-RTO if another recovery is in progress, except for a
+    // repeated timeout of the same data.
     end.recovery.prr.undo.after_timeout =
         is_new || (end.phase == Phase::Loss && !end.recovery.prr.advanced_in_loss);
     forget_probe(end);
@@ -223,7 +230,7 @@ pub(super) fn enter_loss(end: &mut Endpoint, now: Time) {
 
 // ---- without SACK
 
-/// A duplicate acknowledgment came; how many segments it delivered.
+/// Counts a duplicate acknowledgment. Returns how many segments it delivered.
 fn add_duplicate(end: &mut Endpoint) -> u32 {
     let before = end.dup_acks;
     end.dup_acks += 1;
@@ -231,8 +238,9 @@ fn add_duplicate(end: &mut Endpoint) -> u32 {
     end.dup_acks.saturating_sub(before)
 }
 
-/// Segments out of `segments` acknowledged ones that were not counted as delivered yet. One filled the
-/// hole, the others remove duplicates.
+/// Removes the duplicate acknowledgments that `segments` acknowledged segments had caused: all but
+/// the segment that filled the hole. Returns how many of the segments were not counted as delivered
+/// before.
 pub(super) fn remove_duplicates(end: &mut Endpoint, segments: u32) -> u32 {
     if segments == 0 {
         return 0;
@@ -243,8 +251,8 @@ pub(super) fn remove_duplicates(end: &mut Endpoint, segments: u32) -> u32 {
     delivered
 }
 
-/// More duplicates than segments on the way mean that the path reorders
-/// (`tcp_check_reno_reordering`).
+/// Limits the duplicate acknowledgments to the outstanding segments. More of them mean that the
+/// path reorders (`tcp_check_reno_reordering`).
 fn limit_duplicates(end: &mut Endpoint, acknowledged: u32) {
     let out = end.sent.len();
     let holes = end.sent.lost().max(1).min(out);
@@ -277,7 +285,8 @@ pub(super) fn sacked_end(end: &Endpoint) -> u64 {
     end.sent.sacked_end().unwrap_or(end.snd_una)
 }
 
-/// `tcp_check_sack_reordering`: the segment at `lowest` arrived behind a SACKed one.
+/// `tcp_check_sack_reordering`: the segment at `lowest` arrived after a later segment that was
+/// SACKed.
 pub(super) fn see_reordering(end: &mut Endpoint, lowest: u64) {
     let sacked_end = sacked_end(end);
     if lowest < sacked_end {
@@ -288,8 +297,8 @@ pub(super) fn see_reordering(end: &mut Endpoint, lowest: u64) {
 
 // ---- losses by time (RFC 8985; `net/ipv4/tcp_recovery.c`)
 
-/// How long a segment may arrive behind a later one (RFC 8985, 6.2, step 4; `tcp_rack_reo_wnd`). DSACK,
-/// which would widen it, is not sent by receivers here.
+/// How much later than a segment sent after it a segment may arrive without counting as lost (RFC
+/// 8985, 6.2, step 4; `tcp_rack_reo_wnd`). DSACK, which would widen this window, is not modeled.
 fn reordering_window(end: &Endpoint) -> Duration {
     let rack = &end.recovery.prr.rack;
     let repairs = matches!(end.phase, Phase::Recovery | Phase::Loss);
@@ -306,7 +315,7 @@ pub(super) fn lose_overdue(end: &mut Endpoint, now: Time) -> Option<Duration> {
     end.sent.lose_overdue(now, end.recovery.prr.rack.latest, patience)
 }
 
-/// `tcp_rack_mark_lost`; returns whether the timer runs for possibly reordered segments.
+/// `tcp_rack_mark_lost`. Returns whether it set the timer for possibly reordered segments.
 fn look_for_overdue(end: &mut Endpoint, now: Time) -> bool {
     if !core::mem::take(&mut end.recovery.prr.rack.advanced) {
         return false;
@@ -323,7 +332,7 @@ fn lose_timed_out(end: &mut Endpoint, now: Time, by_time: bool) {
     end.sent.lose_timed_out(now, patience);
 }
 
-/// There is no probe, and none is due.
+/// Cancels any tail loss probe.
 fn forget_probe(end: &mut Endpoint) {
     end.recovery.prr.probe = Probe::default();
     end.recovery.probe_due = false;
@@ -342,8 +351,8 @@ pub(super) fn restart_retransmission(end: &mut Endpoint, now: Time) {
     run_timer(end, now, Timer::Retransmission, end.rtt.rto());
 }
 
-/// The retransmission timer, in place of any other: from now, or from the transmission of the oldest
-/// segment where the timer ran for another purpose (`tcp_rearm_rto`).
+/// Sets the timer for retransmission. The timeout counts from now, or from the transmission of the
+/// oldest segment if the timer was set for another purpose (`tcp_rearm_rto`).
 pub(super) fn rearm_retransmission(end: &mut Endpoint, now: Time) {
     let after = match end.recovery.prr.timer {
         Timer::Retransmission => end.rtt.rto(),
@@ -352,7 +361,8 @@ pub(super) fn rearm_retransmission(end: &mut Endpoint, now: Time) {
     run_timer(end, now, Timer::Retransmission, after);
 }
 
-/// `tcp_rto_delta_us`, at least a microsecond.
+/// The time until the retransmission timeout of the oldest segment, at least a microsecond
+/// (`tcp_rto_delta_us`).
 pub(super) fn until_retransmission(end: &Endpoint, now: Time) -> Duration {
     let sent_at = end.sent.oldest().map_or(now, |oldest| oldest.sent_at);
     let due = sent_at + end.rtt.rto();
@@ -361,7 +371,7 @@ pub(super) fn until_retransmission(end: &Endpoint, now: Time) -> Duration {
 
 // ---- undoing
 
-/// When the segment was sent whose timestamp is echoed, in milliseconds.
+/// The time in milliseconds at which the segment with the echoed timestamp was sent.
 pub(super) fn echoed_ms(end: &Endpoint, now: Time, segment: &Segment) -> Option<u64> {
     if !end.timestamps || !segment.timestamps {
         return None;
@@ -376,8 +386,9 @@ fn threshold_to_keep(end: &Endpoint) -> Option<u32> {
     (!end.is_lowered_for_mark()).then_some(kept)
 }
 
-/// The acknowledgment is for a segment that arrived before the first retransmission. Timestamps are
-/// compared in milliseconds, the unit of Linux (`tcp_tsopt_ecr_before`).
+/// Whether the acknowledgment is for a segment that was sent before the first retransmission, so it
+/// was late and not lost. Timestamps are compared in milliseconds, the unit of Linux
+/// (`tcp_tsopt_ecr_before`).
 fn was_only_late(end: &Endpoint, now: Time, segment: &Segment) -> bool {
     match end.recovery.prr.undo.first_repeat {
         None => true,
@@ -401,20 +412,21 @@ fn undo_reduction(end: &mut Endpoint, now: Time) {
     end.counters.undone_reductions += 1;
 }
 
-/// Without SACK a phase is held until more is acknowledged than was sent when it began, since
-/// duplicates may still come (RFC 6582, 3.2; `tcp_is_non_sack_preventing_reopen`).
+/// Without SACK, a phase lasts until data sent after its beginning is acknowledged, because
+/// duplicates may still arrive (RFC 6582, 3.2; `tcp_is_non_sack_preventing_reopen`).
 const fn holds_phase(end: &Endpoint) -> bool {
     !end.sack && end.snd_una == end.recovery_point
 }
 
-/// Once no outstanding segment is retransmitted, a needless retransmission cannot be detected any more.
+/// Without a retransmitted segment among the outstanding ones, a spurious retransmission can no
+/// longer be detected.
 fn forget_repeats(end: &mut Endpoint) {
     if !end.sent.is_any_repeated() {
         end.recovery.prr.undo.first_repeat = None;
     }
 }
 
-/// All that was sent before the recovery is acknowledged. Whether the phase is held
+/// Everything sent before the recovery is acknowledged. Returns whether the phase lasts on
 /// (`tcp_try_undo_recovery`).
 fn undo_recovery(end: &mut Endpoint, now: Time, segment: &Segment) -> bool {
     if may_undo(end, now, segment) {
@@ -428,8 +440,8 @@ fn undo_recovery(end: &mut Endpoint, now: Time, segment: &Segment) -> bool {
     false
 }
 
-/// More is acknowledged in a recovery. Returns whether the rest waits for segments on the way
-/// (`tcp_try_undo_partial`).
+/// Handles a partial acknowledgment in a recovery. If the reduction looks spurious, it is undone
+/// once no retransmission is in flight; returns true until then (`tcp_try_undo_partial`).
 fn undo_partly(end: &mut Endpoint, now: Time, segment: &Segment, info: &AckInfo) -> bool {
     if !may_undo(end, now, segment) {
         return false;
@@ -445,7 +457,7 @@ fn undo_partly(end: &mut Endpoint, now: Time, segment: &Segment, info: &AckInfo)
     false
 }
 
-/// `tcp_try_undo_loss`; `is_sure` when a segment arrived that was never retransmitted.
+/// `tcp_try_undo_loss`. `is_sure`: a segment that was never retransmitted has arrived.
 fn undo_loss(end: &mut Endpoint, now: Time, segment: &Segment, is_sure: bool) -> bool {
     if !is_sure && !may_undo(end, now, segment) {
         return false;

@@ -1,4 +1,5 @@
-//! The state of a connection under this recovery, and the computations that need nothing else of the endpoint.
+//! The state that this recovery keeps for a connection, and computations that need no other part of
+//! the endpoint.
 
 use netstudy_units::{Duration, Time};
 
@@ -6,14 +7,14 @@ use crate::recovery::Place;
 use crate::recovery::algorithm::DUP_THRESH;
 use crate::{Jiffies, SentSegment};
 
-/// State of a connection under this recovery.
+/// State that this recovery keeps for a connection.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct State {
-    /// Losses are found by time (RACK), otherwise by three SACKed segments above.
+    /// Losses are found by time (RACK), otherwise by the number of SACKed segments above.
     pub(super) uses_rack: bool,
-    /// The tail of a flight is probed before the timeout.
+    /// Tail loss probes are sent before the timeout.
     pub(super) probes_tail: bool,
-    /// Something was acknowledged since the timeout that began the phase Loss (`icsk_retransmits` is
+    /// New data was acknowledged after the timeout that began the phase Loss (`icsk_retransmits` is
     /// zero).
     pub(super) advanced_in_loss: bool,
     pub(super) timer: Timer,
@@ -50,36 +51,37 @@ impl State {
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the kernel")]
 pub(super) struct AckInfo {
-    /// `snd_una` before it.
+    /// `snd_una` before this acknowledgment.
     pub(super) prior_una: u64,
-    /// End of the newest segment that was SACKed before.
+    /// End of the newest segment that was SACKed before this acknowledgment.
     pub(super) prior_sacked_end: u64,
-    /// Times that segments were taken for lost before.
+    /// Value of `SentSegments::losses` before this acknowledgment.
     pub(super) prior_losses: u64,
-    /// It acknowledges more than before.
+    /// The acknowledgment advances `snd_una`.
     pub(super) advanced: bool,
-    /// It carries no data, and changes neither `snd_una` nor the peer's window.
+    /// The acknowledgment carries no data, and changes neither `snd_una` nor the peer's window.
     pub(super) duplicate: bool,
-    /// Segments SACKed for the first time.
+    /// Number of newly SACKed segments.
     pub(super) newly_sacked: u32,
-    /// Segments acknowledged.
+    /// Number of newly acknowledged segments.
     pub(super) segments: u32,
-    /// Segments acknowledged or SACKed for the first time.
+    /// Number of segments reported as arrived for the first time, by acknowledgment or SACK.
     pub(super) delivered: u32,
-    /// A segment from before the phase arrived without a retransmission (`FLAG_ORIG_SACK_ACKED`).
+    /// A segment that was sent before the current phase and never retransmitted has arrived
+    /// (`FLAG_ORIG_SACK_ACKED`).
     pub(super) original_arrived: bool,
     /// A retransmitted segment was acknowledged (`FLAG_RETRANS_DATA_ACKED`).
     pub(super) repeat_acknowledged: bool,
-    /// A copy turned out to be lost (`FLAG_LOST_RETRANS`).
+    /// A retransmission was found to be lost (`FLAG_LOST_RETRANS`).
     pub(super) copy_lost: bool,
-    /// The timer restarts (`FLAG_SET_XMIT_TIMER`).
+    /// The timer must be restarted (`FLAG_SET_XMIT_TIMER`).
     pub(super) restarts_timer: bool,
     pub(super) acked: Span,
     pub(super) sacked: Span,
 }
 
-/// Transmission times of the oldest and the newest of some segments that were sent once, and their
-/// lowest offset.
+/// For a group of segments that were never retransmitted: when the oldest and the newest were sent,
+/// and the lowest stream offset among them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Span {
     times: Option<(Time, Time)>,
@@ -94,13 +96,13 @@ impl Span {
         self.lowest = Some(self.lowest.map_or(segment.start, |lowest| lowest.min(segment.start)));
     }
 
-    /// How long ago the first one was sent.
+    /// How long ago the first segment was sent.
     #[inline]
     pub(super) fn since_first(&self, now: Time) -> Option<Duration> {
         self.times.map(|(first, _)| now.since(first))
     }
 
-    /// How long ago the last one was sent.
+    /// How long ago the last segment was sent.
     #[inline]
     pub(super) fn since_last(&self, now: Time) -> Option<Duration> {
         self.times.map(|(_, last)| now.since(last))
@@ -113,7 +115,7 @@ impl Span {
     }
 }
 
-/// Whether the echoed segment was sent in a millisecond before `at`.
+/// Whether the segment with the echoed timestamp was sent in an earlier millisecond than `at`.
 pub(super) fn is_before(echo_ms: Option<u64>, at: Time) -> bool {
     echo_ms.is_some_and(|echo| echo < at.as_us() / 1000)
 }
@@ -123,26 +125,27 @@ pub(super) fn is_before(echo_ms: Option<u64>, at: Time) -> bool {
 /// The purpose of the timer (`icsk_pending`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Timer {
-    /// Retransmission, or a probe of a window that is shut.
+    /// Retransmission, or a zero-window probe.
     #[default]
     Retransmission,
-    /// Segments that may be reordered or lost (RFC 8985, 6.3).
+    /// Wait for segments that may be reordered or lost (RFC 8985, 6.3).
     Reordering,
-    /// Acknowledgments of the tail of a flight (RFC 8985, 7.2).
+    /// Tail loss probe (RFC 8985, 7.2).
     Probe,
 }
 
 /// Added by Linux to the timeouts of probes and of reordering (`TCP_TIMEOUT_MIN_US`, since 6.6).
 pub(super) const TIMEOUT_MIN: Duration = Duration::from_ms(2);
 
-/// Ticks of the shortest level of the timer wheel (`LVL_START(1)`), and by how many bits each further
-/// level is coarser (`LVL_CLK_SHIFT`).
+/// Number of ticks that the finest level of the timer wheel covers (`LVL_START(1)`), and the number
+/// of bits by which each further level is coarser (`LVL_CLK_SHIFT`).
 const FINEST_TICKS: u64 = 63;
 const LEVEL_SHIFT: u32 = 3;
 
-/// When a timer that is set at `now` for `after` fires on a clock of Linux: timeouts are whole ticks,
-/// and the timer wheel rounds up by one, or by a coarser unit for a long one (`usecs_to_jiffies`;
-/// `calc_index` of `kernel/time/timer.c`). A tick of zero is exact.
+/// When a timer that is set at `now` for `after` fires on a clock of Linux: the timeout is rounded
+/// up to whole ticks, and the timer wheel adds one tick, or one coarser unit for a long timeout
+/// (`usecs_to_jiffies`; `calc_index` of `kernel/time/timer.c`). With a `tick` of zero the timer is
+/// exact.
 pub(super) fn expiry(now: Time, after: Duration, tick: Duration, phase: Duration) -> Time {
     if tick == Duration::ZERO {
         return now + after;
@@ -159,19 +162,20 @@ pub(super) fn expiry(now: Time, after: Duration, tick: Duration, phase: Duration
 
 // ---- losses
 
-/// A tail loss probe, and its outcome.
+/// State of the tail loss probe.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Probe {
-    /// End of the sent data at the probe; there is no further probe until it is acknowledged; 0: none.
+    /// `snd_nxt` when the probe was sent. Until this is acknowledged, no further probe is sent. 0:
+    /// no probe is outstanding.
     pub(super) sent_at_end: u64,
     /// The probe is a retransmission.
     pub(super) repeats: bool,
-    /// The timer was set at that time, and the only change since is newly sent data.
+    /// When the timer was last set for a probe, or when the probe was sent.
     pub(super) scheduled_at: Time,
 }
 
 impl Probe {
-    /// The probe has no outcome any more.
+    /// Ends the wait for the outcome of the probe.
     pub(super) const fn end(&mut self) {
         self.sent_at_end = 0;
     }
@@ -182,23 +186,25 @@ impl Probe {
     }
 }
 
-/// The largest reordering that is believed (`net.ipv4.tcp_max_reordering`).
+/// Upper limit of the reordering tolerance (`net.ipv4.tcp_max_reordering`).
 const REORDERING_MAX: u32 = 300;
 
-/// The order and the times in which segments arrive.
+/// State of RACK: the order and the times in which segments arrive.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rack {
-    /// Place of the arrived segment that was sent last.
+    /// Position, in the order of transmission, of the most recently sent segment that has arrived.
     pub(super) latest: Place,
-    /// How long it took (`rack.rtt_us`).
+    /// Round-trip time of the last segment taken into account (`rack.rtt_us`).
     pub(super) rtt: Duration,
-    /// Something arrived since losses were last looked for.
+    /// A segment arrived since losses were last looked for.
     pub(super) advanced: bool,
-    /// The least round-trip time of the connection; the kernel forgets after five minutes.
+    /// The minimum round-trip time of the whole connection. The kernel uses the minimum of the last
+    /// five minutes.
     pub(super) min_rtt: Option<Duration>,
-    /// Number of segments that may arrive ahead of an earlier one without its loss (`tp->reordering`).
+    /// Reordering tolerance: number of later segments that may arrive before a segment without that
+    /// segment counting as lost (`tp->reordering`).
     pub(super) reordering: u32,
-    /// A segment that was sent once arrived behind a later one.
+    /// A segment that was never retransmitted arrived after a later segment.
     pub(super) reordering_seen: bool,
 }
 
@@ -214,13 +220,13 @@ impl Rack {
         }
     }
 
-    /// `segment` arrived, as an acknowledgment at `now` tells (RFC 8985, 6.2, step 2;
-    /// `tcp_rack_advance`).
+    /// Records that an acknowledgment at `now` reported the arrival of `segment` (RFC 8985, 6.2,
+    /// step 2; `tcp_rack_advance`).
     #[inline]
     pub(super) fn advance(&mut self, now: Time, segment: &SentSegment) {
         let rtt = now.since(segment.sent_at);
         if segment.was_repeated() && self.min_rtt.is_some_and(|least| rtt < least) {
-            // The original arrived, not the retransmission that was just sent.
+            // Too early for the retransmission: the original arrived.
             return;
         }
         self.advanced = true;
@@ -234,20 +240,22 @@ impl Rack {
         self.min_rtt = Some(self.min_rtt.map_or(rtt, |least| least.min(rtt)));
     }
 
-    /// A segment that was sent once arrived `segments` behind (`tcp_check_sack_reordering`).
+    /// Records that a segment that was never retransmitted arrived `segments` segments late
+    /// (`tcp_check_sack_reordering`).
     pub(super) fn see_reordering(&mut self, segments: u32) {
         self.reordering = self.reordering.max(segments.min(REORDERING_MAX));
         self.reordering_seen = true;
     }
 
-    /// A timeout in spite of this many SACKs says that reordering was overestimated (`tcp_enter_loss`).
+    /// A timeout although `sacked` segments are SACKed suggests that reordering was overestimated
+    /// (`tcp_enter_loss`).
     pub(super) fn doubt_reordering(&mut self, sacked: u32) {
         if sacked >= DUP_THRESH {
             self.reordering = self.reordering.min(DUP_THRESH);
         }
     }
 
-    /// Looks for losses again although nothing arrived.
+    /// Makes the next search for losses run even if no segment arrives.
     pub(super) const fn look_again(&mut self) {
         self.advanced = true;
     }
@@ -255,24 +263,25 @@ impl Rack {
 
 // ---- the window
 
-/// One reduction of the window, from the loss that began it (`tcp_init_cwnd_reduction`).
+/// State of a reduction of the window, kept since the loss that began it
+/// (`tcp_init_cwnd_reduction`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Reduction {
     /// The window at the loss (`RecoverFS` in segments; `prior_cwnd`).
     before: u32,
-    /// Segments delivered since (`prr_delivered`).
+    /// Number of segments delivered since then (`prr_delivered`).
     delivered: u32,
-    /// Segments sent since (`prr_out`).
+    /// Number of segments sent since then (`prr_out`).
     pub(super) sent: u32,
 }
 
-/// Segments that an acknowledgment delivers in a recovery.
+/// The segments that an acknowledgment in a recovery reports as delivered.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Delivery {
-    /// Segments that it acknowledged or reported for the first time.
+    /// Number of segments that were acknowledged or SACKed for the first time.
     pub(super) segments: u32,
-    /// It acknowledged more than before, and no more losses were found: retransmissions get through
-    /// (`SafeACK` of the revision of RFC 6937, draft-ietf-tcpm-prr-rfc6937bis).
+    /// The acknowledgment advanced `snd_una` and no further losses were found, so retransmissions
+    /// get through (`SafeACK` of the revision of RFC 6937, draft-ietf-tcpm-prr-rfc6937bis).
     pub(super) is_safe: bool,
 }
 
@@ -281,45 +290,47 @@ impl Reduction {
         Self { before: cwnd, delivered: 0, sent: 0 }
     }
 
-    /// Segments that may be sent upon a delivery (`tcp_cwnd_reduction`).
+    /// Number of segments that may be sent after `delivery` (`tcp_cwnd_reduction`).
     pub(super) fn allowance(&mut self, delivery: Delivery, in_flight: u32, ssthresh: u32) -> u32 {
         self.delivered += delivery.segments;
         let sendable = if in_flight > ssthresh {
             let share = u64::from(ssthresh) * u64::from(self.delivered);
             (share.div_ceil(u64::from(self.before)) as u32).saturating_sub(self.sent)
         } else {
-            // Slow start back to the threshold, as far as it is safe.
+            // Below the threshold: slow start back to it, with one more segment if the delivery is
+            // safe.
             let bound = self.delivered.saturating_sub(self.sent).max(delivery.segments);
             (bound + u32::from(delivery.is_safe)).min(ssthresh - in_flight)
         };
-        // The retransmission that begins a recovery always goes out.
+        // The first retransmission of a recovery is always allowed.
         sendable.max(u32::from(self.sent == 0))
     }
 }
 
-/// Use of the window in a round trip.
+/// Use of the window in the current round trip.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct WindowUse {
-    /// It was in full use.
+    /// The window was fully used.
     pub(super) full: bool,
-    /// Most segments that were not acknowledged.
+    /// Maximum number of unacknowledged segments.
     pub(super) most: u32,
-    /// The round trip is over when this is acknowledged.
+    /// The round trip ends when data up to this offset is acknowledged.
     pub(super) until: u64,
 }
 
-/// The state before a reduction.
+/// State needed to undo a reduction of the window.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Undo {
     /// There is a reduction that may be undone (`undo_marker`).
     pub(super) is_open: bool,
-    /// The threshold before it; none: it is not restored (`prior_ssthresh`).
+    /// The threshold before the reduction (`prior_ssthresh`); none: neither threshold nor window
+    /// may be restored.
     pub(super) ssthresh: Option<u32>,
-    /// The window before it (`prior_cwnd`).
+    /// The window before the reduction (`prior_cwnd`).
     pub(super) cwnd: u32,
     /// Time of the first retransmission (`retrans_stamp`).
     pub(super) first_repeat: Option<Time>,
-    /// Detection of a needless timeout is under way (`frto`).
+    /// Detection of a spurious timeout is in progress (`frto`).
     pub(super) after_timeout: bool,
 }
 
@@ -330,7 +341,7 @@ impl Undo {
         self.cwnd = cwnd;
     }
 
-    /// The reduction stands.
+    /// Makes the current reduction permanent.
     pub(super) const fn forbid(&mut self) {
         self.ssthresh = None;
     }
@@ -357,14 +368,15 @@ mod tests {
         assert_eq!(expiry(at_us(8000), rto, TICK, Duration::ZERO), at_us(216_000));
         assert_eq!(expiry(at_us(11_999), rto, TICK, Duration::ZERO), at_us(216_000));
         assert_eq!(expiry(at_us(12_000), rto, TICK, Duration::ZERO), at_us(220_000));
-        // The tick before 8 ms is at 7 ms.
+        // The last tick before 8 ms is at 7 ms.
         assert_eq!(expiry(at_us(8000), rto, TICK, Duration::from_ms(3)), at_us(215_000));
         assert_eq!(expiry(at_us(1000), rto, TICK, Duration::from_ms(3)), at_us(207_000));
     }
 
     #[test]
     fn a_long_timer_fires_on_a_coarser_clock() {
-        // 400 ms are 100 ticks, above 63: units of eight, the next one behind (2 + 1 + 100) / 8 = 12.
+        // 400 ms are 100 ticks, above 63: units of eight ticks, and the next unit after (2 + 1 +
+        // 100) / 8 = 12.
         let fires = expiry(at_us(8000), Duration::from_ms(400), TICK, Duration::ZERO);
         assert_eq!(fires, at_us(4000 * (13 * 8 - 1)));
     }
@@ -382,7 +394,7 @@ mod tests {
     #[test]
     fn above_the_threshold_seven_leave_for_ten() {
         let mut reduction = Reduction::new(100);
-        // RFC 6937 (3.1): ceil(70 x delivered / 100) - out. Each that may leave does.
+        // RFC 6937 (3.1): ceil(70 x delivered / 100) - out. Each allowed segment is sent.
         let mut left = Vec::new();
         for _ in 0..10 {
             let allowed = reduction.allowance(one(false), 90, 70);

@@ -1,26 +1,26 @@
 //! Losses by time: a segment is lost if a later one has arrived and enough time has passed (RFC 8985,
 //! 6.2, step 5; `tcp_rack_detect_loss` of Linux).
 //!
-//! The kernel keeps a list of segments by the time of their last transmission. Here the segments that
-//! were sent once are in that order anyway, and retransmissions have a queue of their own, so decided
-//! segments are not examined again.
+//! The kernel keeps a list of segments by the time of their last transmission. Here segments that
+//! were sent only once are in that order anyway, and retransmissions have a separate queue. So
+//! segments whose loss is decided are not examined again.
 
 use netstudy_ring::Ring;
 use netstudy_units::{Duration, Time};
 
 use super::{LOST, RETRANSMITTED, SACKED, SentSegment, SentSegments};
 
-/// Position of a segment among the sent ones: by the time of its last transmission, and by its end
-/// where times are equal (`RACK_sent_after` of RFC 8985).
+/// Position of a segment in the order of last transmission; segments sent at the same time are
+/// ordered by their end (`RACK_sent_after` of RFC 8985).
 pub(crate) type Place = (Time, u64);
 
 /// The order in which segments were last sent.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ByTime {
-    /// No segment below this number that was sent once is undecided.
+    /// Each segment below this number is known to be SACKed or lost, or was retransmitted.
     first_undecided: u64,
-    /// Numbers and times of the retransmitted segments, in the order of retransmission; some are out of
-    /// date.
+    /// Numbers and send times of retransmitted segments, in the order of retransmission. Some
+    /// entries are out of date.
     copies: Ring<(u64, Time)>,
 }
 
@@ -31,7 +31,7 @@ impl SentSegment {
 }
 
 impl SentSegments {
-    /// Times that a segment was taken for lost, copies included.
+    /// Number of times that a segment or a retransmission was marked lost.
     pub(crate) const fn losses(&self) -> u64 {
         self.losses
     }
@@ -41,32 +41,33 @@ impl SentSegments {
         self.queue.front()
     }
 
-    /// Behind the newest SACKed segment, if one is SACKed (`tcp_highest_sack_seq`).
+    /// The end of the newest SACKed segment, if any is SACKed (`tcp_highest_sack_seq`).
     pub(crate) fn sacked_end(&self) -> Option<u64> {
         let newest = (self.facked() as usize).checked_sub(1)?;
         self.queue.get(newest).map(SentSegment::end)
     }
 
-    /// A retransmission is on the way, or the oldest segment was retransmitted
+    /// Whether a retransmission is in flight, or the oldest segment was retransmitted
     /// (`tcp_any_retrans_done`).
     pub(crate) fn is_any_repeated(&self) -> bool {
         self.retransmitted > 0 || self.oldest().is_some_and(SentSegment::was_repeated)
     }
 
-    /// `segment` was retransmitted: its place is the last one now.
+    /// Records that `segment` was retransmitted and is now the last in the order of transmission.
     pub(crate) fn note_copy(&mut self, segment: &SentSegment) {
         let number = self.first + self.index_of(segment.start) as u64;
         self.by_time.copies.push_back((number, segment.sent_at));
     }
 
-    /// The newest segment is retransmitted as a probe: it counts once, whichever copy arrives.
+    /// Retransmits the newest segment as a probe. It still counts as only one segment in flight,
+    /// whichever copy arrives.
     pub(crate) fn repeat_newest(&mut self, now: Time) -> Option<SentSegment> {
         let newest = self.queue.len().checked_sub(1)?;
         Some(self.repeat_uncounted(newest, now))
     }
 
-    /// Marks all segments lost that were sent before `latest`, and at least `patience` ago. Returns how
-    /// long it takes until the last segment sent before `latest` is lost, if any is left.
+    /// Marks all segments lost that were sent before `latest` and at least `patience` ago. If other
+    /// segments were sent before `latest`, returns the time until the last of them will be lost.
     pub(crate) fn lose_overdue(
         &mut self,
         now: Time,
@@ -93,7 +94,7 @@ impl SentSegments {
                 if !is_before && !segment.was_repeated() {
                     break;
                 }
-                // A segment that was retransmitted, lost, and found again stands out of order.
+                // A segment that was retransmitted and whose loss was undone is out of order here.
                 match left(now, segment, patience) {
                     None if is_before => self.lose(index),
                     left => {
@@ -133,7 +134,8 @@ impl SentSegments {
         wait
     }
 
-    /// Position of the retransmission in the queue, if it is neither SACKed nor lost.
+    /// Index in the queue of the segment of retransmission `at`, if that retransmission is neither
+    /// SACKed nor lost.
     fn copy_on_the_way(&self, at: usize) -> Option<usize> {
         let (number, sent_at) = self.by_time.copies[at];
         let index = number.checked_sub(self.first)? as usize;
@@ -141,8 +143,8 @@ impl SentSegments {
         (segment.is(RETRANSMITTED) && segment.sent_at == sent_at).then_some(index)
     }
 
-    /// The retransmission timer expired: the oldest segment is lost, and segments sent at least
-    /// `patience` ago; retransmissions as well (`tcp_timeout_mark_lost`).
+    /// The retransmission timer expired: marks the oldest segment and all segments sent at least
+    /// `patience` ago as lost, including retransmissions (`tcp_timeout_mark_lost`).
     pub(crate) fn lose_timed_out(&mut self, now: Time, patience: Duration) {
         for index in 0..self.queue.len() {
             let segment = &self.queue[index];
@@ -158,7 +160,7 @@ impl SentSegments {
         self.retransmit_from = self.first;
     }
 
-    /// No segment was lost after all.
+    /// Undoes all loss marks.
     pub(crate) fn find_again(&mut self) {
         for index in 0..self.queue.len() {
             self.queue[index].state &= !LOST;
@@ -169,7 +171,7 @@ impl SentSegments {
     }
 }
 
-/// How long `segment` has left before it is overdue, if it is not.
+/// The time until `segment` is overdue, or none if it is overdue already.
 fn left(now: Time, segment: &SentSegment, patience: Duration) -> Option<Duration> {
     let age = now.since(segment.sent_at);
     (age < patience).then(|| patience - age)

@@ -20,34 +20,34 @@ pub(crate) const EVER_RETRANSMITTED: u8 = 8;
 /// A segment that was sent and is not yet acknowledged cumulatively.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SentSegment {
-    /// Its first offset.
+    /// First offset of the segment.
     pub start: u64,
-    /// Its length in sequence space.
+    /// Length in sequence space.
     pub len: u32,
-    /// When it was last sent.
+    /// When the segment was last sent.
     pub sent_at: Time,
-    /// End of the sent data at the retransmission: a SACK of anything later says that the
+    /// `snd_nxt` at the time of the retransmission: a SACK of data sent after that shows that the
     /// retransmission is lost.
     pub(crate) repeated_at: u64,
     pub(crate) state: u8,
 }
 
 impl SentSegment {
-    /// A segment that is sent for the first time, at `now`.
+    /// A segment that is sent at `now` for the first time.
     #[must_use]
     #[inline]
     pub const fn fresh(start: u64, len: u32, now: Time) -> Self {
         Self { start, len, sent_at: now, repeated_at: 0, state: 0 }
     }
 
-    /// The first offset behind it.
+    /// The first offset after the segment.
     #[must_use]
     #[inline]
     pub const fn end(&self) -> u64 {
         self.start + self.len as u64
     }
 
-    /// Whether it is known to have arrived.
+    /// Whether a SACK has reported that the segment arrived.
     pub(crate) const fn is_sacked(&self) -> bool {
         self.is(SACKED)
     }
@@ -56,7 +56,7 @@ impl SentSegment {
         self.state & state == state
     }
 
-    /// Whether it was sent more than once.
+    /// Whether the segment was sent more than once.
     pub(crate) const fn was_repeated(&self) -> bool {
         self.is(EVER_RETRANSMITTED)
     }
@@ -65,9 +65,10 @@ impl SentSegment {
 /// Segments that a cumulative acknowledgment removed from the queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Acknowledged {
-    /// Segments acknowledged in whole.
+    /// Number of segments fully acknowledged.
     pub(crate) segments: u32,
-    /// Entries of the queue acknowledged in whole: packets if it holds packets, else the segments.
+    /// Number of queue entries fully acknowledged: packets if the queue holds packets, otherwise
+    /// segments.
     pub(crate) entries: u32,
     /// When the newest of these segments was sent, if none was retransmitted (Karn's algorithm).
     pub(crate) sent_at: Option<Time>,
@@ -75,10 +76,11 @@ pub(crate) struct Acknowledged {
 
 /// The queue of sent segments and the SACK scoreboard over it (RFC 6675, 3).
 ///
-/// Segments are numbered in the order of first transmission; `first` is the number of the oldest one
-/// here. A segment is taken for lost when [`DUP_THRESH`] later ones are SACKed (`IsLost` of RFC 6675
-/// in its segment-counting form). The mark up to which this was decided only moves forward, so the
-/// cost of an acknowledgment does not grow with the window.
+/// Segments are numbered in the order of first transmission; `first` is the number of the oldest
+/// segment in the queue. A segment counts as lost when [`DUP_THRESH`] later segments are SACKed
+/// (`IsLost` of RFC 6675 in its segment-counting form). `decided`, the position up to which losses
+/// have been decided, only moves forward, so the cost of an acknowledgment does not grow with the
+/// window.
 #[derive(Clone, Debug, Default)]
 pub struct SentSegments {
     pub(crate) queue: Ring<SentSegment>,
@@ -86,32 +88,33 @@ pub struct SentSegments {
     pub(crate) sacked: u32,
     pub(crate) lost: u32,
     pub(crate) retransmitted: u32,
-    /// Lost segments that have not been retransmitted since.
+    /// Number of lost segments that have not been retransmitted since.
     pub(crate) waiting: u32,
-    /// Behind the newest segment that was ever SACKed.
+    /// Number of the segment after the newest one that was ever SACKed.
     facked: u64,
-    /// No segment below this number waits for a forward retransmission.
+    /// All segments below this number are done with regard to forward retransmission.
     forward_from: u64,
-    /// Segments below this number are decided: SACKed, or lost.
+    /// Each segment below this number is known to be SACKed or lost.
     decided: u64,
-    /// SACKed segments from `decided` on.
+    /// Number of SACKed segments from `decided` on.
     sacked_undecided: u32,
-    /// No lost segment below this number waits for its retransmission.
+    /// No lost segment below this number waits to be retransmitted.
     retransmit_from: u64,
-    /// Blocks of the last acknowledgment with SACK: segments in them are SACKed already.
+    /// Blocks of the last acknowledgment with SACK. The segments in these blocks are SACKed
+    /// already.
     known: [Range; SackBlocks::MAX],
-    /// The same blocks as received, except for the growth of the first since.
+    /// The same blocks in wire format. The later growth of the first block is not applied here.
     pub(crate) known_as: SackBlocks,
-    /// Times that a segment was taken for lost, copies included (`tp->lost`).
+    /// Number of times that a segment or a retransmission was marked lost (`tp->lost`).
     pub(crate) losses: u64,
     by_time: ByTime,
-    /// Segments of the packets here beyond one each.
+    /// Number of segments minus number of packets in the queue; 0 if it holds segments.
     pub(crate) more: u32,
     pub(crate) packets: Packets,
 }
 
 impl SentSegments {
-    /// How many segments are not yet acknowledged.
+    /// Number of segments not yet acknowledged.
     #[must_use]
     #[inline]
     pub fn len(&self) -> u32 {
@@ -125,27 +128,27 @@ impl SentSegments {
         self.queue.is_empty()
     }
 
-    /// Segments that the receiver holds out of order.
+    /// Number of segments that the receiver holds out of order.
     #[must_use]
     #[inline]
     pub const fn sacked(&self) -> u32 {
         self.sacked
     }
 
-    /// Segments taken for lost, retransmitted or not.
+    /// Number of segments marked lost, retransmitted or not.
     #[must_use]
     #[inline]
     pub const fn lost(&self) -> u32 {
         self.lost
     }
 
-    /// Copies on the way.
+    /// Number of retransmissions in flight.
     #[must_use]
     pub(crate) const fn retransmitted(&self) -> u32 {
         self.retransmitted
     }
 
-    /// Behind the oldest segment.
+    /// The end of the oldest segment.
     pub(crate) fn oldest_end(&self) -> u64 {
         self.queue.front().map_or(0, SentSegment::end)
     }
@@ -162,19 +165,19 @@ impl SentSegments {
         self.queue.iter()
     }
 
-    /// A new segment went out.
+    /// Adds a new segment that was sent.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn push(&mut self, segment: SentSegment) {
         self.queue.push_back(segment);
     }
 
-    /// Everything below `ack` arrived.
+    /// Removes all data below `ack`, because it was acknowledged.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn acknowledge(&mut self, ack: u64) -> Acknowledged {
         self.acknowledge_each(ack, |_| ())
     }
 
-    /// As [`Self::acknowledge`], and shows each segment that leaves the queue.
+    /// Like [`Self::acknowledge`], and calls `seen` with each segment that leaves the queue.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn acknowledge_each(
         &mut self,
@@ -193,7 +196,7 @@ impl SentSegments {
             seen(&segment);
             states |= segment.state;
             sent_at = segment.sent_at;
-            // Most segments were never SACKed, lost or repeated: nothing counts them.
+            // Most segments were never SACKed, lost or retransmitted, so no counter includes them.
             if segment.state != 0 {
                 self.forget(segments, segment.state);
             }
@@ -211,7 +214,7 @@ impl SentSegments {
         Acknowledged { segments, entries: segments, sent_at }
     }
 
-    /// Takes the segment at `index`, which has `state`, out of the counts.
+    /// Subtracts the segment at `index`, which is in `state`, from the counters.
     fn forget(&mut self, index: usize, state: u8) {
         let number = self.first + index as u64;
         self.sacked -= u32::from(state & SACKED != 0);
@@ -219,8 +222,8 @@ impl SentSegments {
         self.forget_loss(state);
     }
 
-    /// A segment in `state` has arrived: it is not lost, and its retransmission does not matter any
-    /// more.
+    /// Subtracts a segment in `state` from the counters of losses and retransmissions, because it
+    /// has arrived.
     #[inline]
     fn forget_loss(&mut self, state: u8) {
         if state & (LOST | RETRANSMITTED) == 0 {
@@ -231,20 +234,21 @@ impl SentSegments {
         self.waiting -= u32::from(state & (LOST | RETRANSMITTED) == LOST);
     }
 
-    /// The receiver reports `blocks` together with the acknowledgment `ack`. Returns how many segments
-    /// became SACKed, and decides which are lost.
+    /// The receiver reports `blocks` together with the acknowledgment `ack`. Decides which segments
+    /// are lost, and returns how many became SACKed.
     pub fn sack(&mut self, ack: u64, blocks: &SackBlocks) -> u32 {
         let newly = self.mark_sacked(ack, blocks);
         self.decide_lost(DUP_THRESH);
         newly
     }
 
-    /// As [`Self::sack`], without finding losses.
+    /// Like [`Self::sack`], without deciding losses.
     pub(crate) fn mark_sacked(&mut self, ack: u64, blocks: &SackBlocks) -> u32 {
         self.mark_sacked_each(ack, blocks, |_| ())
     }
 
-    /// As [`Self::mark_sacked`], and shows each segment that becomes SACKed, as it was before.
+    /// Like [`Self::mark_sacked`], and calls `seen` with each segment that becomes SACKed, in its
+    /// previous state.
     #[inline]
     pub(crate) fn mark_sacked_each(
         &mut self,
@@ -255,7 +259,7 @@ impl SentSegments {
         let before = self.sacked;
         let newest = self.known[0];
         let end = blocks.first_end(ack);
-        // Mostly the first block has grown at its end, and the others are as they were.
+        // Usually the first block has grown at its end, and the others have not changed.
         if newest.start < newest.end && newest.end <= end && blocks.begin_as(&self.known_as) {
             self.known[0].end = end;
             self.sack_range(Range { start: newest.end, end }, &mut seen);
@@ -278,7 +282,7 @@ impl SentSegments {
 
     #[inline]
     fn sack_block(&mut self, block: Range, seen: &mut impl FnMut(&SentSegment)) {
-        // Most blocks are as they were, or have grown at their end.
+        // Most blocks have not changed, or have grown at their end.
         let grown = |known: &&Range| {
             known.start == block.start && known.start < known.end && known.end <= block.end
         };
@@ -323,9 +327,9 @@ impl SentSegments {
         }
     }
 
-    /// The first segment that starts at `offset` or behind it. Mostly it is the one behind the newest
-    /// that was SACKed; and nearly all are as long as the oldest, so that its place is guessed before it is
-    /// searched.
+    /// Index of the first segment that starts at or after `offset`. Two guesses avoid a search:
+    /// usually it is the segment after the newest SACKed one, and nearly all segments are as long
+    /// as the oldest.
     #[inline]
     fn index_of(&self, offset: u64) -> usize {
         let behind_newest = self.facked.saturating_sub(self.first) as usize;
@@ -386,14 +390,16 @@ impl SentSegments {
         }
     }
 
-    /// The oldest segment is lost (without SACK: by duplicate or partial acknowledgments).
+    /// Marks the oldest segment lost (without SACK: because of duplicate or partial
+    /// acknowledgments).
     pub(crate) fn lose_oldest(&mut self) {
         if !self.is_empty() {
             self.lose(0);
         }
     }
 
-    /// The retransmission timer expired: all that is not SACKed is lost, copies on the way as well.
+    /// The retransmission timer expired: marks all segments lost that are not SACKed, including
+    /// retransmissions in flight.
     pub fn lose_all(&mut self) {
         for index in 0..self.queue.len() {
             self.lose(index);
@@ -434,13 +440,13 @@ impl SentSegments {
         *segment
     }
 
-    /// Segments up to the newest SACKed one (`fackets_out` of Linux).
+    /// Number of segments up to the newest SACKed one (`fackets_out` of Linux).
     #[must_use]
     pub(crate) fn facked(&self) -> u32 {
         if self.sacked == 0 { 0 } else { self.facked.saturating_sub(self.first) as u32 }
     }
 
-    /// The copy of a segment that is on the way is lost.
+    /// Marks the retransmission in flight of the segment at `index` as lost.
     fn lose_copy(&mut self, index: usize) {
         let segment = &mut self.queue[index];
         segment.state &= !RETRANSMITTED;
@@ -454,8 +460,9 @@ impl SentSegments {
         }
     }
 
-    /// Retransmits the oldest segment below the newest SACKed one that is neither SACKed nor lost, in
-    /// case that it is lost (`NextSeg` (3) of RFC 6675; forward retransmission of Linux).
+    /// Retransmits the oldest segment below the newest SACKed one that is neither SACKed nor known
+    /// to be lost nor retransmitted, in case it is lost (`NextSeg` (3) of RFC 6675; forward
+    /// retransmission of Linux).
     pub(crate) fn retransmit_forward(&mut self, now: Time) -> Option<SentSegment> {
         let from = self.forward_from.max(self.first);
         let untouched =
@@ -463,7 +470,8 @@ impl SentSegments {
         let range = (self.facked.saturating_sub(from)) as usize;
         let skipped = (from - self.first) as usize;
         let Some(ahead) = self.queue.iter_from(skipped).take(range).position(untouched) else {
-            // All have a known state, which is never forgotten.
+            // All of these segments are SACKed, lost or retransmitted, and will not become
+            // untouched again.
             self.forward_from = self.forward_from.max(self.facked);
             return None;
         };
@@ -472,14 +480,15 @@ impl SentSegments {
         Some(self.repeat(number, now))
     }
 
-    /// Retransmits the newest segment that is not SACKed, in case that it is lost (`NextSeg` (4) of
-    /// RFC 6675). As `HighRxt` stays, so does the number of retransmissions on the way.
+    /// Retransmits the newest segment that is not SACKed, in case it is lost (`NextSeg` (4) of RFC
+    /// 6675). `HighRxt` does not change, so the number of retransmissions in flight does not change
+    /// either.
     pub(crate) fn rescue(&mut self, now: Time) -> Option<SentSegment> {
         let index = self.queue.iter().rposition(|segment| !segment.is_sacked())?;
         Some(self.repeat_uncounted(index, now))
     }
 
-    /// A segment is retransmitted, and still counts once as on the way.
+    /// Retransmits the segment at `index`. It still counts as only one segment in flight.
     fn repeat_uncounted(&mut self, index: usize, now: Time) -> SentSegment {
         let segment = &mut self.queue[index];
         segment.state |= EVER_RETRANSMITTED;
@@ -488,7 +497,7 @@ impl SentSegments {
     }
 }
 
-/// Cuts off the part below `ack`: a receiver may acknowledge a part of a segment.
+/// Removes the part of a segment below `ack`, for a receiver that acknowledged only that part.
 #[cold]
 const fn trim_front(segment: &mut SentSegment, ack: u64) {
     segment.len -= (ack - segment.start) as u32;

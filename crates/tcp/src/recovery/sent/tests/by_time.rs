@@ -1,4 +1,5 @@
-//! Losses by time against a twin without marks: RFC 8985 (6.2, step 5) applied to all segments.
+//! Checks losses by time against a slow twin without shortcuts, which applies RFC 8985 (6.2, step
+//! 5) to all segments.
 
 extern crate std;
 
@@ -35,7 +36,8 @@ impl Slow {
     }
 }
 
-/// Shares are of the queue's content, in 1/1000; times are in microseconds, one an operation.
+/// An operation on the queue. Shares are fractions of the queue's length, in 1/1000. Times are in
+/// microseconds; each operation takes one.
 #[derive(Clone, Copy, Debug)]
 enum Operation {
     Send { count: u32 },
@@ -167,7 +169,7 @@ impl Both {
         Ok(())
     }
 
-    /// Only while no segment has a known state, as in Linux.
+    /// Only while no segment is SACKed, lost or retransmitted, as in Linux.
     fn repeat_newest(&mut self) {
         let is_known = |segment: &Slow| segment.sacked || segment.lost || segment.again;
         if self.slow.iter().any(is_known) {

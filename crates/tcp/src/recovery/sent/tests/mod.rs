@@ -1,8 +1,8 @@
-//! The scoreboard against a twin that does everything the slow and obvious way: no counter, no mark,
-//! all of RFC 6675 recomputed from the segments after each operation.
+//! Checks the scoreboard against a slow, obvious twin without counters and cached positions, which
+//! recomputes all of RFC 6675 from the segments after each operation.
 //!
-//! `PROPTEST_CASES` makes the runs longer: a case is some thirty operations, so 40000 are more than a
-//! million.
+//! `PROPTEST_CASES` makes the runs longer: a case is about thirty operations, so 40000 cases are
+//! more than a million operations.
 extern crate std;
 
 mod by_time;
@@ -22,7 +22,7 @@ struct Slow {
     end: u64,
     sent_at: Time,
     sacked: bool,
-    /// By a timeout or by duplicate acknowledgments, not by SACK.
+    /// Marked lost by a timeout or by duplicate acknowledgments, not by SACK.
     given_up: bool,
     on_the_way_again: bool,
     copied: bool,
@@ -102,14 +102,14 @@ impl Twin {
     }
 }
 
-/// An event of the queue. Shares are of its content, in 1/1000.
+/// An operation on the queue. Shares are fractions of the queue's length, in 1/1000.
 #[derive(Clone, Copy, Debug)]
 enum Operation {
     Send {
         len: u32,
         count: u32,
     },
-    /// The acknowledgment falls inside of a segment if `partly`.
+    /// If `partly`, the acknowledgment ends inside a segment.
     Acknowledge {
         share: usize,
         partly: bool,
@@ -194,7 +194,7 @@ impl Both {
         self.next += u64::from(len);
     }
 
-    /// The queue's segment at a share of it.
+    /// The segment at a share of the queue's length.
     fn at(&self, share: usize) -> Option<&Slow> {
         self.slow.segments.get(share * self.slow.segments.len() / 1000)
     }
@@ -246,7 +246,7 @@ impl Both {
     }
 }
 
-/// A short run unless `PROPTEST_CASES` asks for another.
+/// A short run unless `PROPTEST_CASES` is set.
 pub(crate) fn cases() -> ProptestConfig {
     let short = ProptestConfig { cases: 2000, ..ProptestConfig::default() };
     if std::env::var_os("PROPTEST_CASES").is_some() { ProptestConfig::default() } else { short }

@@ -1053,12 +1053,12 @@ class EngineRecord(Wire):
 
 
 class RunUnderWay(Wire):
-    """Progress of the run under way, in iterations, transfers or requests of its workload, or in
-    milliseconds if its phases end after a duration."""
+    """Progress of the current run: iterations, transfers or requests, or milliseconds if its phases
+    have a fixed duration."""
 
     done: int
     of: int
-    """Warm-up included."""
+    """The total, warm-up included."""
 
 
 class ProgressRecord(Wire):
@@ -1070,13 +1070,13 @@ class ProgressRecord(Wire):
     packets: int
     """Useful data packets carried so far, over all runs."""
     packets_planned: int
-    """Useful data packets of the plan; 0: not known, since phases end after a duration."""
+    """Useful data packets of the plan; 0: unknown, because runs have a fixed duration."""
     under_way: RunUnderWay | None = None
-    """None if no run or several runs are under way."""
+    """Progress of the current run; None: no current run, or several at once."""
 
 
 class Check(Wire):
-    """The check of a run against a conservation law (contract 4)."""
+    """A conservation law that a run was checked against (contract 4)."""
 
     law: str
     holds: bool
@@ -1308,7 +1308,7 @@ class RecordNode(Wire):
     clock: str
     """Name of the clock of its timestamps. Timestamps of different clocks must not be compared."""
     cpus: float | None = Field(default=None, gt=0)
-    """Processors that a host may use; `host_cpu_ns` is their busy time. In namespaces: the CPUs
+    """Number of CPUs that a host may use; `host_cpu_ns` is their busy time. In namespaces: the CPUs
     that its processes are pinned to, or less with a quota. In the simulator: one for each of its
     interfaces whose frames cost processor time, and one for packets that stay inside the host.
     None: not known, or frames cost the simulated host no processor time."""

@@ -62,7 +62,7 @@ def test_what_a_profile_does_not_say_has_its_default(library: HardwareLibrary) -
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("alpha", "is a figure of which profile"),
+        ("alpha", "does not say which profile it belongs to"),
         ("arista-7124:alpha", 'no profile "arista-7124"; did you mean "arista-7124s"'),
         ("arista-7124s:alfa", 'has no figure "alfa"; did you mean "alpha"'),
         ("arista-7124s:ingress_buffer", 'has no figure "ingress_buffer"'),

@@ -306,23 +306,23 @@ def test_they_are_rendered_as_any_other(render, tmp_path: Path) -> None:  # type
     ("asked", "why"),
     [
         ("{rows: servers, columns: [switch, goodput_mbps], cell: completion_ms_mean}",
-         "columns.1: is next to factors that make the columns; put metrics into cell"),
+         "columns.1: is a metric next to columns that are factors; put it into cell"),
         ("{rows: servers, columns: switch}", "cell must name the metric to show in them"),
-        ("{rows: servers, columns: [servers, goodput_mbps]}", "makes the rows too"),
+        ("{rows: servers, columns: [servers, goodput_mbps]}", "is also in rows"),
         ("{rows: servers, columns: goodput_mbps, normalise: {completion_ms: first row}}",
-         "normalise.completion_ms: is no metric of this table"),
+         "normalise.completion_ms: is not a metric of this table"),
         ("{rows: servers, columns: goodput_mbps, normalise: {goodput_mbps: last row}}",
          'must be "first row" or the levels of a row'),
         ("{rows: servers, columns: goodput_mbps, normalise: {goodput_mbps: {row: {servers: 9}}}}",
          'no level "9"'),
         ("{rows: servers, columns: goodput_mbps, normalise: "
-         "{goodput_mbps: {row: {switch: nexus-5010}}}}", "does not make the rows"),
+         "{goodput_mbps: {row: {switch: nexus-5010}}}}", "is not in rows"),
         ("{rows: servers, columns: [goodput_mbps, drops_per_iteration, completion_ms], "
          "heads: {a: [goodput_mbps, completion_ms]}}", "must be next to each other"),
         ("{rows: servers, columns: goodput_mbps, heads: {a: goodput}}",
          '"goodput" is not a column'),
         ("{rows: servers, columns: goodput_mbps, decimals: {goodput_mbps: 1}, "
-         "significant: {goodput_mbps: 1}}", "has decimals too"),
+         "significant: {goodput_mbps: 1}}", "also has decimals"),
         ("{rows: servers, columns: goodput_mbps, empty: [{at: {servers: 2}}]}", "because"),
         ("{rows: servers, columns: goodput_mbps, empty: [{column: drops, because: x}]}",
          '"drops" is'),

@@ -69,12 +69,11 @@ SWITCHES = (
          "14:62: workload.incast.jitter.none: is written as the word alone, or a map such as "
          "{exponential: 75 us}"),
         ("iterations: 10", "iterations: 10, jitter: {exponential: 1 us, uniform: 1 us}",
-         "14:55: workload.incast.jitter: is one of {exponential: 75 us}, {uniform: 20 us} and "
-         "none"),
+         "14:55: workload.incast.jitter: must be {exponential: 75 us}, {uniform: 20 us} or none"),
         ("iterations: 10", "iterations: 10, client: klient",
          '14:55: workload.incast.client: no host "klient"; did you mean "client"?'),
         ("iterations: 10", "iterations: 10, servers: client",
-         "14:56: workload.incast.servers: is the client too; they must be different places"),
+         "14:56: workload.incast.servers: is also the client; the two must be different places"),
         ("question: Which buffer suits synchronized reads?", "question:",
          "2:1: question: must be text, not nothing"),
         ("question: Which buffer suits synchronized reads?", "question: [Which]",
@@ -131,8 +130,8 @@ def test_a_value_that_does_not_fit(old: str, new: str, said: str, refusal: Refus
                         "{grow: 1.., at most: 64}"),
         ("{grow: 4.., at most: 3}", "7:33: factors.servers.at most: is below the first level of "
                                     "4.."),
-        ("{grow: [1, 2], at most: 2}", "7:36: factors.servers.at most: bounds a range without an "
-                                       "end; a list ends with its last level"),
+        ("{grow: [1, 2], at most: 2}", "7:36: factors.servers.at most: is only for a range "
+                                       "without an end; a list ends with its last level"),
         ("{grow: 1.., at most: 3, of: godput_mbps}",
          '7:40: factors.servers.of: "godput_mbps" is an unknown metric; '
          'did you mean "goodput_mbps"?'),
@@ -140,11 +139,11 @@ def test_a_value_that_does_not_fit(old: str, new: str, said: str, refusal: Refus
          '7:40: factors.servers.of: "nobody.cpu_pct": no host "nobody"; '
          'known: client, server, switch'),
         ("{grow: 1.., at most: 3}",
-         "7:3: factors.servers: cannot grow: one replicate and no noise tell no gain from chance; "
-         "say noise, such as noise: 2 %, or replicates: 3"),
+         "7:3: factors.servers: cannot grow: one replicate without noise cannot show whether a "
+         "gain is chance; write noise, such as noise: 2 %, or replicates: 3"),
         ("{grow: 1.., at most: 3}\n  more: {grow: [1, 2]}\nnoise: 1 %",
-         "8:3: factors.more: grows, as servers does; one factor of a case may grow, so list its "
-         "levels"),
+         "8:3: factors.more: grows, and so does servers; only one factor of a case may grow: list "
+         "the levels"),
     ],
 )  # fmt: skip
 def test_levels_that_are_none(levels: str, said: str, refusal: Refusal) -> None:
@@ -222,12 +221,12 @@ def with_top(line: str) -> tuple[str, str]:
          ['21: not YAML: while scanning a tag, expected \' \', but found \'}\'; '
           'a value that begins with "!" must be in quotes']),
         ("zip: [[switch, servers]]",
-         ["7: zip.0: zipped factors need as many levels each; switch has 2, servers has 3"]),
-        ("zip: [[switch]]", ["7: zip.0: a group that varies together needs two factors"]),
+         ["7: zip.0: zipped factors need the same number of levels; switch has 2, servers has 3"]),
+        ("zip: [[switch]]", ["7: zip.0: a group of zipped factors needs at least two factors"]),
         ("zip: [[switch, sizes]]",
          ['16: zip.0.1: no factor "sizes"; known: switch, configuration, servers']),
         ("fixed: {serverz: 3}",
-         ['9: fixed.serverz: nothing varies or uses it; did you mean "servers"?']),
+         ['9: fixed.serverz: no factor or setting uses this level; did you mean "servers"?']),
         ("figures: [complete]",
          ['11: figures.0: "complete" is not a figure; did you mean "completion"?']),
         ("figures: [{kind: line, x: servers, y: goodput_mbps}]",
@@ -236,20 +235,20 @@ def with_top(line: str) -> tuple[str, str]:
          ['47: figures.0.y.1: "completion_ms_p98" is an unknown metric; '
           'did you mean "completion_ms"?']),
         ("figures: [completion, goodput, completion]",
-         ["32: figures.2: is drawn already; leave one of them out"]),
+         ["32: figures.2: is already drawn; leave out one of the two"]),
         ("figures: [{x: servers, y: goodput_mbps, series: servers}]",
-         ["49: figures.0.series: servers is along the x axis too; keep it in one of them"]),
+         ["49: figures.0.series: servers is also the x axis; keep one of the two"]),
         ("agreement: {completion: 5 %, latency_us_mean: 10 %}",
          ['47: agreement.latency_us_mean: "latency_us_mean" is not measured by the workload incast '
-          "of this study, but by request; it measures completion_ms, goodput_mbps, "
+          "of this study, but by request; this study measures completion_ms, goodput_mbps, "
           "drops_per_iteration, retransmissions_per_iteration, timeouts_per_iteration, "
           "timeout_iterations_pct and fairness_index"]),
         ("agreement: {latency: 5 %}",
-         ['22: agreement.latency: "latency" is no figure of the workload incast; known: '
+         ['22: agreement.latency: "latency" is not a figure of the workload incast; known: '
           "completion, completion_p50, completion_p99, goodput, drops, retransmissions, timeouts, "
           "timeout_iterations, fairness"]),
         ("figures: [{x: servers, y: cpu_pct}]",
-         ['27: figures.0.y: "cpu_pct" is measured at a host; name it, as in server.cpu_pct']),
+         ['27: figures.0.y: "cpu_pct" is measured at a host; name the host, as in server.cpu_pct']),
         ("figures: [{x: servers, y: sever.cpu_pct}]",
          ['27: figures.0.y: "sever.cpu_pct": no host "sever"; did you mean "server"?']),
         ("figures: [{x: server, y: goodput_mbps}]",
@@ -257,10 +256,11 @@ def with_top(line: str) -> tuple[str, str]:
         ("figures: [{y: goodput_mbps}]",
          ["11: figures.0: needs x, the factor along the x axis"]),
         ("figures: [{kind: bars, x: servers, y: goodput_mbps, y2: completion_ms_mean}]",
-         ["57: figures.0.y2: bars have one axis; draw it in a figure of its own, or with lines"]),
+         ["57: figures.0.y2: bars have only one axis; draw this metric in its own figure, or use "
+          "lines"]),
         ("figures: [{name: drops, y: goodput_mbps}]",
-         ["11: figures.0: the figure drops is drawn as it is; leave out y, "
-          "or say x and y in place of its name"]),
+         ["11: figures.0: the standard figure drops cannot be changed; leave out y, or write x "
+          "and y in place of the name"]),
         ("tables: [{rows: [], columns: goodput_mbps}]",
          ["17: tables.0.rows: needs at least one"]),
         ("figures: [5]", ["11: figures.0: must be a word or a map, not 5"]),
@@ -272,7 +272,7 @@ def with_top(line: str) -> tuple[str, str]:
         ("tables: [{case: main2, rows: servers, columns: goodput_mbps}]",
          ['17: tables.0.case: no case "main2"; did you mean "main"?']),
         ("tables: [{rows: servers, columns: goodput_mbps, normalise: {etr_pct: first row}}]",
-         ['61: tables.0.normalise.etr_pct: is no metric of this table; known: goodput_mbps']),
+         ['61: tables.0.normalise.etr_pct: is not a metric of this table; known: goodput_mbps']),
         ("conclude: [botleneck]",
          ['12: conclude.0: "botleneck" is not known here; did you mean "bottleneck"?']),
         ("conclude: [knee]", ["12: conclude.0: needs a value: {knee: …}"]),
@@ -301,7 +301,7 @@ def with_top(line: str) -> tuple[str, str]:
         ("instruments: [{sar: app}]",
          ['21: instruments.0.sar: no host "app"; known: client, server']),
         ("cases: {a: {factors: {servers: [1]}}}",
-         ["8: cases: has factors of its own; with cases, factors belong to each case"]),
+         ["8: cases: the study has factors outside of its cases; move them into the cases"]),
     ],
 )  # fmt: skip
 def test_a_part_that_speaks_of_what_is_not_there(
@@ -322,16 +322,16 @@ WARMED_UP = (
         ("{}", "server.send_mbps in cool-down", 'the study has no phase "cool-down"'),
         ("{idle: 1 s}", "server.send_mbps in stop", 'the study has no phase "stop"'),
         ("{}", "server.send_mbps in warm-up",
-         "without an idle phase before it, or with a stop behind it, no counters are read at both "
+         "without an idle phase before it, or with a stop after it, counters are not read at both "
          "edges of this phase; ask for a percentile of samples, such as _p50"),
         ("{idle: 1 s, stop: true}", "server.send_mbps in warm-up",
-         "without an idle phase before it, or with a stop behind it, no counters are read at both "
+         "without an idle phase before it, or with a stop after it, counters are not read at both "
          "edges of this phase; ask for a percentile of samples, such as _p50"),
         ("{idle: 1 s}", "server.send_mbps in idle",
-         "no counters are read at both edges of this phase; ask for a percentile of samples, such "
+         "counters are not read at both edges of this phase; ask for a percentile of samples, such "
          "as _p50"),
         ("{}", "switch@client.port_queue_bytes",
-         "the mean of a state is of samples, and no instrument takes them; write instruments: "
+         "the mean of a state needs samples, and no instrument takes them; write instruments: "
          "[{ports: switch, every: 1 s}]"),
         ("{idle: 1 s}", "server.goodput_mbps in warm-up",
          "goodput is counted only in the measuring phase"),
@@ -373,8 +373,8 @@ cases:
     levels = "  configuration:\n    - {name: 1 MB, block: 1 MB, mtu: 9000}\n  servers: 1..3\n"
     found = refusal((factors + levels, cases), ('"${block}"', "1 MB"))
     assert found == [
-        "study.yaml:3:17: tables.0.rows: no case has all of switch and servers, so that the table "
-        "would be empty"
+        "study.yaml:3:17: tables.0.rows: no case has all of switch and servers; the table would "
+        "be empty"
     ]
 
 
@@ -388,16 +388,17 @@ def test_a_bare_exclamation_mark_is_a_tag_of_yaml(refusal: Refusal) -> None:
     ("old", "new", "said"),
     [
         ("  link: {", "  links: [{between: [client]}]\n  link: {",
-         "12:21: topology.links.0.between: names the two ends, such as [client, switch]"),
+         "12:21: topology.links.0.between: must name two ends, such as [client, switch]"),
         ("  link: {", "  links: [{between: [client, serve]}]\n  link: {",
-         "13:9: topology.link: is short for the same link to every host; keep it or links"),
+         "13:9: topology.link: is short for the same link to every host; keep either link or "
+         "links"),
         ("  link: {rate: 10 Gbit/s, delay: 1 us, mtu: \"${mtu}\"}",
          "  links: [{between: [client, serve]}]",
          '12:30: topology.links.0.between.1: no host "serve"; did you mean "server"?'),
         ("  client: {", "  hosts: {client: host-10g}\n  client: {",
          "11:11: topology.client: is in hosts too; keep one of them"),
         ('  switch: "${switch}"\n', "",
-         "11:9: topology.link: joins every host to the switch, and there is no switch"),
+         "11:9: topology.link: joins every host to the switch, but there is no switch"),
         ("  link: {", "  placement: {a: {sender: client.zone1, receiver: serve}}\n  link: {",
          '12:27: topology.placement.a.sender: host client has no zone "zone1"'),
     ],
@@ -517,7 +518,8 @@ def test_a_plan_of_more_than_a_million_runs_is_refused(refusal: Refusal) -> None
         ("{that: drops_per_iteration < 1, at: {server: 1}}",
          '2:48: require.0.at.server: no factor "server"; did you mean "servers"?'),
         ("p99 < 100 ms",
-         '2:11: require.0: "p99" is a statistic; a metric ends in it, as in completion_ms_p99'),
+         '2:11: require.0: "p99" is a statistic; write it at the end of a metric, as in '
+         'completion_ms_p99'),
         ("completion_ms_p99 < 5 kB", '2:11: require.0: "5 kB": completion_ms_p99 is in ms'),
         ("completion_ms_p99 < 5 parsecs",
          '2:11: require.0: "5 parsecs": completion_ms_p99 is in ms'),
@@ -541,17 +543,17 @@ def test_a_requirement_that_cannot_be_held(required: str, said: str, refusal: Re
         ("{lower: completion_ms, higher: completion_ms}",
          "2:9: expect: needs one of: that, lower, higher, same"),
         ("{lower: completion_ms, with: {servers: 1}}",
-         "2:9: expect: needs than, the levels on the other side"),
+         "2:9: expect: needs than, the levels on the second side"),
         ("{lower: completion_ms, with: {servers: 1}, than: {server: 2}}",
          "2:58: expect.than: must name the same factors as with"),
         ("{same: completion_ms, with: {servers: 1}, than: {servers: 1}}",
-         "2:57: expect.than: names the levels of with, and nothing differs from itself"),
+         "2:57: expect.than: has the same levels as with; the two sides must differ"),
         ("{lower: completion_ms, with: {servers: 1}, than: {servers: 9}}",
          '2:68: expect.than.servers: factor servers has no level "9"; it has 1, 2, 3'),
         ("{lower: completion_ms, with: {servers: 1}, than: {servers: 2}, at: {servers: 3}}",
-         "2:76: expect.at: names servers, which with and than name too"),
+         "2:76: expect.at: gives a level of servers, and so do with and than; keep one"),
         ("{that: completion_ms < 1, with: {servers: 1}}",
-         "2:41: expect.with: belongs to lower, higher and same"),
+         "2:41: expect.with: is only for lower, higher and same"),
     ],
 )  # fmt: skip
 def test_an_expectation_that_cannot_be_held(expected: str, said: str, refusal: Refusal) -> None:
@@ -562,8 +564,8 @@ def test_an_expectation_that_cannot_be_held(expected: str, said: str, refusal: R
 @pytest.mark.parametrize(
     ("agreed", "said"),
     [
-        ("goodput: near", '2:22: agreement.goodput: "near" is not a band, such as 10 %, 0.5, '
-         "or 10 % or 0.5"),
+        ("goodput: near", '2:22: agreement.goodput: "near" is not a tolerance; write 10 %, 0.5, or '
+         "10 % or 0.5"),
         ("godput: 10 %", '2:13: agreement.godput: "godput" is an unknown metric; '
          'did you mean "goodput_mbps"?'),
     ],
@@ -599,8 +601,8 @@ def test_the_name_of_a_factor_means_its_level_though_a_field_has_that_name(
         "    - {name: 2 MB, block: 2 MB, mtu: 9000, servers: 9}",
     )
     assert refusal(two) == [
-        "study.yaml:6:44: factors.configuration.0.servers: nothing uses it; write "
-        "${configuration.servers} where it belongs, or leave it out"
+        "study.yaml:6:44: factors.configuration.0.servers: nothing uses this field; write "
+        "${configuration.servers} where it belongs, or leave the field out"
     ]
     both = small(two, ("iterations: 10", 'iterations: "${configuration.servers}"'))
     runs = make_plan(both, seed=1).plan.runs

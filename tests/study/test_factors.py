@@ -164,8 +164,8 @@ workload: {incast: {block: 1 MB, iterations: 1}}
 def test_a_field_that_nothing_uses_is_refused(refusal: Callable[..., list[str]]) -> None:
     another = "\n    - {name: 2 MB, block: 2 MB, mtu: 9000, queue: 5}"
     assert refusal(("mtu: 9000}", f"mtu: 9000}}{another}")) == [
-        "study.yaml:7:44: factors.configuration.1.queue: nothing uses it; write "
-        "${configuration.queue} where it belongs, or leave it out"
+        "study.yaml:7:44: factors.configuration.1.queue: nothing uses this field; write "
+        "${configuration.queue} where it belongs, or leave the field out"
     ]
 
 
@@ -192,7 +192,8 @@ def test_a_case_that_gives_no_level_is_named(refusal: Callable[..., list[str]]) 
 def test_a_factor_is_not_fixed_in_its_own_case(refusal: Callable[..., list[str]]) -> None:
     change = ("fixed: {cpus: 8}}", "fixed: {cpus: 8, users: 20}}")
     assert refusal(change, text=CASES) == [
-        "study.yaml:5:63: cases.users.fixed.users: varies in this case; keep one of the two"
+        "study.yaml:5:63: cases.users.fixed.users: is also in the factors of this case; keep one "
+        "of the two"
     ]
 
 
@@ -240,7 +241,7 @@ workload: {incast: {block: 1 MB, iterations: 1}}
 def test_a_level_means_the_same_in_all_cases(refusal: Callable[..., list[str]]) -> None:
     assert refusal(text=BY_FIELDS) == [
         "study.yaml:5:28: cases.jumbo.factors.conf.0: level x of conf has other fields in case "
-        "small; name them apart"
+        "small; give the two levels different names"
     ]
 
 

@@ -54,7 +54,7 @@ def test_a_fixed_profile_that_is_not_there_is_refused_with_its_place(refusal: Re
 
 def test_what_varies_is_not_held_as_well(refusal: Refusal) -> None:
     assert refusal(held("servers: 3")) == [
-        "study.yaml:8:9: fixed.servers: varies in this study; keep one of the two"
+        "study.yaml:8:9: fixed.servers: is also in factors; keep one of the two"
     ]
 
 

@@ -347,17 +347,17 @@ def test_a_graph_that_does_not_hold_together_is_refused_with_its_place(
     ("text", "said"),
     [
         (two_hosts("    - {between: [client, server], loss: 1 %}\n"),
-         "8:41: topology.links.0.loss: this version loses no frames on a link, but where a "
-         "switch's buffer is full: make its port_buffer smaller, or a link behind it slower"),
+         "8:41: topology.links.0.loss: random loss on a link is not supported; switches drop "
+         "frames when a buffer is full: make port_buffer smaller, or the link behind it slower"),
         (two_hosts(BOTH, more=ONE_SWITCH + "  switches: {east: generic-deep}\n"),
-         "7:11: topology.switch: is short for the one switch; keep it or switches"),
+         "7:11: topology.switch: is short for a single switch; keep either switch or switches"),
         (two_hosts(BOTH, more="  switches: {client: generic-deep}\n"),
-         "5:3: topology.client: is the name of a switch too"),
+         "5:3: topology.client: is also the name of a switch"),
         (two_hosts("    - {between: [client@eth7, server]}\n"),
          "8:18: topology.links.0.between.0: host client names no interfaces; write interfaces: "
          "[eth7]"),
         (two_hosts("    - {between: [client, switch@a]}\n", more=ONE_SWITCH),
-         "9:26: topology.links.0.between.1: a switch names no interface; write switch"),
+         "9:26: topology.links.0.between.1: a switch has no named interfaces; write switch"),
         (two_hosts("    - {between: [client, client]}\n"),
          "8:17: topology.links.0.between: joins a host to itself"),
         (two_hosts("    - {between: [client, ser ver]}\n"),
@@ -365,18 +365,19 @@ def test_a_graph_that_does_not_hold_together_is_refused_with_its_place(
          "host@interface"),
         (with_topology(DUMBBELL.replace("delay: 1 ms", "nic: osa-express2"),
                        "clients: left, servers: right"),
-         "11:54: topology.links.1.nic: belongs to a host, and this link joins two switches"),
+         "11:54: topology.links.1.nic: belongs to a host, but this link joins two switches"),
         (with_topology(DUMBBELL.replace("delay: 1 ms", "buffers: 8"),
                        "clients: left, servers: right"),
-         "11:58: topology.links.1.buffers: belongs to a host, and this link joins two switches"),
+         "11:58: topology.links.1.buffers: belongs to a host, but this link joins two switches"),
         (with_topology(ZONES.replace("b.zone1@ce4", "a.zone3"), "placement: across"),
-         "14:41: topology.placement.across.receiver: is the sender too; they must be different "
-         "places"),
+         "14:41: topology.placement.across.receiver: is also the sender; the two must be "
+         "different places"),
         (with_topology(FREE_ZONE.replace("b.zone1@ce4", "a.zone3@ce2"), "placement: across"),
-         "14:45: topology.placement.across.receiver: is the sender too: a zone is at one "
-         "interface"),
+         "14:45: topology.placement.across.receiver: is the same zone as the sender; a zone has "
+         "only one interface"),
         (with_topology(FREE_ZONE, "clients: a.zone3@ce3, servers: a.zone3@ce2"),
-         "20:45: workload.transfer.servers: is the client too: a zone is at one interface"),
+         "20:45: workload.transfer.servers: is the same zone as the client; a zone has only one "
+         "interface"),
         (with_topology(ZONES.replace("b.zone1@ce4", "a.zone1@ce3"), "placement: across"),
          "14:41: topology.placement.across.receiver: the zone zone1 of a is at interface ce2"),
         (two_hosts("    - {between: [client, server], rate: {up: 1 Gbit/s}}\n"),

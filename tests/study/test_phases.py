@@ -180,14 +180,15 @@ def test_a_switch_is_polled_at_the_ports_towards_a_group(small: Small) -> None:
         ("port: server, from: server",
          "server has a part in the workload; polls come from an idle host"),
         ("port: server, from: nobody", 'no host "nobody"'),
-        ("port: server, from: monitor, community: {}", "names one place: {env: VARIABLE}"),
+        ("port: server, from: monitor, community: {}", "needs exactly one place: {env: VARIABLE}"),
         ("port: server, from: monitor, community: {file: here}",
-         "is an absolute path, such as /run/secrets/community"),
+         "must be an absolute path, such as /run/secrets/community"),
         ("port: server, from: monitor, user: reader",
-         "needs a password: SNMPv3 without is refused"),
-        ("port: server, from: monitor, password: {env: A}", "name the user of SNMPv3"),
+         "needs a password, because only signed messages of SNMPv3 are supported"),
+        ("port: server, from: monitor, password: {env: A}", "is a setting of SNMPv3; name its "
+                                                            "user"),
         ("port: server, from: monitor, user: reader, password: {env: A}, privacy: AES",
-         "privacy and its password come together"),
+         "privacy and privacy password need each other"),
         ("port: server, from: monitor, user: reader, password: {env: A}, community: {env: B}",
          "keep one of them"),
     ],
@@ -210,30 +211,31 @@ INCAST = "incast: {block: 1 MB, iterations: 10}"
          "11:13: procedure.gather statistics: is a phase of an application; the workload transfer "
          "has none"),
         (INCAST, "procedure: {warmup: 1 s}",
-         "11:13: procedure.warmup: the workload incast counts instead: write "
-         "workload.incast.warmup"),
+         "11:13: procedure.warmup: the workload incast has no time limit; write "
+         "workload.incast.warmup instead"),
         (INCAST, "procedure: {measure: 1 s}",
-         "11:13: procedure.measure: the workload incast counts instead: write "
-         "workload.incast.iterations"),
+         "11:13: procedure.measure: the workload incast has no time limit; write "
+         "workload.incast.iterations instead"),
         (INCAST, "procedure: {idle: 1 s}",
-         "11:13: procedure.idle: has nothing but the probe in it; write workload.probe, such as "
+         "11:13: procedure.idle: only the probe runs in this phase; add workload.probe, such as "
          "probe: 10 ms"),
         (INCAST, "procedure: {stop: true}",
-         "11:13: procedure.stop: stops the warm-up, and there is none"),
+         "11:13: procedure.stop: stops the warm-up, but there is no warm-up"),
         ("transfer: {size: 1 MB, warmup: 2}", "procedure: {warmup: 1 s, measure: 1 s}",
-         "11:13: procedure.warmup: lasts for a time, and workload.transfer.warmup counts; keep one "
-         "of them"),
+         "11:13: procedure.warmup: is a time, but workload.transfer.warmup is a count; keep one "
+         "of the two"),
         ("transfer: {pause: 5 ms}", "procedure: {measure: 1 s}",
-         "10:21: workload.transfer.pause: is between two transfers, and one without a size has "
-         "no end"),
+         "10:21: workload.transfer.pause: is between two transfers, but a transfer without a size "
+         "has no end"),
         ("transfer: {size: 1 MB, repeats: 2}", "procedure: {measure: 1 s}",
-         "11:13: procedure.measure: lasts for a time, and workload.transfer.repeats counts; keep "
-         "one of them"),
+         "11:13: procedure.measure: is a time, but workload.transfer.repeats is a count; keep one "
+         "of the two"),
         ("transfer: {}", "",
          "10:3: workload.transfer: needs a size, or procedure.measure, which says how long it goes "
          "on"),
         ("transfer: {warmup: 3}", "procedure: {measure: 1 s}",
-         "10:22: workload.transfer.warmup: counts transfers, and one without a size has no end; "
+         "10:22: workload.transfer.warmup: counts transfers, but a transfer without a size has no "
+         "end; "
          "write procedure.warmup"),
         ("transfer: {size: 0 B}", "",
          '10:20: workload.transfer.size: must be at least 1 B, not 0 B'),
@@ -245,13 +247,13 @@ INCAST = "incast: {block: 1 MB, iterations: 10}"
         ("transfer: {size: 1 MB, clients: klient}", "",
          '10:35: workload.transfer.clients: no host "klient"; did you mean "client"?'),
         ("transfer: {size: 1 MB, clients: server}", "",
-         "10:13: workload.transfer.servers: is the client too; they must be different places"),
+         "10:13: workload.transfer.servers: is also the client; the two must be different places"),
         ("request: {}", "",
-         "10:3: workload.request: needs requests, how many are measured, or procedure.measure, "
-         "how long"),
+         "10:3: workload.request: needs requests (their number) or procedure.measure (how long "
+         "they are measured)"),
         ("request: {requests: 5, every: 1 ms, think: 1 ms}", "",
-         "10:46: workload.request.think: belongs to a closed loop; with every, requests wait for "
-         "no response"),
+         "10:46: workload.request.think: is for a closed loop; with every, requests do not wait "
+         "for responses"),
         ("request: {requests: 5, every: 0 ms}", "",
          '10:33: workload.request.every: must be at least 1 ns, not 0 ms'),
         (f"{INCAST}\nprobe: 10", "",
@@ -304,12 +306,15 @@ def sampled(instrument: str, idle: str = "{}") -> str:
         ("{count: 2}", "{ports: zzz}",
          '12:23: instruments.0.ports: no switch "zzz"; known: switch, wire-server'),
         ("{}", "{ports: switch, port: idle}",
-         '12:37: instruments.0.port: nothing "idle" is linked to switch; known: client, server'),
+         '12:37: instruments.0.port: no host or switch "idle" is linked to switch; known: client, '
+         'server'),
         ("{count: 2}", "{ports: wire-server, port: client}",
-         '12:42: instruments.0.port: nothing "client" is linked to wire-server; known: idle, '
+         '12:42: instruments.0.port: no host or switch "client" is linked to wire-server; known: '
+         'idle, '
          "server"),
         ("{}", "{ports: switch, port: clint}",
-         '12:37: instruments.0.port: nothing "clint" is linked to switch; did you mean "client"?'),
+         '12:37: instruments.0.port: no host or switch "clint" is linked to switch; did you mean '
+         '"client"?'),
     ],
 )  # fmt: skip
 def test_a_sampler_of_what_the_network_has_not_is_refused(

@@ -215,8 +215,8 @@ SIZED = "at: {link: 1 Gbit/s}, factors: {size: size}, columns: {s: {metric: tran
         (("1 MB,1", "2 MB,1"),
          'data.csv:3: size "2 MB": factor size has no level "2 MB"; did you mean "1 MB"?'),
         (("1 MB,1", "1 GB,1", "1MB,2"),
-         "data.csv:4: gives transfer_s at link 1 Gbit/s, size 1 MB, as line 2 does; repetition "
-         "names the column that numbers repetitions, where there are any"),
+         "data.csv:4: gives transfer_s at link 1 Gbit/s, size 1 MB, as line 2 does; if these are "
+         "repetitions, name the column with their numbers as repetition"),
         (("1 MB,about 1",),
          'data.csv:2: s "about 1" is not a number; leave missing values empty'),
         (("1 MB,nan",), 'data.csv:2: s "nan" is not a number; leave missing values empty'),
@@ -291,7 +291,7 @@ def test_metrics_by_row_must_all_be_named(refused: Callable[..., list[str]]) -> 
         "columns: {s: {metric: {by: what, names: {mean: transfer_s}}}}"
     )
     assert refused(SIZES, reference, "size,what,s", "1 MB,mean,1", "1 MB,means,2") == [
-        'data.csv:3: what "means" is given no metric; did you mean "mean"?'
+        'data.csv:3: what "means" has no metric in names; did you mean "mean"?'
     ]
 
 
@@ -300,8 +300,8 @@ def test_repetitions_are_numbers_and_each_is_there_once(
 ) -> None:
     reference = SIZED.replace("columns:", "repetition: n, columns:")
     assert refused(SIZES, reference, "size,n,s", "1 MB,first,1", "1 MB,2,1", "1 MB,2,3") == [
-        'data.csv:2: n "first" is not the number of a repetition, from 1',
-        "data.csv:4: gives transfer_s at link 1 Gbit/s, size 1 MB, as line 3 does; n 2 is there "
+        'data.csv:2: n "first" is not the number of a repetition; numbers begin at 1',
+        "data.csv:4: gives transfer_s at link 1 Gbit/s, size 1 MB, as line 3 does; n 2 occurs "
         "twice",
     ]
 
@@ -312,7 +312,7 @@ def test_two_columns_of_one_metric_need_levels_that_tell_them_apart(
     reference = SIZED.replace("{s:", "{t: {metric: transfer_s}, s:")
     assert refused(SIZES, reference, "size,s,t", "1 MB,1,2") == [
         "data.csv:2: gives transfer_s at link 1 Gbit/s, size 1 MB, as the column t does; "
-        "repetition names the column that numbers repetitions, where there are any"
+        "if these are repetitions, name the column with their numbers as repetition"
     ]
 
 

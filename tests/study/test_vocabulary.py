@@ -75,10 +75,10 @@ def test_a_metric_of_a_node_may_be_of_another_phase() -> None:
         (".cpu_pct", "is not the name of a metric"),
         ("app.response_ms", "is an unknown metric"),
         ("a.b.c.cpu_pct", "is not the name of a metric"),
-        ("cpu_pct", "is measured at a host; name it, as in server.cpu_pct"),
+        ("cpu_pct", "is measured at a host; name the host, as in server.cpu_pct"),
         ("port_drops", "is measured at a switch; name its port"),
         ("app@client.cpu_pct", "is not counted by interface; write app.cpu_pct"),
-        ("app.segments_retransmitted_p99", "is one number a phase and has no p99"),
+        ("app.segments_retransmitted_p99", "is a single number per phase and has no p99"),
         ("machine.send_mbps", "is an unknown metric"),
     ],
 )
@@ -98,10 +98,10 @@ def test_a_share_above_a_limit_has_a_quantity_and_a_time() -> None:
     ("text", "why"),
     [
         ("completion_ms_above_1.5ms_pct", "with a whole number of ns, us, ms or s"),
-        ("completion_ms_above_150ms", "is no share of samples above a limit, such as"),
-        ("completion_ms_above_150kB_pct", "is no share of samples above a limit, such as"),
-        ("completion_ms_below_150ms_pct", "is no share of samples above a limit, such as"),
-        ("app.cpu_pct_above_90pct_pct", "is no share of samples above a limit, such as"),
+        ("completion_ms_above_150ms", "is not a share of samples above a limit, such as"),
+        ("completion_ms_above_150kB_pct", "is not a share of samples above a limit, such as"),
+        ("completion_ms_below_150ms_pct", "is not a share of samples above a limit, such as"),
+        ("app.cpu_pct_above_90pct_pct", "is not a share of samples above a limit, such as"),
         ("completon_ms_above_3ms_pct", 'did you mean "completion_ms"'),
     ],
 )
@@ -144,12 +144,15 @@ def test_the_study_knows_which_metrics_and_statistics_each_workload_measures(kin
 @pytest.mark.parametrize(
     ("asked", "told"),
     [
-        ("requests_per_s", "but by request; it measures goodput_mbps, goodput_get_mbps,"),
-        ("timeout_iterations_pct", "but by incast; it measures"),
-        ("completion_ms_p99", "but by incast; it measures"),
-        ("latency_us", "but by request; it measures"),
-        ("probe_idle_us_p99", "but by a probe next to it (workload.probe); it measures"),
-        ("srtt_us", "but by a sampler of its connections (tcp in instruments); it measures"),
+        ("requests_per_s", "but by request; this study measures goodput_mbps, goodput_get_mbps,"),
+        ("timeout_iterations_pct", "but by incast; this study measures"),
+        ("completion_ms_p99", "but by incast; this study measures"),
+        ("latency_us", "but by request; this study measures"),
+        ("probe_idle_us_p99", "but by a probe next to it (workload.probe); this study measures"),
+        (
+            "srtt_us",
+            "but by a sampler of its connections (tcp in instruments); this study measures",
+        ),
         ("drops_per_iteration", "but by incast"),
     ],
 )

@@ -55,21 +55,21 @@ def test_a_mix_of_one_s_own_gives_all_the_shares(small: Small) -> None:
          '6:31: workload.transactions.application: "brokrage" is not known here; write brokerage, '
          "or a program: {start: […], url: URL}"),
         ("application: brokerage, open: {rate: 500}",
-         "6:17: workload.transactions: has both, and takes either open (a rate) or closed (a "
-         "number of users)"),
+         "6:17: workload.transactions: keep only one of: open (a rate), closed (a number of "
+         "users)"),
         ("application: brokerage, population: {users: 10}",
-         "3:23: factors.users.1: 20 users need as many registered ones: "
+         "3:23: factors.users.1: 20 users need at least as many registered users, but "
          "population.users is 10"),
         ("application: brokerage, mix: {home: 20 %, quotes: 70 %}",
          "6:47: workload.transactions.mix: the shares add up to 90 %, not 100 %"),
         ("application: brokerage, dsn: 'postgresql://u:hush@/d?host=/s'",
-         "6:47: workload.transactions.dsn: holds a password, which plan and records would then "
-         "hold: name its place by password, {env: VARIABLE} or {pgpass: /path}"),
+         "6:47: workload.transactions.dsn: contains a password, which would be copied to the plan "
+         "and the records; leave it out and write where it is: password: {env: VARIABLE} or "
+         "password: {pgpass: /path}"),
         ("application: brokerage, engine: sqlite, dsn: 'postgresql://u@/d?host=/s'",
-         "6:63: workload.transactions.dsn: is a server's, and SQLite is a file: keep one of them"),
+         "6:63: workload.transactions.dsn: names a server, but SQLite is a file; keep one of them"),
         ("application: brokerage, password: {env: TRADE}",
-         "6:52: workload.transactions.password: is that of a server which is there already: name "
-         "it by dsn"),
+         "6:52: workload.transactions.password: is for an existing server; name the server by dsn"),
         ("application: brokerage, mix: {hom: 100 %}",
          '6:48: workload.transactions.mix.hom: unknown key; did you mean "home"?'),
         ("application: brokerage, mix: usual",
@@ -161,8 +161,8 @@ DSN = (", db: {profile: host-1g}}", "}")
 def test_the_host_of_a_database_is_that_of_a_server(refusal: Refusal, small: Small) -> None:
     named = ("clients: load", "clients: load, database: db")
     assert refusal(named, *FILE, text=SERVED) == [
-        "study.yaml:9:67: workload.transactions.database: is the host of a server, and SQLite is a "
-        "file of the application: leave it out"
+        "study.yaml:9:67: workload.transactions.database: is the host of a database server, but "
+        "SQLite is a file of the application; leave database out"
     ]
     assert small(named, text=SERVED), "one of the levels has it there"
 
@@ -170,7 +170,7 @@ def test_the_host_of_a_database_is_that_of_a_server(refusal: Refusal, small: Sma
 def test_a_level_that_is_a_file_does_not_go_with_a_server(refusal: Refusal) -> None:
     there = ("clients: load", "clients: load, dsn: 'postgresql://u@/d?host=/s'")
     assert refusal(there, DSN, text=SERVED) == [
-        "study.yaml:3:15: factors.e.0: is a file, and dsn names a server: keep one of them"
+        "study.yaml:3:15: factors.e.0: is a file, but dsn names a server; keep one of them"
     ]
 
 
@@ -183,7 +183,7 @@ def test_data_lie_on_the_host_of_the_database(
 ) -> None:
     (said,) = refusal((f"{host}: {{", f"{host}: {{data: ram, "), *engine, text=SERVED)
     assert said.endswith(
-        f"topology.hosts.{host}.data: is where a database has its tables, and it is on {on}"
+        f"topology.hosts.{host}.data: is only for the host with the database's tables, {on}"
     )
 
 
@@ -196,7 +196,7 @@ def test_one_host_may_be_said_by_a_level(small: Small, refusal: Refusal) -> None
     counted = ("app: {", 'app: {count: "${n}", ')
     assert small(counted, text=SERVED)
     assert refusal(counted, ("n: [1]", "n: [1, 2]"), text=SERVED) == [
-        "study.yaml:3:43: factors.n.1: is the server of transactions: one host"
+        "study.yaml:3:43: factors.n.1: must be 1: this host is the server of the transactions"
     ]
 
 
@@ -251,7 +251,7 @@ def test_a_rate_that_no_run_lives_to_see_is_refused(small: Small) -> None:
 def test_a_warm_up_of_no_time_is_none_to_stop(refusal: Refusal) -> None:
     changes = ("warmup: 5 min,", "warmup: 0 s, stop: true,")
     assert refusal(changes, text=TRANSACTIONS) == [
-        "study.yaml:7:26: procedure.stop: stops the warm-up, and there is none"
+        "study.yaml:7:26: procedure.stop: stops the warm-up, but there is no warm-up"
     ]
 
 
@@ -264,14 +264,14 @@ POLL = "instruments: [{snmp: switch, port: app}]\n"
 def test_a_switch_that_is_polled_can_be_at_each_level(refusal: Refusal) -> None:
     text = POLLED.replace("n: [1]", "s: [true, false]") + POLL
     assert refusal(text=text) == [
-        "study.yaml:3:46: factors.s.1: the switch cannot be polled, as instruments.0 asks"
+        "study.yaml:3:46: factors.s.1: instruments.0 polls this switch, so its snmp must be true"
     ]
 
 
 def test_a_signature_without_a_user_is_refused(refusal: Refusal) -> None:
     signed = POLL.replace("port: app", "port: app, authentication: SHA-256")
     assert refusal(text=POLLED.replace('"${s}"', "true") + signed) == [
-        "study.yaml:11:57: instruments.0.authentication: is a user's; name the user of SNMPv3"
+        "study.yaml:11:57: instruments.0.authentication: is a setting of SNMPv3; name its user"
     ]
 
 

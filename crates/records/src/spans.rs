@@ -16,7 +16,7 @@ pub(crate) fn ns<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::E
     Ok(ns)
 }
 
-/// As [`ns`], for an optional value.
+/// Like [`ns`], for an optional value.
 pub(crate) fn some_ns<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     #[derive(serde::Deserialize)]
     struct Span(#[serde(deserialize_with = "ns")] u64);

@@ -1,4 +1,4 @@
-"""The calibration of figures of profiles: fit, leave-one-out errors, undetermined figures."""
+"""Calibrates figures of profiles: the fit, its leave-one-out errors, undetermined figures."""
 
 from __future__ import annotations
 
@@ -30,11 +30,12 @@ if TYPE_CHECKING:
     from netstudy.wire import Level
 
 STEP_SHARE = 0.08
-"""Differences for slopes, as a share of a figure's value."""
+"""Step of a figure for the finite differences of the fit, as a share of its value."""
 STEP_LEAST = {"_ns": 50_000.0, "_ppm": 3_000.0}
-"""The least difference of an application's times, 50 us, and shares, 0.3 %: above the noise."""
+"""The smallest step of an application's times (50 us) and shares (0.3 %): the effect of a smaller
+step would be lost in the simulation's noise."""
 _CHI_SQUARED_95 = 3.84
-"""For one degree of freedom."""
+"""The 95 % quantile of the chi-squared distribution with one degree of freedom."""
 
 Choices = Mapping[str, tuple[str, ...]]
 
@@ -52,15 +53,16 @@ class Options:
     shares: Mapping[str, float] = field(default_factory=dict)
     """Allowed error as a share of the value; if both are given, the larger one."""
     share: float = 0.01
-    """That share for all other metrics."""
+    """The share for metrics that neither `tolerances` nor `shares` names."""
     left_out: frozenset[str] = frozenset()
     """Metrics to ignore."""
     metrics: tuple[str, ...] = ()
-    """The metrics to fit, of measured runs."""
+    """The metrics of measured runs to fit to; not used with published values."""
     only: Mapping[str, Sequence[Level]] = field(default_factory=dict)
     """Factor -> the levels to use."""
     relative: frozenset[str] = RELATIVE
-    """Metrics in percent of a base row, which is fitted for each file: their base is no target."""
+    """Metrics in percent of a base row. The value of the base is not a target; it is fitted,
+    separately for each file."""
     rounds: int = 12
     length: Length = field(default_factory=Length)
     threads: int | None = None
@@ -72,7 +74,7 @@ class Judged:
 
     target: Target
     simulated: float
-    """With different random numbers from the fit."""
+    """The model's value, with other random numbers than in the fit."""
     left_out: float | None
     """The model's value if the rows of this run are left out of the fit. None: the row was not
     fitted, or there are too few other rows."""
@@ -103,9 +105,9 @@ class Calibration:
     as_good: Mapping[str, Interval]
     """For each choice, the lowest and the highest of the tried values that fit as well."""
     cost: float
-    """Sum of squares in units of the tolerance."""
+    """Sum of the squared residuals, in units of the tolerance."""
     costs: Mapping[str, float]
-    """The same for each combination of choices that was tried, in words."""
+    """Each combination of choices that was tried, as text -> its cost."""
     judged: tuple[Judged, ...]
     unresolved: tuple[str, ...]
     """Differences in the source that are below the model's resolution."""
@@ -131,14 +133,14 @@ def calibrate(
 ) -> Calibration:
     """Fit figures of profiles to the study's reference data, or to measured runs.
 
-    `profile` has the figures that are named without a profile.
+    `profile` is the profile of all figures that are named without one.
     """
     return _Calibrator.of(study, profile, options, measured).found()
 
 
 def library_of(study: Study, measured: Folder | None = None) -> HardwareLibrary:
-    """The shared profiles and the profiles in the study's folder: for measured runs, in the folder
-    that the study was run from, if it still exists."""
+    """The shared profiles and the profiles in the study's folder. The study of measured runs was in
+    another folder: the folder that it was run from, if it still exists."""
     if measured is None:
         return HardwareLibrary.default(study.folder)
     named = Path(measured.invocation().study)
@@ -148,8 +150,8 @@ def library_of(study: Study, measured: Folder | None = None) -> HardwareLibrary:
 def figures_of(
     options: Options, library: HardwareLibrary, profile: str | None
 ) -> dict[str, Figure]:
-    """The figures to fit or to choose, by their names in the options. Raises StudyError for an
-    unknown figure, and for one that is named twice."""
+    """The figures to fit or to choose, by their names in the options. Raises StudyError if a
+    figure is unknown or named twice."""
     chosen = (name for name in options.choices if ":" in name or "." not in name)
     found: dict[str, Figure] = {}
     for name in (*options.figures, *chosen):
@@ -173,7 +175,7 @@ class _Calibrator:
     """The figures to fit or to choose."""
     targets: tuple[Target, ...]
     _fits: dict[tuple[str, ...], Fit] = field(default_factory=dict, repr=False)
-    """By the choice."""
+    """The chosen values -> their fit, so that no combination is fitted twice."""
 
     @classmethod
     def of(
@@ -195,13 +197,15 @@ class _Calibrator:
             known = published_targets(study, planned)
         else:
             known = measured_targets(measured, planned, options.metrics)
-        _refuse_unknown(options.left_out, known, "to be left out")
+        # A tolerance for a metric that is left out has no effect, so tolerances are checked against
+        # the remaining targets, and only after the names of the metrics to leave out.
+        _refuse_unknown(options.left_out, known, "--without")
         targets = tuple(
             one
             for one in known
             if str(one.metric) not in options.left_out and _is_in(one, options.only)
         )
-        _refuse_unknown([*options.tolerances, *options.shares], targets, "for a tolerance")
+        _refuse_unknown([*options.tolerances, *options.shares], targets, "--tolerance")
         free = len(options.figures)
         values = sum(not one.predicted for one in targets)
         if values < max(free, 1):
@@ -222,6 +226,8 @@ class _Calibrator:
         widths = zip(names, best.values, best.half_widths, strict=True)
         groups = [tuple(names[index] for index in group) for group in best.undetermined]
         values = dict(zip(names, map(float, best.values), strict=True))
+        # Choices without effect join the undetermined figures as groups of one: each choice is
+        # varied with all others held, so effects that cancel each other cannot be seen.
         return Calibration(
             figures=self.figures,
             values=values,
@@ -264,7 +270,7 @@ class _Calibrator:
                 raise StudyError(_without_effect(figure, self.model.study_with(keys)))
 
     def _two_values(self, name: str) -> list[float]:
-        """Two different values of a figure that it may take."""
+        """Two different values that a figure may take."""
         figure = self.figures[name]
         if name in self.options.choices:
             return list(dict.fromkeys(map(figure.read, self.options.choices[name])))[:2]
@@ -344,7 +350,7 @@ class _Calibrator:
 
     def _left_out(self, best: Fit) -> dict[tuple[str, MetricName], float]:
         """Row and metric -> the model's value when fitted to only the rows of all other runs, if
-        these are enough. If two files have the same run, it is left out of both."""
+        these rows are enough for a fit. If two files have the same run, it is left out of both."""
         found = {}
         targets = self._fitted_to
         tolerances = np.array([self._tolerance(one) for one in targets])
@@ -382,8 +388,8 @@ class _Calibrator:
         return all(np.allclose(one.residuals, tried[0].residuals, 0.0, ROUNDING) for one in tried)
 
     def _as_good(self, name: str, chosen: Mapping[str, str]) -> Interval:
-        """The first and last value that fit as well: a likelihood ratio of 95 %, with all other
-        choices held."""
+        """The first and last value that fit as well as the chosen one, by a likelihood-ratio test
+        at 95 %, with all other choices held."""
         best = self._fit(chosen)
         reach = _CHI_SQUARED_95 * best.scatter
         good = [
@@ -406,7 +412,7 @@ def _without_effect(figure: Figure, study: Study) -> str:
     ]
     if paths:
         said = f"the study sets {figure.knob.name} itself, at {' and '.join(paths)}"
-        return f"{name} of {profile} changes none of the fitted runs: {said}; leave that out"
+        return f"{name} of {profile} changes none of the fitted runs: {said}; remove that setting"
     return (
         f"{name} of {profile} changes none of the fitted runs; fit a figure of a profile that "
         "these runs use"
@@ -431,13 +437,13 @@ def _refuse_single(choices: Choices) -> None:
             raise StudyError(f"{name}: a choice needs at least two different values", "--choose")
 
 
-def _refuse_unknown(metrics: Iterable[str], targets: Sequence[Target], role: str) -> None:
+def _refuse_unknown(metrics: Iterable[str], targets: Sequence[Target], option: str) -> None:
     """Raises StudyError for a metric without a target: the option would have no effect."""
     known = dict.fromkeys(str(one.metric) for one in targets)
     for metric in metrics:
         if metric not in known:
             hint = did_you_mean(metric, known)
-            raise StudyError(f'no value has the metric "{metric}", {role}{hint}')
+            raise StudyError(f'no target has the metric "{metric}"{hint}', option)
 
 
 def _is_in(target: Target, only: Mapping[str, Sequence[Level]]) -> bool:

@@ -1,4 +1,4 @@
-"""The figures that a calibration changes: of profiles of any kind, by name."""
+"""The figures that a calibration can change, by name, in profiles of any kind."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Figure:
 
     @property
     def name(self) -> str:
-        """Its name in the profile, as a report has it: `alpha`, `cpu.send_per_packet`."""
+        """Its name in the profile, as reports write it: `alpha`, `cpu.send_per_packet`."""
         name = self.knob.name
         return name if self.section == FIGURES else f"{self.section}.{name}"
 
@@ -72,13 +72,14 @@ class Figure:
 
 
 def figure_named(library: HardwareLibrary, text: str, usual: str | None = None) -> Figure:
-    """The figure called `PROFILE:NAME`, or `NAME` of the usual profile. Raises StudyError if there
-    is none."""
+    """The figure called `PROFILE:NAME`, or just `NAME` if it is in the profile `usual`. Raises
+    StudyError if there is no such figure."""
     profile, given, name = text.rpartition(":")
     profile = profile if given else usual or ""
     if not profile:
         raise StudyError(
-            f'"{text}" is a figure of which profile? Write PROFILE:{name}, or --profile'
+            f'"{text}" does not say which profile it belongs to; write PROFILE:{name}, or name the '
+            "profile with --profile"
         )
     known = {figure.name: figure for figure in _figures_of(library, profile)}
     if name not in known:
@@ -99,7 +100,7 @@ def value_of(library: HardwareLibrary, figure: Figure) -> float:
 def library_with(
     usual: HardwareLibrary, folder: Path, values: Mapping[Figure, float]
 ) -> HardwareLibrary:
-    """The library with other figures in some profiles, which are written into `folder`."""
+    """The library with these values of figures. The changed profiles are written into `folder`."""
     for name in dict.fromkeys(figure.profile for figure in values):
         path = usual.file(name)
         assert path is not None, "its figures were found"

@@ -1,4 +1,4 @@
-"""Weighted least squares for a model that is a simulation: few evaluations, and a little noise.
+"""Weighted least squares for a simulated model, which is slow to evaluate and slightly noisy.
 
 Levenberg-Marquardt with finite differences: the model is evaluated with the same random numbers
 each time, so that differences come from the parameters and not from chance. See Nocedal and Wright,
@@ -25,13 +25,14 @@ _DAMPING_CHANGE: Final = 10.0
 ROUNDING: Final = 1e-9
 """Smaller changes of residuals, in tolerances, are only rounding errors."""
 _SAME: Final = 0.002
-"""Smaller changes of the parameters, in steps, end the fit."""
+"""The fit ends when no parameter changes by more than this share of its step."""
 _UNTOLD: Final = 1e-2
-"""Directions with smaller singular values, as a share of the largest, are not determined by the
-data; all slopes are scaled to length 1. That is a condition index of 100, a strong dependency
+"""The data do not determine a direction if its singular value is at most this share of the largest;
+all slopes are scaled to length 1 first. The share is a condition index of 100, a strong dependency
 (Belsley, Kuh and Welsch, Regression Diagnostics, 3.2): beyond it the simulation's noise decides."""
 _TAKES_PART: Final = 0.01
-"""The least component of a parameter in such a direction."""
+"""A parameter is undetermined if the squares of its components in the undetermined directions add
+up to more than this. Two parameters form a group if the products of their components do."""
 _NORMAL_95: Final = 1.96
 _MET: Final = 0.25
 """If all residuals are smaller, in tolerances, the fit ends."""
@@ -54,7 +55,8 @@ class Fit:
 
     @property
     def scatter(self) -> float:
-        """Mean square of the residuals, if they are larger than the tolerance."""
+        """Mean square of the residuals, but at least 1: small residuals do not narrow the
+        intervals."""
         spare = max(1, self.residuals.size - self.values.size)
         return max(1.0, self.cost / spare)
 
@@ -100,9 +102,9 @@ class Fit:
         linear model around the fit.
 
         `shared`: further columns for `jacobian`, for values that were fitted along with the
-        parameters and must be fitted without these rows too. The comparison is with the linear
-        optimum for all rows, since the fit may have ended early: only the effect of the rows is
-        left."""
+        parameters and must be fitted without these rows too. Only the effect of the rows is
+        added to the residuals: the linear optimum without them minus the linear optimum with all
+        rows, since the fit may have ended before its own optimum."""
         slopes = self.jacobian if shared is None else np.hstack([self.jacobian, shared])
         of_others, of_all = (
             _solved(slopes[some], -self.residuals[some], _DAMPING)
@@ -128,8 +130,8 @@ def _connected(together: NDArray[np.bool_], first: int) -> tuple[int, ...]:
 
 
 def fit(predict: Predict, start: Sequence[float], steps: Sequence[float], rounds: int) -> Fit:
-    """The evaluated parameters with the least sum of squares; none is below 0. It ends when every
-    residual is small, or the parameters hardly change.
+    """The evaluated parameters with the least sum of squares; none is below 0. The fit ends when
+    all residuals are small or the parameters hardly change.
 
     `steps` are the differences for the slopes: large enough to exceed the model's noise. The better
     the linear model predicts, the less changes are damped (Levenberg, Marquardt).

@@ -1,7 +1,7 @@
 """Fitting by lists: each figure has a few values that the device could have, and one is chosen.
 
-For figures that are whole numbers, and for models so noisy that values closer together than those
-in the list could not be distinguished.
+For figures that are whole numbers, and for models that are too noisy to tell values apart that are
+closer together than the values in the list.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Loss = Callable[[Mapping[FigureT, ValueT]], float]
 """Chosen values -> the model's distance from the measured values, with the same random numbers each
 time."""
 CONFIDENCE = 0.95
-"""One-sided: that a value fits worse."""
+"""Confidence of the one-sided test that a value fits worse."""
 
 
 @dataclass(frozen=True)
@@ -65,11 +65,12 @@ def fits_as_well(
 ) -> bool:
     """Whether one more test of the published length could have preferred a value to the best one.
 
-    The losses are of pairs of runs with common random numbers (Law, Simulation Modeling and
-    Analysis, 10.2 and 11.2). A value fits as well when its loss is larger by no more than
-    t(.95) x s x √(1 + 1/n), with the mean and s of the n differences, s scaled to the length of
-    the published test: that is a single test, whose sampling error changes the difference about as
-    much as the error of one simulated test of the same length.
+    The losses come in n pairs of runs with common random numbers (Law, Simulation Modeling and
+    Analysis, 10.2 and 11.2). A value fits as well if the mean difference of its loss from the loss
+    of the best value is at most t(.95) x s x √(1 + 1/n). Here s is the standard deviation of the
+    differences, scaled to the length of the published test. The published values come from a single
+    test: its sampling error changes the difference about as much as the sampling error of one
+    simulated test of the same length.
     """
     differences = [a - b for a, b in zip(found, best, strict=True)]
     n = len(differences)

@@ -28,7 +28,7 @@ from netstudy.testbed.sim import Sim
 from netstudy.wire import Level
 
 _BASES = dict.fromkeys(RELATIVE, 1.0)
-"""Here relative metrics are computed without their base, which is fitted later."""
+"""Relative metrics are first computed with a base of 1; their real base is fitted later."""
 _MOST_SEED = 2**63 - 1
 
 Shown = tuple[str, MetricName]
@@ -68,11 +68,11 @@ class Model:
     """Factor -> the levels to plan; empty: all runs of the study."""
     _known: dict[str, dict[MetricName, float]] = field(default_factory=dict, repr=False)
     """Run, as JSON -> metric -> value, so that no run is simulated twice: most figures change only
-    some runs. Whole records are not kept, since a search makes thousands."""
+    a few runs. Whole records are not kept, since a search makes thousands."""
 
     @property
     def seed(self) -> int:
-        """Root of the random numbers of all candidates: the study's."""
+        """Root of the random numbers of every candidate: the study's seed."""
         return self.study.seed
 
     @property

@@ -29,11 +29,11 @@ class Fitted:
     value: float
     interval: Interval
     source: str | None = None
-    """Name of the data that it was fitted to; None: the profile's entry stays."""
+    """Name of the data that it was fitted to; None: the profile keeps its own source."""
 
 
 def written(path: Path, found: Mapping[Figure, Fitted]) -> bytes:
-    """The text of a profile with these of its figures, each with its interval."""
+    """The text of a profile with the new values and intervals of its figures."""
     yaml = YAML()
     yaml.width = _UNBROKEN
     yaml.indent(mapping=2, sequence=4, offset=2)
@@ -63,7 +63,8 @@ def _put(section: Any, figure: Figure, fitted: Fitted) -> None:
 
 
 def _say_once(document: Any, source: str) -> None:
-    """Write a source that several figures share at the first of them; the others get an alias."""
+    """Write a source that several figures share only once: the first figure has the text, the
+    others have a YAML alias."""
     every = [
         said
         for section in document.values()

@@ -27,7 +27,7 @@ class Target:
     """A measured value: published, or from our own runs."""
 
     run: str
-    """Id of the run that corresponds to it; of its first replicate."""
+    """Id of the corresponding run; of the first replicate if the run has several."""
     treatment: wire.Treatment
     row: str
     """File and line, or the levels of the cell."""
@@ -36,14 +36,16 @@ class Target:
     metric: MetricName
     value: float
     predicted: bool
-    """It is not fitted: the reference keeps it for a blind check, or fits other rows."""
+    """Whether the value is kept for a blind check: its reference lists the fitted cells, and this
+    cell is not among them."""
     rounding: float = 0.0
     spread: float = 0.0
-    """Its standard error, as far as it was repeated."""
+    """Its standard error; 0 if it was not repeated."""
 
     def tolerance(self, own: float, share: float) -> float:
-        """The largest error that counts as met: in the metric's unit, or as a share of the value,
-        and never less than the source's rounding and its spread."""
+        """The largest error that counts as met: `own`, in the metric's unit, or `share` of the
+        value, whichever is larger; at least half of the source's rounding, and at least the
+        spread."""
         return max(own, abs(self.value) * share, self.rounding / 2, self.spread)
 
 
@@ -52,7 +54,7 @@ def published_targets(study: Study, planned: PlannedStudy) -> tuple[Target, ...]
 
     If a reference lists the cells that profiles were fitted on, its file's other cells are not
     fitted.
-    Raises StudyError if there is none to fit.
+    Raises StudyError if no value is left to fit.
     """
     if not study.reference:
         raise StudyError(
@@ -61,7 +63,7 @@ def published_targets(study: Study, planned: PlannedStudy) -> tuple[Target, ...]
         )
     found = tuple(_published(study, planned))
     if not any(not one.predicted for one in found):
-        reason = "its list fitted names no value" if found else "no run shows a value of it"
+        reason = 'its list "fitted" names no value' if found else "no run has the levels of a value"
         raise StudyError(f"the reference has nothing to fit to: {reason}")
     return found
 
@@ -96,8 +98,8 @@ def measured_targets(
 
     if folder.invocation().testbed == PUBLISHED:
         raise StudyError(
-            f"{folder.path} holds published values and no measured runs: name the study, which "
-            "says which of them are kept for a blind check"
+            f"{folder.path} holds published values, not measured runs; name the study instead: it "
+            "says which values are kept for a blind check"
         )
     by_treatment = {treatment_text(run.treatment): run for run in _first_replicates(planned)}
     table = cell_table(folder)
@@ -109,6 +111,7 @@ def measured_targets(
             raise StudyError(f'there is no metric "{text}" in these runs')
         for cell in table.rows:
             estimate, run = cell.estimate(metric), by_treatment.get(treatment_text(cell.treatment))
+            # Cells that the study no longer plans cannot be simulated, so they are no targets.
             if estimate is None or run is None:
                 continue
             found.append(

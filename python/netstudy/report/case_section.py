@@ -50,7 +50,7 @@ class CaseSection:
 
     @property
     def results(self) -> tuple[Table, ...]:
-        """The study's own tables, else the main one of each panel."""
+        """The study's own tables; without any, the main table of each panel."""
         found = (panel.results for panel in self.panels)
         return self.tables or tuple(table for table in found if table is not None)
 
@@ -77,6 +77,7 @@ def key_figure(result: StudyResult, cases: Sequence[CaseSection]) -> Figure | No
 
 
 def _case(case: CaseResult, index: int, result: StudyResult) -> CaseSection:
+    # The ids are anchors in the page: they have a number only where the page has several of a kind.
     many = len(result.cases) > 1
     prefix = f"case{index + 1}" if many else "results"
     tables = tuple(asked_tables(result, case, prefix))

@@ -46,7 +46,7 @@ class Document:
     question: str | None
     """None if the question is the title."""
     description: tuple[Sentence, ...]
-    """The study's general description; often empty, as its test cases have their own."""
+    """The study's general description; empty if only its test cases have descriptions."""
     expectation: str | None
     expectations: Table | None
     provenance: Sentence
@@ -66,7 +66,7 @@ class Document:
     sources: tuple[str, ...]
     fitted: Sentence | None
     implied_sizes: Evidence | None
-    """Published times of a size that is off the law of the other published sizes."""
+    """Published times of a transfer size that do not fit the law of the other published sizes."""
     methods: tuple[Sentence, ...]
     here: Here
     """Label of the study's own values."""
@@ -90,8 +90,8 @@ class Document:
 def document(
     folder: Folder, result: StudyResult, cases: tuple[CaseSection, ...] | None = None
 ) -> Document:
-    """Assembles everything that the report shows; `cases` are the sections of its test cases, if
-    they were already made."""
+    """Assembles everything that the report shows. `cases`: the sections of its test cases, if they
+    are already made."""
     if cases is None:
         cases = tuple(case_sections(result))
     # The replicates of a cell differ only in their seeds.

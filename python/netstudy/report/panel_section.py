@@ -73,6 +73,7 @@ def panel_section(
     """The section of a panel; `is_tabled`: the study has tables of its own for the results."""
     panel = found.panel
     held = in_panel(panel)
+    # A metric without any value in this panel would be an empty column.
     rest = [one for one in _rest(result) if _is_measured(panel, one)]
     return PanelSection(
         id=key,

@@ -19,12 +19,12 @@ _BAND = re.compile(rf"(?:(?P<pct>{_NUMBER})\s*%)?(?P<both>\s*or\s*)?(?P<absolute
 
 @dataclass(frozen=True)
 class Band:
-    """Tolerated difference between two values; with both bounds, one of them is enough."""
+    """Tolerated difference between two values; if both bounds are given, meeting one is enough."""
 
     pct: float | None
     """In percent of the first value."""
     absolute: float | None
-    """In the metric's own unit: a percentage says nothing of a value near zero."""
+    """In the metric's own unit, for values near zero, where a percentage says nothing."""
 
     @classmethod
     def parse(cls, text: str) -> Band:
@@ -32,7 +32,7 @@ class Band:
         match = _BAND.fullmatch(text.strip())
         given = (match["pct"], match["absolute"]) if match else (None, None)
         if match is None or given == (None, None) or bool(match["both"]) != all(given):
-            raise ValueError(f'"{text}" is not a band, such as 10 %, 0.5, or 10 % or 0.5')
+            raise ValueError(f'"{text}" is not a tolerance; write 10 %, 0.5, or 10 % or 0.5')
         pct, absolute = (None if value is None else float(value) for value in given)
         return cls(pct, absolute)
 
@@ -46,7 +46,7 @@ class Band:
         return max(relative, self.absolute or 0.0)
 
     def __str__(self) -> str:
-        """As it may be written."""
+        """As a study may write it."""
         relative = None if self.pct is None else f"{format_number(self.pct)} %"
         absolute = None if self.absolute is None else format_number(self.absolute)
         return " or ".join(part for part in (relative, absolute) if part is not None)
@@ -61,11 +61,11 @@ class Bands:
     other: Band | None = None
     """The band of every metric that is not named; None: such metrics are shown and not judged."""
     asked: Mapping[MetricName | str, Band] = field(default_factory=dict)
-    """Bands of the command line, which replace the study's."""
+    """Bands from the command line, which replace the study's."""
 
 
 class _BandText(Scalar):
-    """A percentage, a number in the metric's unit, or either."""
+    """A percentage, a number in the metric's unit, or both joined by `or`."""
 
     def parse(self, value: object) -> Band:
         """Read a band."""
@@ -79,7 +79,7 @@ class _BandText(Scalar):
 
 
 class _AgreedMetric(Scalar):
-    """A metric, or the short name that its figure has."""
+    """A metric, or the short name of its standard figure."""
 
     def parse(self, value: object) -> MetricName | str:
         """Read the name of a metric or of a standard figure."""

@@ -14,20 +14,21 @@ Factors = Mapping[str, Sequence[Level]]
 
 @dataclass(frozen=True)
 class Axes:
-    """How a case is laid out; all other factors are held, each of their treatments in a panel."""
+    """The layout of a case. All other factors are held: each combination of their levels is a
+    panel."""
 
     x: str | None
     """The factor along x, which makes the rows of a table."""
     series: str | None
     """The factor that is compared: its levels are adjacent columns of each metric."""
     series_levels: int
-    """How many of them there are."""
+    """Number of these levels."""
 
 
 def axes(factors: Factors, compared: str | None) -> Axes:
-    """The compared factor makes the series, the first numeric other one runs on x.
+    """The compared factor makes the series; the first numeric factor among the others runs along x.
 
-    Without a comparison the first named factor with several levels makes the series. A factor
+    Without a comparison, the first factor with several named levels makes the series. A factor
     with one level is held, unless there is no other.
     """
     series = compared if compared in factors else None

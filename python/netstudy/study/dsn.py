@@ -1,6 +1,6 @@
 """The address of a database as a libpq URI, limited to the parts that a study may hold.
 
-A study, its plan and its records are copied about, so a password is not allowed in it.
+Studies, plans and records are copied to other places, so the address must not contain a password.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ class Dsn:
 
 
 def postgresql_dsn(text: str) -> Dsn:
-    """The parts of a DSN. Raises ValueError that says what would be right."""
+    """The parts of a DSN. Raises ValueError with advice on the right form."""
     url = urlsplit(text)
     if url.scheme not in ("postgresql", "postgres"):
-        raise ValueError(f"is no URI of PostgreSQL, such as {EXAMPLE}")
+        raise ValueError(f"is not a PostgreSQL URI such as {EXAMPLE}")
     named = dict(parse_qsl(url.query, keep_blank_values=True))
     user, is_known, _password = url.netloc.rpartition("@")[0].partition(":")
     if is_known or "password" in named:
         raise ValueError(
-            "holds a password, which plan and records would then hold: name its place by password, "
-            "{env: VARIABLE} or {pgpass: /path}"
+            "contains a password, which would be copied to the plan and the records; leave it out "
+            "and write where it is: password: {env: VARIABLE} or password: {pgpass: /path}"
         )
     given = {
         "host": _host(url.netloc),
@@ -42,22 +42,24 @@ def postgresql_dsn(text: str) -> Dsn:
         "user": unquote(user),
         "dbname": unquote(url.path.removeprefix("/")),
     }
+    # libpq takes a part from the address or from the query. If both have it, nobody can tell which
+    # one a reader expects, so it is refused instead of overwritten.
     for name, value in named.items():
         if name not in given:
-            raise ValueError(f"has {name}, which is not read: host, port, user and dbname are")
+            raise ValueError(f"has {name}; only host, port, user and dbname are supported")
         if given[name]:
             raise ValueError(f"names {name} twice")
         given[name] = value
     for name in ("host", "user", "dbname"):
         if not given[name]:
-            raise ValueError(f"names no {name}: a whole one is {EXAMPLE}")
+            raise ValueError(f"has no {name}; a complete address is {EXAMPLE}")
     if "," in given["host"]:
-        raise ValueError("names several hosts; the brokerage has its data on one")
+        raise ValueError("names several hosts; the brokerage can use only one")
     return Dsn(given["host"], _number(given["port"] or str(PORT)), given["user"], given["dbname"])
 
 
 def _host(netloc: str) -> str:
-    """Not urlsplit's, which makes small letters of a folder's name."""
+    """The host as written: `urlsplit(…).hostname` would turn a folder's name into lower case."""
     place = netloc.rpartition("@")[2]
     if place.startswith("["):
         return place[1:].partition("]")[0]
@@ -70,5 +72,5 @@ def _port(netloc: str) -> str:
 
 def _number(port: str) -> int:
     if not port.isdecimal() or not 1 <= int(port) <= 65_535:
-        raise ValueError(f'has the port "{port}", which is no number from 1 to 65535')
+        raise ValueError(f'has the port "{port}", which is not a number from 1 to 65535')
     return int(port)

@@ -48,9 +48,11 @@ class Design(Model):
     """Factors that vary. The full product is run, in this order, unless zip or holes say
     otherwise."""
     fixed: dict[NameValue, LevelValue] = Field(default_factory=dict)
-    """Factors held at one level: in a case for that case, at the top for every case."""
+    """Factors held at one level: inside a case for this case, at the top of the file for every
+    case."""
     zip: tuple[tuple[NameValue, ...], ...] = ()
-    """Groups of factors that vary together, first level with first; each needs as many levels."""
+    """Groups of factors that vary together, first level with first; all factors of a group need the
+    same number of levels."""
     holes: tuple[Hole, ...] = ()
     """Treatments that are not run: factor to level, levels, or `!level` for every other one, and
     `because: …` for the reason."""
@@ -79,7 +81,7 @@ class Variant(Quick):
     factors: dict[NameValue, FactorLevels] = Field(default_factory=dict)
     """Factors to add; a factor of the same name is replaced."""
     without: Annotated[tuple[WordsValue, ...], OneOrMore()] = ()
-    """Parts of the study that it leaves out, as `--without` names them: `figures[1]`,
+    """Parts of the study that this variant leaves out, as `--without` names them: `figures[1]`,
     `conclude.compare`."""
     quick: Quick = Quick()
     """The short form of this variant."""
@@ -95,8 +97,8 @@ class StudyFile(Design):
     expectation: WordsValue | None = None
     """The outcome that its author expects before it is run, and why."""
     expect: Annotated[tuple[ExpectationOrText, ...], OneOrMore()] = ()
-    """The same as conditions on the outcome, which the report confirms, refutes or leaves
-    undecided."""
+    """The expectation as conditions on the outcome; the report confirms or refutes each condition,
+    or leaves it undecided."""
     author: Annotated[tuple[WordsValue, ...], OneOrMore()] = ()
     """Who made the study; one or several."""
     cases: dict[WordsValue, Design] = Field(default_factory=dict)
@@ -110,9 +112,10 @@ class StudyFile(Design):
     instruments: tuple[InstrumentByKey, ...] = ()
     """Instruments that run in addition to the workload's own records."""
     replicates: CountValue = 1
-    """Independent runs of each treatment; one block of the random order each."""
+    """Independent runs of each treatment. All runs of a replicate are in one block of the random
+    order."""
     seed: SeedValue = 1
-    """Root of all random numbers, where the command line gives none."""
+    """Root of all random numbers, unless the command line gives another."""
     noise: PercentValue | None = None
     """Smaller differences do not count as differences."""
     compare: Compare | None = None
@@ -129,7 +132,8 @@ class StudyFile(Design):
     """Conditions that the outcome must satisfy, such as completion_ms_p99 < 500."""
     agreement: dict[AgreedMetric, BandValue] = Field(default_factory=dict)
     """Metric, or a figure's short name -> difference that `netstudy compare` tolerates: in
-    percent of the first, in the metric's unit, or either (20 % or 0.5)."""
+    percent of the first value, in the metric's unit, or both, of which one must hold
+    (20 % or 0.5)."""
     reference: Annotated[tuple[Reference, ...], OneOrMore()] = ()
     """Published measurements to show next to the study's own."""
     quick: Quick = Quick()
@@ -140,12 +144,14 @@ class StudyFile(Design):
     @model_validator(mode="after")
     def _one_design(self) -> StudyFile:
         if self.cases and self.factors:
-            raise fault("has factors of its own; with cases, factors belong to each case", "cases")
+            raise fault(
+                "the study has factors outside of its cases; move them into the cases", "cases"
+            )
         if not self.cases and not self.factors:
             raise fault("needs factors, or cases that have them")
         for key in ("zip", "holes"):
             if self.cases and getattr(self, key):
-                raise fault("belongs to a case where there are cases", key)
+                raise fault("belongs into the cases, because the study has cases", key)
         return self
 
 

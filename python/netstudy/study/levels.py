@@ -60,11 +60,12 @@ class Growth:
 
     until: Literal["no gain"]
     confirm: int
-    """Number of consecutive levels without gain that end it."""
+    """Number of consecutive levels without gain that end the loop."""
     open_ended: bool
     """Whether the levels were written without an end (`1..`); then `at_most` is the last."""
     at_most: int | None = None
-    """The last level of an open-ended range; None for a list, which ends with its own last."""
+    """The last level of an open-ended range; None for a list, which ends with its own last
+    level."""
     of: MetricName | None = None
     """The metric that must gain; None: the workload's throughput."""
 
@@ -85,7 +86,7 @@ class _Growing:
     start: int | None
     """Where a range without an end begins; None for a list."""
     text: str
-    """As the file has it."""
+    """As the file writes it."""
 
 
 def columns_of_factors(factors: Iterable[str], taken: Iterable[str]) -> list[str]:
@@ -142,7 +143,7 @@ def count_range(text: object) -> tuple[int, int | None] | None:
 
 
 def range_levels(first: int, last: int) -> range:
-    """The levels of `first..last`, counted before anything is built."""
+    """The levels of `first..last`. Too long a range is refused before its levels are built."""
     if last < first:
         raise fault(f"{first}..{last} runs backwards; did you mean {last}..{first}?")
     if last - first + 1 > LEVELS_MAX:
@@ -157,7 +158,9 @@ def _grown(value: dict[str, Any]) -> Levels:
     growth = Growth(spec.until, spec.confirm, spec.grow.start is not None, spec.at_most, spec.of)
     if spec.grow.start is None:
         if spec.at_most is not None:
-            raise fault("bounds a range without an end; a list ends with its last level", _AT_MOST)
+            raise fault(
+                "is only for a range without an end; a list ends with its last level", _AT_MOST
+            )
         return Levels(spec.grow.listed, growth)
     if spec.at_most is None:
         text = spec.grow.text
@@ -216,7 +219,7 @@ def _whole_range(text: str) -> range:
 
 
 def _grow_text(text: object) -> str:
-    """How levels without an end may be written."""
+    """The right form of levels without an end."""
     return f"{{grow: {text}, until: no gain, {_AT_MOST}: 64}}"
 
 
@@ -251,7 +254,7 @@ def _read_map(item: dict[str, Any], index: int) -> FactorLevel:
 
 
 def _plain(value: object, *, as_text: bool = False) -> Level:
-    """A scalar as a plan keeps it: numbers in another than their shortest form stay text."""
+    """A scalar as a plan keeps it: a number that is not in its shortest form stays text."""
     if isinstance(value, Written):
         keep_text = as_text or not _is_shortest(value)
         number = int(value) if isinstance(value, int) else float(value)  # type: ignore[arg-type]
@@ -330,13 +333,14 @@ class GrowthSpec(Model):
     grow: Annotated[_Growing, _Read(_read_growing, {"anyOf": [_LIST, _GROWING_TEXT]})]
     """The levels in order: a list, a range `1..8`, or `1..` without an end."""
     until: Literal["no gain"] = "no gain"
-    """When to stop: a level no longer gains. It gains where its value, of all its replicates, is
-    better than the best before it by more than `noise`; without a declared noise, by more than two
-    series of identical runs would differ (A/A noise)."""
+    """When to stop: when a level no longer gains. A level gains if its value over all replicates is
+    better than the best earlier value by more than `noise`. Without a declared noise, it must be
+    better by more than two series of identical runs would differ (A/A noise)."""
     confirm: CountValue = 1
-    """Number of consecutive levels without gain that end it; a gain restarts the count."""
+    """Number of consecutive levels without gain that end the loop; a gain restarts the count."""
     at_most: CountValue | None = Field(default=None, alias="at most")
-    """The last level of a range without an end, which needs it; a list ends with its own last."""
+    """The last level of a range without an end, required there; a list ends with its own last
+    level."""
     of: Measured | None = None
     """The metric that must gain; without it the workload's throughput. If the metric has no better
     direction, such as the rate at a port, more is better."""
@@ -353,7 +357,7 @@ FACTOR_SCHEMA: dict[str, Any] = {
 }
 
 LevelValue = Annotated[Level, _Read(_plain, _SCALAR)]
-"""The name of a level, where a study speaks of one."""
+"""The name of a level, in places where a study refers to a level."""
 LevelChoice = Annotated[tuple[LevelValue, ...], OneOrMore()]
 """One level, a range of levels such as 1..6, or a list of both."""
 FactorLevels = Annotated[Levels, _Read(read_levels, FACTOR_SCHEMA)]

@@ -40,7 +40,8 @@ def load(
     """Read a study from a `study.yaml` or the folder that holds one.
 
     Files that the study names (reference data, profiles of its own) are looked up in its folder.
-    One that was run already (`was_carried_out`) is accepted even if its report asks for too much.
+    For a study that was already run (`was_carried_out`), the checks of its report and of
+    settings without effect are skipped.
     Raises StudyError with `file:line:column` for every problem found.
     """
     file = path / "study.yaml" if path.is_dir() else path
@@ -125,7 +126,7 @@ def without_parts(
 
 
 def _without(study: Study, document: Document, parts: Sequence[str]) -> Document:
-    """A document of the study without the parts that are named in its own terms."""
+    """`document`, a version of the study's own, without these parts of the study."""
     paths = [path for part in parts for path in _paths_of(study, part, f"--without {part}")]
     for path in sorted(set(paths), key=_last_first, reverse=True):
         document = document.without(path)
@@ -140,8 +141,8 @@ def _last_first(path: Inside) -> tuple[tuple[bool, int, str], ...]:
 
 
 def _paths_of(study: Study, part: str, source: str) -> list[Inside]:
-    """The places of a part that is named as in messages and options; a conclusion may be named by
-    its kind, which means all of that kind. `source` is the place of the name."""
+    """The paths of a part that is named like `conclude.bottleneck` in messages and options. The
+    kind of a conclusion names all conclusions of this kind. `source`: where the name was given."""
     keys = [key for key in re.split(r"\.|\[(\d+)\]", part.strip()) if key]
     if not keys:
         raise StudyError("name a part by its path, such as conclude.bottleneck", source)
@@ -184,7 +185,7 @@ def _of_kind(items: Sequence[object], kind: str) -> list[int]:
 
 
 def _form_problems(study: Study, hardware: HardwareLibrary | None) -> Iterator[Problem]:
-    """Faults of the variants: their names, and each study that they make of this one."""
+    """Problems of the variants: unknown testbeds, and problems of the study in each variant."""
     for name in study.testbeds:
         if name not in TESTBEDS:
             message = f"no testbed of this name{did_you_mean(name, TESTBEDS)}"

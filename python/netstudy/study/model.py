@@ -79,7 +79,7 @@ class Case:
     zip: tuple[tuple[str, ...], ...] = ()
     holes: tuple[Hole, ...] = ()
     reasons: tuple[str | None, ...] = ()
-    """Why each hole is one; None: the study gives no reason."""
+    """Why each hole is left out; None: the study gives no reason."""
     path: Path = ()
     """Its place in the file; empty for the one case of plain factors."""
 
@@ -155,7 +155,7 @@ class Study:
 
     @property
     def figures_known(self) -> tuple[str, ...]:
-        """The standard figures that show these."""
+        """The standard figures that show these metrics."""
         return tuple(name for words in self._words for name in words.figures)
 
     @property
@@ -200,7 +200,7 @@ class Study:
 
     @property
     def seed(self) -> int:
-        """Root of all random numbers, where the command line gives none."""
+        """Root of all random numbers, unless the command line gives another."""
         return self.file.seed
 
     @property

@@ -95,7 +95,7 @@ class FirstRow:
     def __get_pydantic_core_schema__(
         self, source: object, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        """Put an empty map for the first row."""
+        """Read `first row` as an empty map."""
         return core_schema.no_info_before_validator_function(self._named, handler(source))
 
     def __get_pydantic_json_schema__(
@@ -120,9 +120,10 @@ class EmptyCell(Model):
     because: WordsValue
     """The reason, as printed under the table."""
     at: dict[NameValue, LevelValue] = Field(default_factory=dict)
-    """The levels of the row, and of the columns where factors make them; without it every row."""
+    """The levels of the row, and of the columns if factors make the columns; without it every
+    row."""
     column: Measured | None = None
-    """The metric; without it every one."""
+    """The metric of the column; without it every column."""
 
 
 class Table(Model):
@@ -133,15 +134,15 @@ class Table(Model):
     case: WordsValue | None = None
     """The test case it shows; without it the only one, or all."""
     rows: FactorNames
-    """Factors that make the rows. Others that vary make a table for each of their levels; one that
-    grows is shown at its best level."""
+    """Factors that make the rows. Each combination of the other varying factors has a table of its
+    own; a growing factor is shown at its best level."""
     columns: Annotated[tuple[Column, ...], OneOrMore()]
     """Metrics, and factors whose level is shown in the row; with `cell`, factors whose levels make
     the columns."""
     cell: Metrics = ()
     """Metrics shown in the cells when columns are factors; several make a two-level header."""
     show: Literal["mean", "every replicate"] = "mean"
-    """Whether replicates are averaged or all shown, a row each."""
+    """Whether replicates are averaged, or all shown in a row each."""
     heads: dict[WordsValue, Annotated[tuple[Column, ...], OneOrMore()]] = Field(
         default_factory=dict
     )
@@ -154,9 +155,9 @@ class Table(Model):
     """Columns shown in percent of a base row: `{etr_per_s: first row}`, or
     `{itr_per_s: {by: etr_per_s, row: {release: a}}}`."""
     decimals: dict[Measured, WholeValue] = Field(default_factory=dict)
-    """Decimals of a column, where they are not the metric's own."""
+    """Column -> its number of decimals, in place of the metric's own."""
     significant: dict[Measured, CountValue] = Field(default_factory=dict)
-    """Significant digits of a column, in place of decimals."""
+    """Column -> its number of significant digits, in place of decimals."""
     empty: tuple[EmptyCell, ...] = ()
     """Reasons for cells without a value."""
 
@@ -190,9 +191,9 @@ class Figure(Model):
     ] = None
     """A standard figure, such as completion, drops, retransmissions or goodput."""
     kind: FigureKind = "lines"
-    """lines against a factor, bars, a time series of a node or of goodput_mbps of transfers, time
-    against size; or of the samples of one quantity such as completion_ms: ecdf, box, histogram,
-    samples over time."""
+    """`lines` against a factor, `bars`, `time series` of a node or of goodput_mbps of transfers, or
+    `size law` (time against size). For the samples of one quantity such as completion_ms: `ecdf`,
+    `box`, `histogram`, `samples over time`."""
     title: WordsValue | None = None
     """Its title; without it the report writes one."""
     case: WordsValue | None = None
@@ -202,7 +203,7 @@ class Figure(Model):
     y: Metrics = ()
     """Metrics that are drawn."""
     y2: Measured | None = None
-    """A second metric with its own axis on the right; not of bars."""
+    """A second metric with its own axis on the right; not possible with bars."""
     series: FactorNames = ()
     """Factors that make one line each."""
     panel: NameValue | None = None
@@ -227,8 +228,8 @@ class Figure(Model):
             own = sorted(self.model_fields_set - {"name", "title", "case"})
             if own:
                 key = type(self).model_fields[own[0]].alias or own[0]
-                advice = f"leave out {key}, or say x and y in place of its name"
-                raise fault(f"the figure {self.name} is drawn as it is; {advice}")
+                advice = f"leave out {key}, or write x and y in place of the name"
+                raise fault(f"the standard figure {self.name} cannot be changed; {advice}")
             return self
         if not self.y:
             raise fault("needs y (the metrics to draw), or the name of a standard figure")
@@ -237,7 +238,9 @@ class Figure(Model):
         elif self.kind != "time series" and self.x is None:
             raise fault("needs x, the factor along the x axis")
         if self.kind == "bars" and self.y2 is not None:
-            raise fault("bars have one axis; draw it in a figure of its own, or with lines", "y2")
+            raise fault(
+                "bars have only one axis; draw this metric in its own figure, or use lines", "y2"
+            )
         return self
 
     @property
@@ -276,10 +279,11 @@ class Report(Model):
 
 
 class ReferenceMetric(Model):
-    """The metric that a column of the reference file holds: one, or another by row."""
+    """The metric that a column of the reference file holds: the same in all rows, or named by
+    another column."""
 
     name: Measured | None = None
-    """The metric, in its own unit, where all rows hold the same one."""
+    """The metric, in its own unit, if all rows hold the same one."""
     by: WordsValue | None = None
     """The column that says which metric the row holds."""
     names: dict[WordsValue, Measured] = Field(default_factory=dict)
@@ -292,7 +296,7 @@ class ReferenceMetric(Model):
         if self.by is not None and not self.names:
             raise fault("needs names, which maps its texts to metrics", "by")
         if (self.name is None) == (self.by is None):
-            raise fault("needs a metric, or by and names where rows hold different ones")
+            raise fault("needs a metric, or by and names if rows hold different metrics")
         return self
 
     @property
@@ -316,7 +320,7 @@ class ReferenceLevels(Model):
     column: WordsValue
     """The column."""
     names: dict[WordsValue, LevelValue] = Field(default_factory=dict)
-    """Text in that column -> the level, where the file names it otherwise."""
+    """Text in that column -> the level, for levels that the file writes differently."""
 
 
 class Explained(Model):
@@ -325,9 +329,9 @@ class Explained(Model):
     because: WordsValue
     """The reason, as printed next to the size of the difference."""
     at: dict[NameValue, LevelValue] = Field(default_factory=dict)
-    """The levels of the values that it explains; without it all of them."""
+    """The levels of the values that this reason explains; without it all levels."""
     metric: Measured | None = None
-    """The metric that it explains; without it every one."""
+    """The metric that this reason explains; without it every metric."""
 
 
 class Reference(Model):
@@ -350,14 +354,15 @@ class Reference(Model):
     )
     """Factor -> the column that holds its levels."""
     fitted: tuple[dict[NameValue, LevelValue], ...] | None = None
-    """Cells whose values a profile was fitted to, each by its levels: agreement there is no
-    evidence, and the report marks these cells. `netstudy calibrate` does not fit to the others, but
-    shows the model's predictions for them; `[]` keeps all of the file for such a blind check."""
+    """Cells whose values a profile was fitted to, each by its levels. Agreement in these cells is
+    no evidence, so the report marks them. `netstudy calibrate` fits only to these cells and shows
+    the model's predictions for all others, as a blind check; `[]` keeps the whole file for the
+    check."""
     explained: tuple[Explained, ...] = ()
-    """Why own values differ from the published ones; the first that fits a value counts. Without
-    one the report calls a large difference unexplained."""
+    """Reasons why the study's own values differ from the published ones; the first reason that
+    applies to a value counts. The report calls a large difference without a reason unexplained."""
     repetition: WordsValue | None = None
-    """The column that numbers repetitions: rows of one cell are then its replicates."""
+    """The column that numbers repetitions; the rows of one cell are then its replicates."""
     columns: dict[WordsValue, ReferenceColumn]
     """Column -> the metric that it holds."""
 
@@ -416,8 +421,8 @@ class Requirement(Model):
     """A condition that cells must satisfy; if one does not, `run` ends with exit code 1."""
 
     that: ConditionValue
-    """Metric, sign and number, such as completion_ms_p99 < 500: in the metric's unit, as in its
-    name, or with a unit, as in completion_ms_p99 < 0.5 s."""
+    """Metric, sign and number, such as completion_ms_p99 < 500. A number without a unit is in the
+    unit that the metric's name ends in; completion_ms_p99 < 0.5 s gives another unit."""
     at: dict[NameValue, LevelChoice] = Field(default_factory=dict)
     """Factor -> the levels at which it must hold; without it at every cell."""
 
@@ -439,15 +444,16 @@ class Expectation(Model):
     same: Measured | None = None
     """The metric that is expected to be the same within the study's noise."""
     with_: dict[NameValue, LevelValue] = Field(default_factory=dict, alias="with")
-    """Factor -> its level on the one side."""
+    """Factor -> its level on the first side of the comparison."""
     than: dict[NameValue, LevelValue] = Field(default_factory=dict)
-    """Factor -> its level on the other side, of the same factors; also for `same`."""
+    """Factor -> its level on the second side, for the same factors as `with`. `lower`, `higher` and
+    `same` need both sides."""
     at: dict[NameValue, LevelChoice] = Field(default_factory=dict)
     """Factor -> the levels at which it is expected; without it at all levels."""
 
     @property
     def metric(self) -> MetricName:
-        """The metric that it is about."""
+        """The metric whose outcome is expected."""
         named = self.that.metric if self.that else self.lower or self.higher or self.same
         assert named is not None, "it says one of them"
         return named
@@ -460,18 +466,20 @@ class Expectation(Model):
         if self.that:
             for key, sides in (("with", self.with_), ("than", self.than)):
                 if sides:
-                    raise fault("belongs to lower, higher and same", key)
+                    raise fault("is only for lower, higher and same", key)
             return self
         if not self.with_ or not self.than:
             key = "than" if self.with_ else "with"
-            raise fault(f"needs {key}, the levels on {'the other' if self.with_ else 'one'} side")
+            raise fault(
+                f"needs {key}, the levels on the {'second' if self.with_ else 'first'} side"
+            )
         if self.with_.keys() != self.than.keys():
             raise fault("must name the same factors as with", "than")
         if {k: str(v) for k, v in self.with_.items()} == {k: str(v) for k, v in self.than.items()}:
-            raise fault("names the levels of with, and nothing differs from itself", "than")
+            raise fault("has the same levels as with; the two sides must differ", "than")
         both = sorted(self.at.keys() & self.with_.keys())
         if both:
-            raise fault(f"names {both[0]}, which with and than name too", "at")
+            raise fault(f"gives a level of {both[0]}, and so do with and than; keep one", "at")
         return self
 
 
@@ -482,7 +490,7 @@ class Conclusion(Model):
     """Keys that all conclusions have."""
 
     case: WordsValue | None = None
-    """The test case it is drawn from; without it the only one, or all."""
+    """The test case that it is drawn from; without it the only test case, or all of them."""
     at: dict[NameValue, LevelValue] = Field(default_factory=dict)
     """Levels at which it is drawn."""
 
@@ -516,12 +524,12 @@ class CandidateScalar(Scalar):
         if not re.search(r"[<>=]", text):
             return Candidate(split_metric(text))
         if ">" in text:
-            raise ValueError(f'"{text}": a limit is the most that there is; write metric < number')
+            raise ValueError(f'"{text}": a limit is an upper bound; write metric < number')
         bound = Condition().parse(text)
         return Candidate(bound.metric, bound.value)
 
     def json_schema(self) -> dict[str, Any]:
-        """Text of a metric, and a bound above it where it has one of its own."""
+        """Text of a metric, with its upper bound if it has one."""
         limit = r"\d+(\.\d+)?( ?[^\s\d.]\S*)?|unknown"
         return {"type": "string", "pattern": rf"^\S+( ?<=? ?({limit}))?$"}
 
@@ -532,23 +540,25 @@ CandidateValue = Annotated[Candidate, Typed(CandidateScalar(), refs=False)]
 class Bottleneck(Conclusion):
     """Name the resource that limits throughput, and rule the others out.
 
-    If throughput grows with a factor, it looks, for each setting of the other factors, at the level
-    with the highest throughput from the last gain on; if several candidates are full there, at a
-    later level with the same throughput within the noise where only one is full. Otherwise it looks
-    at the setting with the highest throughput.
+    If throughput grows with a factor, the conclusion is drawn for each setting of the other
+    factors. It is drawn at the level with the highest throughput among the last level with a gain
+    and all later levels. If several candidates are at their limits there, it is drawn at a later
+    level that has the same throughput within the noise and only one of them at its limit, if there
+    is such a level. If throughput grows with no factor, the conclusion is drawn at the setting with
+    the highest throughput.
     """
 
     bottleneck: Literal[True]
     """Always true."""
     candidates: dict[WordsValue, CandidateValue] = Field(default_factory=dict)
     """Name -> a metric and its limit, such as `app@client.packets_per_s < 80000`. A metric in
-    percent needs none, nor does a rate at an interface or a port: its link's line rate is the
-    limit. `app@client.packets_per_s < unknown`: an unknown limit; the candidate is ruled out only
-    if the metric was higher in another cell over the same links. Of several hosts in a group, the
-    one nearest its limit counts. Without candidates: the CPUs and disks of hosts, each link in each
+    percent needs no limit. The limit of a rate at an interface or a port is the line rate of its
+    link. `app@client.packets_per_s < unknown`: an unknown limit; the candidate is ruled out only if
+    the metric was higher in another cell over the same links. In a group of several hosts, the host
+    nearest its limit counts. Without candidates: the CPUs and disks of hosts, each link in each
     direction, the switches, and TCP's windows, as far as they are measured."""
     near: PercentValue = 90.0
-    """Share of its limit from which a candidate counts as near it."""
+    """Share of its limit from which a candidate counts as near the limit."""
 
     @property
     def metrics(self) -> tuple[MetricName, ...]:

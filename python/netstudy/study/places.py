@@ -1,4 +1,4 @@
-"""Where in a topology something is: a host group, a zone of its hosts, one of their interfaces."""
+"""A place in a topology: a host group, a zone of its hosts, or one of their interfaces."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Place:
     zone: str | None = None
     """A zone of each host; None: the host itself."""
     interface: str | None = None
-    """An interface of each host; None: whichever it has."""
+    """An interface of each host; None: not named."""
 
     def __str__(self) -> str:
         """As a study writes it."""
@@ -37,7 +37,7 @@ class PlaceText(Scalar):
     """Whether a zone may be named."""
 
     def parse(self, value: object) -> Place:
-        """Read a place; whether it is there is found out when the study is whole."""
+        """Read a place. Whether it exists is checked later, when the whole study is read."""
         text = Text().parse(value)
         match = re.fullmatch(self._pattern, text)
         if match is None:

@@ -58,7 +58,7 @@ class Procedure(Model):
 
 
 def field_of_phase(kind: wire.PhaseKind) -> str:
-    """The field of Procedure that asks for a phase of that name."""
+    """The field of Procedure that sets this phase."""
     return kind.replace("-", "_")
 
 
@@ -69,14 +69,14 @@ class SecretPlace(Model):
     env: WordsValue | None = None
     """An environment variable."""
     file: WordsValue | None = None
-    """A file whose first line it is: an absolute path."""
+    """Absolute path of a file whose first line is the secret."""
 
     @model_validator(mode="after")
     def _is_one_place(self) -> SecretPlace:
         if (self.env is None) == (self.file is None):
-            raise fault("names one place: {env: VARIABLE} or {file: /path}")
+            raise fault("needs exactly one place: {env: VARIABLE} or {file: /path}")
         if self.file is not None and not self.file.startswith("/"):
-            raise fault("is an absolute path, such as /run/secrets/community", "file")
+            raise fault("must be an absolute path, such as /run/secrets/community", "file")
         return self
 
 
@@ -88,17 +88,17 @@ class SnmpPoll(Model):
     port: NameValue
     """The host group whose port is read."""
     every: IntervalValue = 1_000_000_000
-    """Interval of the polls."""
+    """Time from one poll to the next."""
     from_: NameValue | None = Field(default=None, alias="from")
-    """The host that polls: one that is linked to the switch and has no part in the workload, so
-    that its port carries nothing but polls."""
+    """The host that polls: a host that is linked to the switch and takes no part in the workload,
+    so that its port carries only polls."""
     community: SecretPlace | None = None
     """Place of the community of SNMPv2c; without it and without `user` an emulated switch gets a
     new one for each run."""
     user: WordsValue | None = None
     """The user of SNMPv3, in place of a community."""
     authentication: SnmpAuthentication = "SHA"
-    """How messages of SNMPv3 are signed: a user without authentication is refused."""
+    """How messages of SNMPv3 are signed; a user without authentication is refused."""
     password: SecretPlace | None = None
     """Place of the password for signing."""
     privacy: SnmpPrivacy | None = None
@@ -115,16 +115,18 @@ class SnmpPoll(Model):
                 ("privacy password", self.privacy_password),
             ):
                 if value is not None:
-                    raise fault("is a user's; name the user of SNMPv3", key)
+                    raise fault("is a setting of SNMPv3; name its user", key)
             return self
         if self.community is not None:
-            raise fault("is of SNMPv2c, and the user of SNMPv3; keep one of them", "community")
+            raise fault("is for SNMPv2c, but user is for SNMPv3; keep one of them", "community")
         if self.password is None:
             raise fault(
-                "signs messages, and so needs a password: SNMPv3 without is refused", "user"
+                "needs a password, because only signed messages of SNMPv3 are supported", "user"
             )
         if (self.privacy is None) != (self.privacy_password is None):
-            raise fault("privacy and its password come together", "privacy")
+            raise fault(
+                "privacy and privacy password need each other; write both or neither", "privacy"
+            )
         return self
 
 
@@ -141,7 +143,8 @@ class SarSampler(Model):
 
 
 class CounterSnapshot(Model):
-    """Read the TCP counters of a host at both edges of every phase, which happens anyway."""
+    """Read the TCP counters of a host at both edges of every phase. They are also read without this
+    instrument."""
 
     netstat: NameValue
     """The host group."""

@@ -1,9 +1,9 @@
 """Published measurements: the rows of a reference file as values at levels of the study.
 
-A text of the file is a level of a factor when the study maps it to that level by name; else when it
-is written like the level; else when both are the same quantity, as `1MB` and `1 MB` are, or `60`
-and `60.0`. Nothing else matches. A row that names a level which the study does not have, or whose
-cell has a value already, is a mistake of the study file or of the data, reported with its line.
+A text in the file means a level of a factor if the study maps the text to this level by name; if
+not, it must be written like the level, or be the same quantity, like `1MB` and `1 MB`, or `60` and
+`60.0`. Nothing else matches. A row is reported as a mistake, with its line, if it names a level
+that the study does not have or if its cell already has a value.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NO_VALUE = frozenset({"", "-", "\u2013", "\u2014"})
 
 @dataclass(frozen=True)
 class PublishedValue:
-    """One value of a reference file: of which metric, at which levels, to which rounding."""
+    """One value of a reference file, with its metric, its levels and its rounding."""
 
     metric: MetricName
     case: str | None
@@ -37,10 +37,10 @@ class PublishedValue:
     levels: Mapping[str, Level]
     """Factor -> level of the study. Factors that the source does not give are absent."""
     repetition: int
-    """From 1; 1 where the file does not number repetitions."""
+    """From 1; always 1 if the file does not number repetitions."""
     value: float
     rounding: float
-    """One unit of the last digit that is given: a source may have rounded or cut."""
+    """One unit of the last printed digit, since a source may round or truncate."""
     source: str
     file: str
     """Relative to the study."""
@@ -70,11 +70,11 @@ class PublishedFile:
     values: tuple[PublishedValue, ...]
     problems: tuple[Problem, ...]
     matched: tuple[tuple[str, str, Level], ...]
-    """Factor, text of the file and its level, where the two are written differently."""
+    """Factor, text in the file and its level, if the two are written differently."""
 
 
 def read_published(study: Study, index: int) -> PublishedFile:
-    """Read the reference of that number against the levels of its study."""
+    """Read the reference with this index and match its texts with the levels of its study."""
     return _File(study, index).read()
 
 
@@ -88,7 +88,7 @@ def published_values(study: Study) -> tuple[PublishedValue, ...]:
 
 
 def with_published_levels(case: Case, values: Iterable[PublishedValue]) -> Case:
-    """The case with the levels that published values have of a factor that grows without end."""
+    """The case in which a factor that grows without end has only the levels of published values."""
     found = tuple(values)
     return replace(case, factors=tuple(_with_levels(factor, found) for factor in case.factors))
 
@@ -134,7 +134,7 @@ class _File:
         ]
 
     def read(self) -> PublishedFile:
-        """Values and problems; no values where the file or a column is not there."""
+        """Values and problems; no values if the file or a column is missing."""
         self._note_levels()
         rows = self._rows()
         values = [] if rows is None else [value for row in rows for value in self._values(row)]
@@ -165,6 +165,8 @@ class _File:
             held += [((*inside, text), factor, level) for text, level in holds.names.items()]
             if factor not in self.factors:
                 self._note_factor(("factors", factor), factor)
+        # Every key that gives levels has been read: a wrong level is reported at each place that
+        # has it, so that one correction of the study does not bring up the next problem.
         for place, name, level in held:
             if name not in self.factors:
                 self._note_factor(place, name)
@@ -187,7 +189,7 @@ class _File:
         known = len(self.problems)
         header = [name.strip() for name in lines[0][1]] if lines else []
         for name in dict.fromkeys(name for name in header if header.count(name) > 1):
-            self._fault(lines[0][0], f'the column "{name}" is there twice')
+            self._fault(lines[0][0], f'the column "{name}" occurs twice')
         for place, column in self._columns_named():
             if column not in header:
                 message = f'{self.reference.file} has no column "{column}"'
@@ -218,7 +220,7 @@ class _File:
                     found.append((line, fields))
                 line = reader.line_num + 1
         except csv.Error as error:
-            self._fault(line, f"is no line of a CSV file: {error}")
+            self._fault(line, f"is not a valid line of a CSV file: {error}")
             return None
         return found
 
@@ -265,6 +267,7 @@ class _File:
             text = row.texts[column]
             if text in NO_VALUE:
                 continue
+            # All three report their own problem, so all are read before any of them ends the cell.
             metric, number = self._metric(row, meaning), self._number(row, column, text)
             held = self._held(meaning.at)
             if metric is None or number is None or held is None:
@@ -300,12 +303,12 @@ class _File:
         found = self._held(self.reference.at)
         for name, holds in self.reference.factors.items():
             if name not in self.factors:
-                return None  # told where the study names it
+                return None  # reported where the study names it
             text = row.texts[holds.column]
             try:
                 level = _level(self.factors[name], text, holds.names)
             except ValueError as error:
-                if text not in holds.names:  # else told where the study maps it
+                if text not in holds.names:  # else reported where the study maps it
                     self._fault(row.line, f'{holds.column} "{text}": {error}')
                 found = None
                 continue
@@ -322,7 +325,7 @@ class _File:
             try:
                 found[name] = _level(self.factors[name], level_text(wanted), {})
             except (KeyError, ValueError):
-                return None  # told where the study names it
+                return None  # reported where the study names it
         return found
 
     def _repetition(self, row: _Row) -> int | None:
@@ -332,7 +335,9 @@ class _File:
         text = row.texts[column]
         if text.isascii() and text.isdigit() and int(text) > 0:
             return int(text)
-        self._fault(row.line, f'{column} "{text}" is not the number of a repetition, from 1')
+        self._fault(
+            row.line, f'{column} "{text}" is not the number of a repetition; numbers begin at 1'
+        )
         return None
 
     def _metric(self, row: _Row, meaning: ReferenceColumn) -> MetricName | None:
@@ -342,7 +347,7 @@ class _File:
         said = row.texts[metric.by]
         if said not in metric.names:
             hint = did_you_mean(said, metric.names)
-            self._fault(row.line, f'{metric.by} "{said}" is given no metric{hint}')
+            self._fault(row.line, f'{metric.by} "{said}" has no metric in names{hint}')
         return metric.names.get(said)
 
     def _number(self, row: _Row, column: str, text: str) -> Decimal | None:
@@ -375,15 +380,15 @@ class _File:
         where = f"line {line} does" if line != row.line else f"the column {other} does"
         numbered = self.reference.repetition
         advice = (
-            f"{numbered} {value.repetition} is there twice"
+            f"{numbered} {value.repetition} occurs twice"
             if numbered
-            else "repetition names the column that numbers repetitions, where there are any"
+            else "if these are repetitions, name the column with their numbers as repetition"
         )
         at = levels_text(value.levels) or "the only cell"
         self._fault(row.line, f"gives {value.metric} at {at}, as {where}; {advice}")
         return False
 
-    # --- telling ---
+    # --- problems ---
 
     def _place(self, line: int) -> Place:
         return Place(str(self.study.folder / self.reference.file), line)

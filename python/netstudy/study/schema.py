@@ -36,7 +36,8 @@ def schemas() -> dict[str, str]:
 
 
 def schema_folder() -> Path:
-    """Where the schemas of studies and profiles are, in a checkout or as a wheel brings them."""
+    """The folder with the schemas of studies and profiles, in a checkout or in an installed
+    wheel."""
     return _PACKAGED if _PACKAGED.is_dir() else _CHECKOUT
 
 

@@ -13,13 +13,14 @@ from netstudy.wire import Level
 
 
 def select(factor: Factor, wanted: Iterable[Level]) -> tuple[Level, ...]:
-    """The levels that are wanted, in the study's order. Raises ValueError for an unknown one."""
+    """The wanted levels, in the study's order. Raises ValueError for an unknown level."""
     chosen = {text for item in wanted for text in _texts(factor, item)}
     return tuple(name for name in factor.names if level_text(name) in chosen)
 
 
 def one_level(factor: Factor, wanted: Level) -> Level:
-    """The level of this name, however it is written. Raises ValueError for a range, or for none."""
+    """The level of this name, however it is written. Raises ValueError if no level has this name; a
+    range is no name."""
     level = factor.level(wanted)
     if level is None:
         raise ValueError(_unknown(factor, level_text(wanted)))
@@ -75,7 +76,7 @@ def _factor(study: Study, name: str, where: str) -> Factor:
 
 
 def _items(factor: Factor, text: str) -> list[str]:
-    """The level itself where its name has commas, else the parts between them."""
+    """The parts between commas, unless the whole text is the name of a level."""
     return [text] if factor.level(text) else [part.strip() for part in text.split(",")]
 
 

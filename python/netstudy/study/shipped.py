@@ -8,7 +8,7 @@ _PACKAGED = Path(__file__).parents[1] / "_studies"
 _CHECKOUT = Path(__file__).parents[3] / "studies"
 _NAME = "study.yaml"
 _BESIDE = ("hardware", "reference")
-"""Folders that a study may keep its own profiles and the published values in."""
+"""Folders of a study for its own profiles and published values."""
 
 
 def shipped_studies() -> dict[str, Path]:
@@ -20,7 +20,7 @@ def shipped_studies() -> dict[str, Path]:
 
 
 def files_of(folder: Path) -> list[Path]:
-    """The files that a study needs to be run elsewhere, relative to its folder; results are not
-    among them."""
+    """The files that a study needs to be run elsewhere, without its results, relative to its
+    folder."""
     beside = (path for name in _BESIDE for path in sorted((folder / name).rglob("*")))
     return [Path(_NAME), *(path.relative_to(folder) for path in beside if path.is_file())]

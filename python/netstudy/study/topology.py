@@ -41,7 +41,7 @@ Delay = Annotated[int | Ref, Typed(knobs(wire.Link)["delay"].scalar)]
 
 LinkKind = Annotated[str | Ref, Typed(Choice(("ethernet", "hipersocket"), "a kind of link"))]
 Stack = Annotated[wire.Stack | Ref, Typed(Choice(get_args(wire.Stack), "a kind of network stack"))]
-Medium = Annotated[str | Ref, Typed(Choice(("ram", "disk"), "a place that data lie in"))]
+Medium = Annotated[str | Ref, Typed(Choice(("ram", "disk"), "a place for data"))]
 
 
 def _ordered(own: ModelT, model: type[Wire]) -> ModelT:
@@ -57,7 +57,7 @@ class _NamedTcp(Model):
 
 
 class TcpKnobs(model_with(_NamedTcp, settings(wire.Tcp))):  # type: ignore[misc]
-    """TCP of one host group: a whole one by its name, and settings that differ from it.
+    """TCP of one host group: a TCP profile by its name, and settings that differ from it.
 
     Settings that neither gives come from the host's profile.
     """
@@ -122,12 +122,12 @@ class Host(Model):
     profile: Words | None = None
     """A host of the hardware library. Without one it is only a place to measure from."""
     count: Count = 1
-    """How many of them."""
+    """Number of hosts in the group."""
     cpus: Count | None = None
     """CPUs that the host may use; without it the profile's."""
     cpu_quota: ProcessorShare | None = None
-    """CPU time that its processes may take, in percent of one CPU: at least 1 %, and
-    whole thousandths of a percent; on testbeds of real hosts only. The kernel's network work in
+    """CPU time that its processes may take, in percent of one CPU: at least 1 %, in
+    steps of 0.001 %. Only testbeds of real hosts can impose it. The kernel's network work in
     soft interrupts is not charged to it."""
     memory: Size | None = None
     """Main memory; without it the profile's."""
@@ -185,15 +185,15 @@ class LinkProperties(Model):
     """The properties of a link between any two ends."""
 
     rate: LinkRate | None = None
-    """Bits a second in each direction, or `{up: …, down: …}` where the two differ; without it the
+    """Bits a second in each direction, or `{up: …, down: …}` if the two differ; without it the
     highest rate that both ends support."""
     delay: Delay | None = None
     """Propagation time one way; without it 0."""
     mtu: MtuSize | None = None
     """Largest IP packet in bytes; without it 1500."""
     kind: LinkKind = "ethernet"
-    """ethernet, or `hipersocket`, between two hosts of one machine: packets are larger, and no
-    interface limits the rate: 10 Gbit/s unless the link says otherwise."""
+    """`ethernet`, or `hipersocket` between two hosts of one machine: its packets are larger, and no
+    interface limits its rate, which is 10 Gbit/s unless the link gives another."""
     nic: NicOrName | None = None
     """The interface of the hosts at this link, as far as it differs from their own."""
     buffers: Count | None = None
@@ -204,8 +204,8 @@ class LinkProperties(Model):
     def _has_no_loss(cls, value: Any) -> Any:
         if isinstance(value, dict) and "loss" in value:
             message = (
-                "this version loses no frames on a link, but where a switch's buffer is full: make "
-                "its port_buffer smaller, or a link behind it slower"
+                "random loss on a link is not supported; switches drop frames when a buffer is "
+                "full: make port_buffer smaller, or the link behind it slower"
             )
             raise fault(message, "loss")
         return value
@@ -226,7 +226,7 @@ class Link(LinkProperties):
     @classmethod
     def _joins_two(cls, value: object) -> object:
         if not isinstance(value, list) or len(value) != 2:
-            raise fault("names the two ends, such as [client, switch]")
+            raise fault("must name two ends, such as [client, switch]")
         return value
 
 
@@ -309,7 +309,7 @@ class Topology(Model):
             if getattr(self, short) is not None and short in self.hosts:
                 raise fault("is in hosts too; keep one of them", short)
         if self.switch is not None and self.switches:
-            raise fault("is short for the one switch; keep it or switches", SWITCH)
+            raise fault("is short for a single switch; keep either switch or switches", SWITCH)
         if self.link is not None:
             self._check_short_link()
         if not self.groups:
@@ -318,11 +318,13 @@ class Topology(Model):
 
     def _check_short_link(self) -> None:
         if self.links:
-            raise fault("is short for the same link to every host; keep it or links", "link")
+            raise fault(
+                "is short for the same link to every host; keep either link or links", "link"
+            )
         if not self.all_switches:
-            raise fault("joins every host to the switch, and there is no switch", "link")
+            raise fault("joins every host to the switch, but there is no switch", "link")
         if len(self.all_switches) > 1:
-            message = "joins every host to the one switch, and there are several; write links"
+            message = "joins every host to a single switch, but there are several; write links"
             raise fault(message, "link")
 
     @property
@@ -353,7 +355,7 @@ class Topology(Model):
             yield ("link",), Link.model_construct(**given, between=(Place(name), Place(switch)))
 
     def host_path(self, group: str) -> Path:
-        """Where a study has a host group."""
+        """The path of a host group in a study."""
         return ("topology", *(("hosts", group) if group in self.hosts else (group,)))
 
     def no_group(self, name: str, *others: str) -> str | None:

@@ -28,7 +28,8 @@ def treatments(case: Case) -> Iterator[Treatment]:
 
 
 def hole_matches(case: Case, index: int) -> bool:
-    """Whether a hole leaves out anything: each group that varies together has its levels."""
+    """Whether a hole leaves out anything: each group of zipped factors must take its levels in some
+    row."""
     hole = _hole(case, index)
     return all(
         any(
@@ -40,8 +41,7 @@ def hole_matches(case: Case, index: int) -> bool:
 
 
 def reasoned_holes(case: Case) -> Iterator[tuple[Treatment, str]]:
-    """Treatments that are not run and the reason that the study gives; those without are left
-    out."""
+    """Treatments that are not run for a reason that the study gives, with this reason."""
     holes = [(_hole(case, i), reason) for i, reason in enumerate(case.reasons) if reason]
     for choice in product(*(_zipped(group) for group in _groups(case))) if holes else ():
         chosen = {name: level for group in choice for name, level in group}

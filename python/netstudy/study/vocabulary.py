@@ -1,9 +1,9 @@
-"""The words that tables, figures, conclusions and forms of a study may use.
+"""The names that tables, figures, conclusions and variants of a study may use.
 
-A metric is written `name` where it is the workload's own, `node.name` or `node@towards.name` where
-it is read at a host, an interface, a switch or a port: `completion_ms_p99`, `app.cpu_pct`,
-`app@client.send_mbps`, `switch@server.port_in_mbps`. Its unit and its statistic end the name, and
-` in warm-up` behind it names another phase than the measuring one. For a metric with samples,
+A metric of the workload is written `name`; a metric that is read at a host, an interface, a switch
+or a port is written `node.name` or `node@towards.name`: `completion_ms_p99`, `app.cpu_pct`,
+`app@client.send_mbps`, `switch@server.port_in_mbps`. The name ends in the unit and the statistic; `
+in warm-up` after it names a phase other than the measuring phase. For a metric with samples,
 `completion_ms_above_150ms_pct` is the share above a limit. The analysis computes the metrics; this
 module lists the names that a study may use, so that a misspelt metric is found before anything
 runs.
@@ -54,11 +54,11 @@ class Quantity:
     is_rate: bool = True
     """Whether samples form a time series, so that percentiles and extremes have a meaning."""
     is_state: bool = False
-    """Whether it is a momentary state and not a counter, so that its mean is of samples too."""
+    """Whether it is a momentary state and not a counter, so that even its mean needs samples."""
 
 
 HOST_METRICS = {
-    "network_mbps": Quantity("bits received and sent by the interfaces, together", at_port=True),
+    "network_mbps": Quantity("bits received and sent by the interfaces", at_port=True),
     "receive_mbps": Quantity("bits received by the interfaces", at_port=True),
     "send_mbps": Quantity("bits sent by the interfaces", at_port=True),
     "goodput_mbps": Quantity("application bytes received by this host, as a rate"),
@@ -66,21 +66,21 @@ HOST_METRICS = {
     "receive_packets_per_s": Quantity("packets received", at_port=True),
     "send_packets_per_s": Quantity("packets sent", at_port=True),
     "packet_bytes_mean": Quantity(
-        "bytes by packets, received and sent", at_port=True, is_rate=False
+        "bytes per packet, received and sent", at_port=True, is_rate=False
     ),
     "utilisation_pct": Quantity("share of the line rate, in the fuller direction", at_port=True),
     "receive_utilisation_pct": Quantity("share of the line rate, receiving", at_port=True),
     "send_utilisation_pct": Quantity("share of the line rate, sending", at_port=True),
     "segments_retransmitted": Quantity("TCP segments sent again", is_rate=False),
     "timeouts": Quantity("retransmission timers that fired", is_rate=False),
-    "txdrop_per_s": Quantity("packets that were dropped before they were sent", at_port=True),
-    "rxdrop_per_s": Quantity("packets that were dropped when they came in", at_port=True),
-    "cpu_pct": Quantity("CPU time by what the host may use"),
+    "txdrop_per_s": Quantity("packets dropped before they were sent", at_port=True),
+    "rxdrop_per_s": Quantity("packets dropped when they came in", at_port=True),
+    "cpu_pct": Quantity("CPU time as a share of the CPU time that the host may use"),
     "cpu_ns_per_byte": Quantity(
-        "CPU time by bytes received and sent by the interfaces", is_rate=False
+        "CPU time per byte that the interfaces received or sent", is_rate=False
     ),
     "cycles_per_instruction": Quantity(
-        "CPU cycles by instructions, where the machine counts them", is_rate=False
+        "CPU cycles per instruction, if the machine counts them", is_rate=False
     ),
     "disk_mb_per_s": Quantity("bytes read and written"),
     "disk_busy_pct": Quantity("share of the time with a request under way"),
@@ -89,10 +89,10 @@ HOST_METRICS = {
     "memory_bus_busy_pct": Quantity("share of the time in which memory moved bytes"),
     "io_bus_busy_pct": Quantity("share of the time in which the I/O bus moved bytes"),
     "receiver_limited_pct": Quantity(
-        "share of the time of sending in which the receive window was the limit", is_rate=False
+        "share of the sending time in which the receive window was the limit", is_rate=False
     ),
     "sender_limited_pct": Quantity(
-        "share of the time of sending in which the send buffer was the limit", is_rate=False
+        "share of the sending time in which the send buffer was the limit", is_rate=False
     ),
 }
 
@@ -103,10 +103,10 @@ SWITCH_METRICS = {
     "port_out_packets_per_s": Quantity("frames that left by the port", at_port=True),
     "port_in_packets_per_s": Quantity("frames that came in by the port", at_port=True),
     "port_out_frame_bytes_mean": Quantity(
-        "bytes by frames that left by the port", at_port=True, is_rate=False
+        "bytes per frame that left by the port", at_port=True, is_rate=False
     ),
     "port_in_frame_bytes_mean": Quantity(
-        "bytes by frames that came in by the port", at_port=True, is_rate=False
+        "bytes per frame that came in by the port", at_port=True, is_rate=False
     ),
     "port_in_short_frames_pct": Quantity(
         "share of frames of up to 127 bytes, such as acknowledgments, among incoming frames",
@@ -134,8 +134,8 @@ LINK_METRICS = {
 
 MACHINE_METRICS = {
     "cpu_pct": Quantity("busy share of all CPUs"),
-    "softirq_pct": Quantity("share of all CPUs in soft interrupts, of nobody's process"),
-    "steal_pct": Quantity("share of all CPUs that the hypervisor gave to others"),
+    "softirq_pct": Quantity("share of all CPUs in soft interrupts, charged to no process"),
+    "steal_pct": Quantity("share of all CPUs that the hypervisor gave to other machines"),
     "disk_mb_per_s": Quantity("bytes read and written"),
     "disk_busy_pct": Quantity("share of the time with a request under way"),
     "swap_pages_per_s": Quantity("pages swapped in and out"),
@@ -147,8 +147,8 @@ _MEASURING: ContextVar[Collection[str] | None] = ContextVar("measuring", default
 
 @contextmanager
 def measuring(kinds: Collection[str] | None) -> Iterator[None]:
-    """In the block, messages list only the metrics and figures that this study can have: names are
-    checked one by one, before the study around them is known."""
+    """In the block, messages list only the metrics and figures that a study of these kinds can
+    have. The kinds are given here because each name is checked before the whole study is known."""
     token = _MEASURING.set(kinds)
     try:
         yield
@@ -177,7 +177,7 @@ def _in_study(names: Iterable[str], part: Callable[[MetricWords], Iterable[str]]
 
 
 SWITCH, LINK, MACHINE = "switch", "link", "machine"
-"""Scopes that are no host group: the switch, all links, and the machine below all hosts."""
+"""Scopes that are no host group: the switch, all links, and the machine that all hosts run on."""
 
 STANDARD_FIGURES: Final[Mapping[str, str]] = {
     name: text for words in WORDS.values() for name, text in words.figures.items()
@@ -288,9 +288,9 @@ class MetricName:
 
 
 def split_metric(text: str) -> MetricName:
-    """Take a metric's name apart. Raises ValueError for a metric that does not exist.
+    """Split a metric's name into its parts. Raises ValueError for a metric that does not exist.
 
-    Whether the study has such a host, switch or sampler is another question (`checks.outcome`).
+    Whether the study has this host, switch or sampler is checked later (`checks.metrics`).
     """
     base, limit = split_limit(text)
     if limit is not None and base in WORKLOAD_METRICS:
@@ -315,14 +315,15 @@ def split_metric(text: str) -> MetricName:
 def _not_a_share(text: str, base: str, limit: Limit | None) -> str:
     form = "such as completion_ms_above_150ms_pct, with a whole number of ns, us, ms or s"
     if limit is None:
-        return f'"{text}" is no share of samples above a limit, {form}'
+        return f'"{text}" is not a share of samples above a limit, {form}'
     sampled = metrics_in_study(SAMPLED) or SAMPLED
     hint = did_you_mean(base, sampled)
-    return f'"{text}": "{base}" has no samples to count above a limit{hint}; {listed(sampled)} have'
+    have = f"only {listed(sampled)} have"
+    return f'"{text}": "{base}" has no samples to count above a limit{hint}; {have}'
 
 
 def _parted(name: str, known: Iterable[str]) -> tuple[str | None, str | None]:
-    """A metric and its statistic; None for the metric where it is not known."""
+    """A metric and its statistic; None for an unknown metric."""
     if name in known:
         return name, None
     match = _STATISTIC.fullmatch(name)
@@ -337,7 +338,7 @@ def _check_quantity(found: MetricName, scope: Scope) -> None:
         raise ValueError(f'"{found}" is not counted by interface; write {scope.node}.{found.base}')
     if found.needs_samples and not quantity.is_rate:
         raise ValueError(
-            f'"{found}": {found.base} is one number a phase and has no {found.statistic}'
+            f'"{found}": {found.base} is a single number per phase and has no {found.statistic}'
         )
 
 
@@ -375,13 +376,13 @@ _AT_A_LINE: Final = {
 
 
 def line_direction(metric: MetricName) -> Literal["out", "in"] | None:
-    """The direction of a line that a rate belongs to, seen from its node; None: it is no such
-    rate."""
+    """The direction of a rate on a line, seen from its node; None: the metric is not the rate of
+    one direction."""
     return cast("Literal['out', 'in'] | None", _AT_A_LINE.get(metric.base))
 
 
 def is_line_rate(metric: MetricName) -> bool:
-    """Whether the rate of a link bounds a metric."""
+    """Whether the line rate of a link is the upper bound of a metric."""
     return line_direction(metric) is not None
 
 
@@ -395,16 +396,18 @@ def _known_in(scope: Scope | None) -> Mapping[str, object]:
 
 
 _LISTED = 24
-"""Most metrics that a message lists: enough for all of a workload."""
+"""The most metrics that a message lists: enough for all metrics of a workload."""
 
 
 def _unknown(text: str, scope: Scope | None, name: str) -> str:
     if scope is None and _parted(name, HOST_METRICS)[0]:
-        return f'"{text}" is measured at a host; name it, as in server.{name}'
+        return f'"{text}" is measured at a host; name the host, as in server.{name}'
     if scope is None and _parted(name, SWITCH_METRICS)[0]:
         return f'"{text}" is measured at a switch; name its port, as in switch@server.{name}'
     if name in STATISTICS:
-        return f'"{text}" is a statistic; a metric ends in it, as in completion_ms_{name}'
+        return (
+            f'"{text}" is a statistic; write it at the end of a metric, as in completion_ms_{name}'
+        )
     known = metrics_in_study(WORKLOAD_METRICS) if scope is None else list(_known_in(scope))
     hint = did_you_mean(name, known, limit=_LISTED)
     return f'"{text}" is an unknown metric{hint}'
@@ -418,7 +421,7 @@ WORKLOADS_OWN: Final[Mapping[str, WorkloadMetric]] = {
 }
 """Metrics of the workloads themselves, without probes and samplers."""
 SAMPLED: Final = tuple(name for name, one in WORKLOAD_METRICS.items() if one.samples)
-"""The metrics of which a share above a limit may be asked for."""
+"""The metrics with samples, whose share above a limit a study may ask for."""
 
 _UNITS: Final = {
     "ns": "ns", "us": "us", "ms": "ms", "s": "s", "bps": "bit/s", "mbps": "Mbit/s", "pct": "%",
@@ -428,8 +431,8 @@ _UNITS: Final = {
 
 
 def in_unit_of(metric: MetricName, number: str, unit: str) -> str:
-    """A number that is given with a unit as a number in the metric's unit. Raises ValueError if the
-    metric has another kind of unit, or none."""
+    """Convert a number with a unit to the metric's unit. Raises ValueError if the metric has
+    another kind of unit, or none."""
     given = f"{number} {unit}"
     own = _UNITS.get("pct" if metric.limit else metric.base.rpartition("_")[2])
     if own is None:
@@ -468,4 +471,4 @@ class StandardFigure(Choice):
 
 
 Measured = Annotated[MetricName, Typed(Metric(), refs=False)]
-"""The name of a metric, taken apart when the file is read."""
+"""The name of a metric, split into its parts when the file is read."""

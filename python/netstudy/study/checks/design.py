@@ -17,7 +17,7 @@ from netstudy.study.selection import select
 from netstudy.study.treatments import count_treatments, treatments
 
 RUNS_MAX = 1_000_000
-"""Most runs of one plan: more would not fit into memory, and nobody would read them."""
+"""The most runs of one plan: more would not fit into memory, and nobody would read them."""
 
 
 def design_problems(study: Study) -> Iterator[Problem]:
@@ -83,7 +83,8 @@ def unused_field_problems(study: Study) -> Iterator[Problem]:
                         continue
                     seen.add(full)
                     message = (
-                        f"nothing uses it; write ${{{full}}} where it belongs, or leave it out"
+                        f"nothing uses this field; write ${{{full}}} where it belongs, or leave "
+                        "the field out"
                     )
                     path = (*factor.path_of(level), key)
                     yield study.document.problem(path, message, of_key=True)
@@ -104,7 +105,10 @@ def _case_problems(study: Study, case: Case) -> Iterator[Problem]:
         yield problem(case.path, "needs factors: at least one, with its levels")
     for name in study.file.cases[case.name].fixed if case.path else ():
         if case.factor(name):
-            yield problem((*case.path, "fixed", name), "varies in this case; keep one of the two")
+            yield problem(
+                (*case.path, "fixed", name),
+                "is also in the factors of this case; keep one of the two",
+            )
     yield from _zip_problems(study, case)
     yield from _hole_problems(study, case)
     yield from _growth_problems(study, case)
@@ -121,17 +125,19 @@ def _zip_problems(study: Study, case: Case) -> Iterator[Problem]:
             yield from _group_problems(study, path, [f for f in case.factors if f.name in names])
         for at, name in enumerate(names):
             if name in seen:
-                yield study.document.problem((*path, at), f"{name} is zipped already")
+                yield study.document.problem(
+                    (*path, at), f"{name} is already zipped in another group"
+                )
             seen.add(name)
 
 
 def _group_problems(study: Study, path: Path, group: list[Factor]) -> Iterator[Problem]:
     if len(group) < 2:
-        yield study.document.problem(path, "a group that varies together needs two factors")
+        yield study.document.problem(path, "a group of zipped factors needs at least two factors")
     lengths = {factor.name: len(factor.levels) for factor in group}
     if len(set(lengths.values())) > 1:
         said = ", ".join(f"{name} has {length}" for name, length in lengths.items())
-        yield study.document.problem(path, f"zipped factors need as many levels each; {said}")
+        yield study.document.problem(path, f"zipped factors need the same number of levels; {said}")
 
 
 def _hole_problems(study: Study, case: Case) -> Iterator[Problem]:
@@ -152,19 +158,22 @@ def _hole_problems(study: Study, case: Case) -> Iterator[Problem]:
 
 
 def _growth_problems(study: Study, case: Case) -> Iterator[Problem]:
-    """One factor of a case may grow, and only where a gain can be told from chance."""
+    """Only one factor of a case may grow, and only if chance can be ruled out as the cause of a
+    gain."""
     first = case.growing
     if first is None:
         return
     for factor in case.factors:
         if factor.growth is None or factor == first:
             continue
-        message = f"grows, as {first.name} does; one factor of a case may grow, so list its levels"
+        message = (
+            f"grows, and so does {first.name}; only one factor of a case may grow: list the levels"
+        )
         yield study.document.problem((*case.path, "factors", factor.name), message, of_key=True)
     if study.margin_pct is None and study.replicates < 2:
         message = (
-            "cannot grow: one replicate and no noise tell no gain from chance; say noise, such as "
-            "noise: 2 %, or replicates: 3"
+            "cannot grow: one replicate without noise cannot show whether a gain is chance; write "
+            "noise, such as noise: 2 %, or replicates: 3"
         )
         yield study.document.problem((*case.path, "factors", first.name), message, of_key=True)
 
@@ -180,7 +189,7 @@ def _fixed_problems(study: Study) -> Iterator[Problem]:
     for path, fixed in _fixed(study):
         for name in fixed:
             if name not in used:
-                message = f"nothing varies or uses it{suggestion(name, used)}"
+                message = f"no factor or setting uses this level{suggestion(name, used)}"
                 yield study.document.problem((*path, name), message, of_key=True)
 
 

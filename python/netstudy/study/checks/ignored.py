@@ -35,8 +35,8 @@ def ignored_problems(study: Study) -> Iterator[Problem]:
 
 
 def _namesake_problems(study: Study) -> Iterator[Problem]:
-    """Levels with one name but different fields in two cases: a name has one meaning. A level
-    that has only a name takes the fields of the other case."""
+    """Levels with the same name but different fields in two cases. A level that has only a name is
+    no problem: it takes the fields that the other case gives."""
     said: dict[tuple[str, str], tuple[Case, FactorLevel]] = {}
     for case in study.cases:
         for factor in case.factors:
@@ -46,22 +46,22 @@ def _namesake_problems(study: Study) -> Iterator[Problem]:
                 if (first.fields, first.bundle) != (level.fields, level.bundle):
                     message = (
                         f"level {name} of {factor.name} has other fields in case {other.name}; "
-                        "name them apart"
+                        "give the two levels different names"
                     )
                     yield study.document.problem(factor.path_of(level), message)
 
 
 def _buffer_problems(study: Study) -> Iterator[Problem]:
-    """Buffers of a driver at links that no host is at."""
+    """Driver buffers of links between two switches, where no driver is."""
     switches = study.topology.all_switches.keys()
     for index, link in enumerate(study.topology.links):
         if link.buffers is not None and {end.group for end in link.between} <= switches:
-            message = "belongs to a host, and this link joins two switches"
+            message = "belongs to a host, but this link joins two switches"
             yield study.document.problem(("topology", "links", index, "buffers"), message)
 
 
 def _zone_problems(study: Study) -> Iterator[Problem]:
-    """A zone at both ends, by two of its host's interfaces: it has one of them."""
+    """The same zone at both ends, with two interfaces of its host: a zone has only one of them."""
     spec, kind = study.workload.spec, study.workload.kind
     groups: list[tuple[Path, Mapping[str, Place]]] = [(("workload", kind), spec.places)]
     for name, placed in study.topology.placement.items():
@@ -70,7 +70,9 @@ def _zone_problems(study: Study) -> Iterator[Problem]:
     for path, places in groups:
         for (other, one), (key, place) in combinations(places.items(), 2):
             if place.zone and (place.group, place.zone) == (one.group, one.zone) and place != one:
-                message = f"is the {other.rstrip('s')} too: a zone is at one interface"
+                message = (
+                    f"is the same zone as the {other.rstrip('s')}; a zone has only one interface"
+                )
                 yield study.document.problem((*path, key), message)
 
 
@@ -81,17 +83,17 @@ def _poll_problems(study: Study) -> Iterator[Problem]:
             continue
         if poll.user is None and "authentication" in poll.model_fields_set:
             path = ("instruments", index, "authentication")
-            yield study.document.problem(path, "is a user's; name the user of SNMPv3")
+            yield study.document.problem(path, "is a setting of SNMPv3; name its user")
         switch = study.topology.all_switches.get(poll.snmp)
         for place, level in _levels_of(study, None if switch is None else switch.snmp):
             if level is False:
-                message = f"the switch cannot be polled, as instruments.{index} asks"
+                message = f"instruments.{index} polls this switch, so its snmp must be true"
                 yield study.document.problem(place, message)
 
 
 def _instrument_problems(study: Study) -> Iterator[Problem]:
-    """Instruments that read the same counters as another: a report draws one time series of them.
-    One port may be read at a shorter interval than its whole switch."""
+    """Instruments that read the same counters as another instrument: a report can draw only one of
+    the two time series. One port may be read at a shorter interval than its whole switch."""
     for (first, one), (index, other) in combinations(enumerate(study.instruments), 2):
         key, *_ = read = _read_by(other)
         if _read_by(one) == read:
@@ -115,7 +117,7 @@ def _read_by(instrument: Instrument) -> tuple[str, str, str | None]:
 
 
 def _levels_of(study: Study, value: object) -> Iterator[tuple[Path, object]]:
-    """The levels that a reference stands for, each with its place; nothing of a plain value."""
+    """The levels that a reference stands for, each with its place; none for a plain value."""
     if isinstance(value, Ref):
         yield from study.levels_at((), value)
 
@@ -134,5 +136,5 @@ def varying_fixed_problems(study: Study) -> Iterator[Problem]:
     could hold them. A factor varied by a variant or an option replaces the fixed level."""
     for name in study.file.fixed if not study.file.cases else ():
         if name in study.file.factors:
-            message = "varies in this study; keep one of the two"
+            message = "is also in factors; keep one of the two"
             yield study.document.problem(("fixed", name), message, of_key=True)

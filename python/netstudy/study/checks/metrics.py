@@ -1,4 +1,4 @@
-"""Checks of metrics: that the study measures them, and at nodes that it has."""
+"""Checks that the study measures the metrics that it names, at nodes that it has."""
 
 from __future__ import annotations
 
@@ -40,17 +40,19 @@ def _of_workload(study: Study, name: MetricName) -> str | None:
         others = listed([_MEASURED_BY.get(one, one) for one in measured_by(name.base)])
         return (
             f'"{name}" is not measured by the workload {kind} of this study, '
-            f"but by {others}; it measures {listed(list(measured))}"
+            f"but by {others}; this study measures {listed(list(measured))}"
         )
     if name.limit is not None and measured[name.base].samples is None:
         sampled = [base for base, one in measured.items() if one.samples]
         have = (
-            f"{listed(sampled)} {'has' if len(sampled) == 1 else 'have'}" if sampled else "none has"
+            f"{listed(sampled)} {'has' if len(sampled) == 1 else 'have'}"
+            if sampled
+            else "no metric of this study has"
         )
         return f'"{name}": {name.base} has no samples to count above a limit; {have}'
     known = measured[name.base].statistics
     if name.statistic not in (None, "mean", *known):
-        has = f"; it has {listed(list(known))}" if known else ", it is one number a run"
+        has = f"; it has {listed(list(known))}" if known else "; it is a single number per run"
         return f'"{name}": {name.base} has no {name.statistic}{has}'
     return None
 
@@ -89,7 +91,8 @@ def _is_endpoint(study: Study, node: str) -> bool:
 
 
 def _towards(study: Study, name: MetricName, scope: Scope, *, is_switch: bool) -> str | None:
-    """A port leads to a host group or a switch; one of a host has a name as well."""
+    """A port is named by the host group or switch that it leads to; the port of a host may also be
+    named by its interface."""
     if scope.towards is None:
         if name.base == "port_mbps" and not _watches_port(study, scope):
             return f'"{name}": say which port, as in {scope.node}@server.port_out_mbps'
@@ -143,13 +146,13 @@ def _sampled(study: Study, name: MetricName, scope: Scope) -> str | None:
     group = scope.node.partition(".")[0]
     what = f"the {name.statistic or 'mean'} of a state" if name.is_state else name.statistic
     return (
-        f'"{name}": {what} is of samples, and no instrument takes them; write '
+        f'"{name}": {what} needs samples, and no instrument takes them; write '
         f"instruments: [{{{key}: {group}, every: 1 s}}]"
     )
 
 
 def _in_phase(study: Study, name: MetricName) -> str | None:
-    """Whether counters are read, or samples taken, in the phase that is named.
+    """The error message if the named phase has neither counters at its edges nor samples.
 
     Counters are read when the idle phase, the measuring phase and the cool-down end, and when the
     measuring phase begins; not when the run begins, nor between warm-up and stop.
@@ -171,9 +174,9 @@ def _in_phase(study: Study, name: MetricName) -> str | None:
         return None
     if phase == "warm-up" and procedure.idle and not procedure.stop:
         return None
-    without = {"warm-up": "without an idle phase before it, or with a stop behind it, "}
+    without = {"warm-up": "without an idle phase before it, or with a stop after it, "}
     return (
-        f'"{name}": {without.get(phase, "")}no counters are read at both edges of this phase; '
+        f'"{name}": {without.get(phase, "")}counters are not read at both edges of this phase; '
         "ask for a percentile of samples, such as _p50"
     )
 

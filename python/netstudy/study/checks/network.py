@@ -1,4 +1,5 @@
-"""Checks of hosts, switches, links, placements, profiles, and of what the instruments watch."""
+"""Checks of hosts, switches, links, placements and profiles, and of the nodes that instruments
+read."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ def _name_problems(study: Study) -> Iterator[Problem]:
     for name in study.topology.groups:
         if name in study.topology.all_switches:
             path = study.topology.host_path(name)
-            yield study.document.problem(path, "is the name of a switch too", of_key=True)
+            yield study.document.problem(path, "is also the name of a switch", of_key=True)
 
 
 def _link_problems(study: Study) -> Iterator[Problem]:
@@ -50,17 +51,17 @@ def _link_problems(study: Study) -> Iterator[Problem]:
             what = "a switch" if one.group in study.topology.all_switches else "a host"
             yield study.document.problem((*path, "between"), f"joins {what} to itself")
         if link.nic and {one.group, other.group} <= study.topology.all_switches.keys():
-            message = "belongs to a host, and this link joins two switches"
+            message = "belongs to a host, but this link joins two switches"
             yield study.document.problem((*path, "nic"), message)
         if isinstance(link.rate, EachWay) and link.nic and link.nic.rate is not None:
-            message = "a link has a rate each way, or the rate of its interface; keep one of them"
+            message = "the link already has a rate for each direction; keep one of the two rates"
             yield study.document.problem((*path, "nic", "rate"), message)
 
 
 def _end_problem(study: Study, end: Place) -> str | None:
     switches = study.topology.all_switches
     if end.group in switches:
-        return f"a switch names no interface; write {end.group}" if end.interface else None
+        return f"a switch has no named interfaces; write {end.group}" if end.interface else None
     if end.group == "switch" and not switches:
         return "the topology has no switch"
     return study.topology.no_group(end.group, *switches) or study.topology.no_place(end)
@@ -70,7 +71,7 @@ def _zone_problems(study: Study) -> Iterator[Problem]:
     for name, host in study.topology.groups.items():
         if host.stack is not None and not host.zones:
             path = (*study.topology.host_path(name), "stack")
-            yield study.document.problem(path, f"is that of zones, and host {name} has none")
+            yield study.document.problem(path, f"is a setting for zones, but host {name} has none")
         known = host.interfaces or ()
         for zone, said in (host.zones or {}).items():
             if said.interface is not None and said.interface not in known:
@@ -86,7 +87,7 @@ def _placement_problems(study: Study) -> Iterator[Problem]:
             if wrong := study.topology.no_place(getattr(placement, end)):
                 yield study.document.problem(("topology", "placement", name, end), wrong)
         if placement.sender == placement.receiver:
-            message = "is the sender too; they must be different places"
+            message = "is also the sender; the two must be different places"
             yield study.document.problem(("topology", "placement", name, "receiver"), message)
 
 
@@ -121,7 +122,7 @@ def _snmp_problems(study: Study, path: Path, name: str) -> Iterator[Problem]:
     switch = study.topology.all_switches.get(name)
     if switch is None:
         known = ", ".join(study.topology.all_switches) or "the topology has none"
-        yield study.document.problem(path, f"polls a switch of the topology: {known}")
+        yield study.document.problem(path, f"must be a switch of the topology: {known}")
     elif switch.snmp is False:
         where = "switch" if study.topology.switch else f"switches.{name}"
         message = f"the switch cannot be polled; set topology.{where}.snmp to true"
@@ -136,14 +137,14 @@ def _ports_problems(study: Study, path: Path, sampler: PortSampler) -> Iterator[
         yield study.document.problem((*path, "ports"), f'no switch "{sampler.ports}"{hint}')
     elif sampler.port is not None and sampler.port not in behind:
         hint = did_you_mean(sampler.port, behind)
-        message = f'nothing "{sampler.port}" is linked to {sampler.ports}{hint}'
+        message = f'no host or switch "{sampler.port}" is linked to {sampler.ports}{hint}'
         yield study.document.problem((*path, "port"), message)
 
 
 def _linked(study: Study) -> dict[str, list[str]]:
     """Switch -> the host groups and switches that it has links to, in any treatment.
 
-    A switch that the plan puts in before the one interface of a host has a name of its own.
+    The switch that the plan adds in front of the only interface of a host has its own name here.
     """
     switches = study.topology.all_switches
     found: dict[str, list[str]] = {name: [] for name in switches}

@@ -46,7 +46,7 @@ def outcome_problems(study: Study) -> Iterator[Problem]:
     for path, figure in study.figures:
         yield from _figure_problems(study, path, figure)
         if figure in drawn:
-            yield study.document.problem(path, "is drawn already; leave one of them out")
+            yield study.document.problem(path, "is already drawn; leave out one of the two")
         drawn.append(figure)
     for index, conclusion in enumerate(study.conclude):
         yield from _conclusion_problems(study, ("conclude", index), conclusion)
@@ -61,7 +61,7 @@ def outcome_problems(study: Study) -> Iterator[Problem]:
 
 
 def _agreement_problems(study: Study, path: Path, name: MetricName | str) -> Iterator[Problem]:
-    """A band of a metric that no run of the study gives could never be judged."""
+    """Tolerances for metrics that no run of the study measures: they could never be checked."""
     if isinstance(name, MetricName):
         yield from metric_problems(study, path, name)
     else:
@@ -128,14 +128,14 @@ def _figure_problems(study: Study, path: Path, figure: Figure) -> Iterator[Probl
         yield from factors_problems(study, (*path, key), names, cases)
     if figure.x is not None and figure.x in (*figure.series, figure.panel):
         key = "series" if figure.x in figure.series else "panel"
-        message = f"{figure.x} is along the x axis too; keep it in one of them"
+        message = f"{figure.x} is also the x axis; keep one of the two"
         yield study.document.problem((*path, key), message)
 
 
 def _figure_name_problems(study: Study, path: Path, name: str) -> Iterator[Problem]:
     if name not in study.figures_known:
         hint = did_you_mean(name, study.figures_known)
-        message = f'"{name}" is no figure of the workload {study.workload.kind}{hint}'
+        message = f'"{name}" is not a figure of the workload {study.workload.kind}{hint}'
         yield study.document.problem(path, message)
 
 
@@ -144,6 +144,8 @@ def _conclusion_problems(study: Study, path: Path, conclusion: Conclusion) -> It
     yield from case_problems(study, path, conclusion.case)
     for name, level in conclusion.at.items():
         yield from at_problems(study, (*path, "at", name), name, level)
+    # Kinds without a case here name nothing more. The base is checked only if its factor exists: a
+    # misspelt factor would otherwise be reported twice.
     match conclusion:
         case Bottleneck():
             for name, candidate in conclusion.candidates.items():
@@ -171,7 +173,7 @@ def _conclusion_problems(study: Study, path: Path, conclusion: Conclusion) -> It
 
 
 def _candidate_problems(study: Study, path: Path, candidate: Candidate) -> Iterator[Problem]:
-    """A metric that is not measured, or one without a limit."""
+    """A metric that is not measured, or a metric without a limit."""
     metric = candidate.metric
     wrong = list(metric_problems(study, path, metric))
     yield from wrong
@@ -186,7 +188,7 @@ def _candidate_problems(study: Study, path: Path, candidate: Candidate) -> Itera
 
 
 def _condition_paths(study: Study, key: str, index: int) -> tuple[Path, Path]:
-    """The place of a condition, and of its text, which is the same for a condition in short."""
+    """The place of a condition, and of its text; in the short form both are the same."""
     written = study.document.data[key]
     path: Path = (key, index) if isinstance(written, list) else (key,)
     item = written[index] if isinstance(written, list) else written
@@ -208,7 +210,7 @@ def _expectation_problems(study: Study, index: int, expected: Expectation) -> It
 def _chosen_problems(
     study: Study, path: Path, at: Mapping[str, Sequence[Level]]
 ) -> Iterator[Problem]:
-    """Factors and levels at which a condition must hold, and that the study does not have."""
+    """Unknown factors and levels among those at which a condition must hold."""
     for name, levels in at.items():
         if name not in study.factors:
             message = f'no factor "{name}"{did_you_mean(name, study.factors)}'

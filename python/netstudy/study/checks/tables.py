@@ -39,7 +39,7 @@ def _rows_problems(
     yield from unknown
     together = any(set(table.rows) <= set(factor_names([case])) for case in cases)
     if not unknown and not together:
-        message = f"no case has all of {listed(list(table.rows))}, so that the table would be empty"
+        message = f"no case has all of {listed(list(table.rows))}; the table would be empty"
         yield study.document.problem(path, message)
 
 
@@ -55,10 +55,10 @@ def _columns_problems(
             yield from _column_problems(study, place, name, factors)
         if str(name) not in across and table.cell:
             yield study.document.problem(
-                place, "is next to factors that make the columns; put metrics into cell"
+                place, "is a metric next to columns that are factors; put it into cell"
             )
         if str(name) in table.rows:
-            yield study.document.problem(place, "makes the rows too; keep it in one of them")
+            yield study.document.problem(place, "is also in rows; keep one of the two")
     if across and not table.cell and len(across) == len(table.columns):
         message = "columns are factors; cell must name the metric to show in them"
         yield study.document.problem(path, message)
@@ -79,7 +79,11 @@ def _heads_problems(study: Study, path: Path, table: Table) -> Iterator[Problem]
     """Each heading spans adjacent columns, and each column has at most one heading."""
     problem = study.document.problem
     if table.heads and table.cell:
-        yield problem((*path, "heads"), "the cell metrics are the headings here", of_key=True)
+        yield problem(
+            (*path, "heads"),
+            "has no effect with cell: the headings are then the metrics of cell",
+            of_key=True,
+        )
         return
     seen: set[MetricName | str] = set()
     for head, columns in table.heads.items():
@@ -90,7 +94,7 @@ def _heads_problems(study: Study, path: Path, table: Table) -> Iterator[Problem]
             yield problem(place, message)
         twice = seen & set(columns)
         if twice:
-            yield problem(place, f'"{min(map(str, twice))}" is below another heading too')
+            yield problem(place, f'"{min(map(str, twice))}" is also below another heading')
         seen |= set(columns)
         places = [table.columns.index(name) for name in columns if name not in unknown]
         if places and places != list(range(places[0], places[0] + len(places))):
@@ -109,7 +113,7 @@ def _formats_problems(study: Study, path: Path, table: Table) -> Iterator[Proble
                 message = f"is not a column{did_you_mean(str(name), map(str, shown))}"
                 yield study.document.problem((*path, key, str(name)), message, of_key=True)
     for name in sorted(map(str, set(table.decimals) & set(table.significant))):
-        message = "has decimals too; keep one of the two"
+        message = "also has decimals; keep one of the two"
         yield study.document.problem((*path, "significant", name), message, of_key=True)
 
 
@@ -120,14 +124,14 @@ def _normal_problems(
     for name, normal in table.normalise.items():
         place = (*path, "normalise", str(name))
         if name not in shown or str(name) in factor_names(cases):
-            message = f"is no metric of this table{did_you_mean(str(name), map(str, shown))}"
+            message = f"is not a metric of this table{did_you_mean(str(name), map(str, shown))}"
             yield study.document.problem(place, message, of_key=True)
         if normal.by is not None:
             yield from metric_problems(study, (*place, "by"), normal.by)
         for factor, level in normal.row.items():
             yield from at_problems(study, (*place, "row", factor), factor, level)
             if factor not in table.rows:
-                message = f"does not make the rows{did_you_mean(factor, table.rows)}"
+                message = f"is not in rows{did_you_mean(factor, table.rows)}"
                 yield study.document.problem((*place, "row", factor), message, of_key=True)
 
 

@@ -37,20 +37,22 @@ def _time_problems(study: Study) -> Iterator[Problem]:
         path: Path = ("procedure", key)
         said = f"workload.{study.workload.kind}.{own}"
         if not spec.timed:
-            message = f"the workload {study.workload.kind} counts instead: write {said}"
+            message = f"the workload {study.workload.kind} has no time limit; write {said} instead"
             yield study.document.problem(path, message, of_key=True)
         elif getattr(spec, own, None) is not None:
-            message = f"lasts for a time, and {said} counts; keep one of them"
+            message = f"is a time, but {said} is a count; keep one of the two"
             yield study.document.problem(path, message, of_key=True)
 
 
 def _other_problems(study: Study) -> Iterator[Problem]:
     procedure, problem = study.procedure, study.document.problem
     if procedure.idle is not None and study.workload.probe is None:
-        message = "has nothing but the probe in it; write workload.probe, such as probe: 10 ms"
+        message = "only the probe runs in this phase; add workload.probe, such as probe: 10 ms"
         yield problem(("procedure", "idle"), message, of_key=True)
     if procedure.stop is not False and not _warms_up(study):
-        yield problem(("procedure", "stop"), "stops the warm-up, and there is none", of_key=True)
+        yield problem(
+            ("procedure", "stop"), "stops the warm-up, but there is no warm-up", of_key=True
+        )
 
 
 def _warms_up(study: Study) -> bool:

@@ -1,4 +1,4 @@
-"""The `workload` of a study, one file a kind: its keys and their checks.
+"""The `workload` of a study: the keys and checks of each kind, one file per kind.
 
 `Workload` is the one list of kinds. Other modules use the `Spec` of the study's kind.
 """
@@ -37,7 +37,7 @@ class Workload(Model):
     """Requests to an application."""
     probe: Annotated[Probe, Short("every", "a time such as 10 ms")] | None = None
     """Latency under load: small requests on a connection of their own for each pair of the
-    workload, such as `probe: 10 ms`. With `procedure.idle` the idle network is probed before."""
+    workload, such as `probe: 10 ms`. With `procedure.idle` the idle network is probed first."""
 
     @model_validator(mode="before")
     @classmethod

@@ -30,14 +30,16 @@ class WorkloadMetric:
     statistics: tuple[str, ...] = ()
     """Statistics that may end its name; the mean always may."""
     samples: SamplesKept | None = None
-    """How records hold its samples, so that their distribution is known; None: they do not."""
+    """How records hold its samples, which give their distribution; None: records hold no
+    samples."""
     by_second: bool = False
     """Whether records hold it for each second, so that a time series can be drawn."""
 
 
 @dataclass(frozen=True)
 class MetricWords:
-    """The metrics and the standard figures that a study may name where something measures them."""
+    """The metrics and the standard figures of one source: a workload, the probe or the TCP
+    sampler."""
 
     metrics: Mapping[str, WorkloadMetric]
     """By the name without a statistic."""
@@ -50,7 +52,7 @@ LOSSES_PER_RUN: Final[Mapping[str, WorkloadMetric]] = {
     "retransmissions_per_run": WorkloadMetric("segments sent again"),
     "timeouts_per_run": WorkloadMetric("retransmission timers that fired"),
 }
-"""Losses of workloads that count them by the run."""
+"""Metrics of losses in a whole run."""
 
 
 class Surroundings(Protocol):
@@ -114,7 +116,8 @@ class Spec(Model):
 
     @property
     def sample_bytes(self) -> int | None:
-        """Payload of one of its samples, where no reference is left; None: it has no fixed size."""
+        """Payload of one sample, once all references are resolved; None: samples have no fixed
+        size."""
         return None
 
     def problems(self, study: Surroundings, path: Path) -> Iterator[Problem]:
@@ -125,5 +128,5 @@ class Spec(Model):
         named: dict[Place, str] = {}
         for key, place in self.places.items():
             if (other := named.setdefault(place, key)) != key:
-                message = f"is the {other.rstrip('s')} too; they must be different places"
+                message = f"is also the {other.rstrip('s')}; the two must be different places"
                 yield study.document.problem((*path, key), message)

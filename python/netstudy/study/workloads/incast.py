@@ -1,4 +1,4 @@
-"""Incast: one client asks several servers at once, and needs every answer before it goes on."""
+"""Incast: one client asks several servers at once and waits for every answer before it goes on."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ RequestSize = Annotated[int | Ref, Typed(knobs(wire.Incast)["request"].scalar)]
 
 
 class Jitter(Model):
-    """A random delay, drawn anew: `{exponential: 75 us}`, `{uniform: 20 us}` or `none`."""
+    """A random delay, drawn anew each time: `{exponential: 75 us}`, `{uniform: 20 us}` or
+    `none`."""
 
     exponential: Delay | None = None
     """Mean of an exponential distribution."""
@@ -41,7 +42,7 @@ class Jitter(Model):
     def _one_kind(self) -> Jitter:
         kinds = [self.exponential is not None, self.uniform is not None, self.none]
         if sum(kinds) != 1:
-            raise fault("is one of {exponential: 75 us}, {uniform: 20 us} and none")
+            raise fault("must be {exponential: 75 us}, {uniform: 20 us} or none")
         return self
 
 
@@ -93,7 +94,8 @@ class Incast(Spec):
     iterations: Count
     """Iterations that are measured."""
     warmup: Count0 = 0
-    """Warm-up iterations, which no instrument counts: windows carry over, so use at least 10."""
+    """Warm-up iterations, which no instrument counts. Use at least 10: congestion windows carry
+    over from one iteration to the next."""
     request: RequestSize = 64
     """Size of the request to a server."""
     spacing: Delay = 0

@@ -72,7 +72,8 @@ class Request(Spec):
     """An open loop: the interval of each connection's requests, answered or not. Without it a
     closed loop, in which the next request waits for a response, so that slowness is hidden."""
     requests: Count | None = None
-    """Requests of each connection that are measured; else `procedure.measure` says how long."""
+    """Number of measured requests of each connection; without it `procedure.measure` limits the
+    time."""
     warmup: Count0 | None = None
     """Warm-up requests of each connection, which no instrument counts."""
 
@@ -91,9 +92,11 @@ class Request(Spec):
         yield from super().problems(study, path)
         problem = study.document.problem
         if self.requests is None and study.procedure.measure is None:
-            message = "needs requests, how many are measured, or procedure.measure, how long"
+            message = (
+                "needs requests (their number) or procedure.measure (how long they are measured)"
+            )
             yield problem(path, message, of_key=True)
         if self.every is not None:
             for key in sorted({"think", "outstanding"} & self.model_fields_set):
-                message = "belongs to a closed loop; with every, requests wait for no response"
+                message = "is for a closed loop; with every, requests do not wait for responses"
                 yield problem((*path, key), message)

@@ -51,14 +51,14 @@ DATABASE: Final = "db"
 
 
 def http_url(text: str) -> SplitResult:
-    """The parts of a URL of plain HTTP. Raises ValueError that says what would be right."""
+    """The parts of a URL of plain HTTP. Raises ValueError with advice on the right form."""
     url = urlsplit(text)
     if url.scheme == "https":
         raise ValueError("https is not supported: generators speak HTTP/1.1 without encryption")
     if url.scheme != "http" or not url.hostname:
         raise ValueError(f'"{text}" is not a URL such as http://app:8080/')
     if url.username is not None or url.fragment:
-        raise ValueError("has a user or a fragment, which requests do not carry")
+        raise ValueError("has a user or a fragment, which is not supported")
     return url
 
 
@@ -70,10 +70,10 @@ class Application(Model):
     start: tuple[WordsValue, ...] = ()
     """A program and its arguments: it is started and stopped on the application's host."""
     ready: WordsValue | None = None
-    """URL whose answer says that the program is ready; without it `url`."""
+    """URL that answers with success once the program is ready; without it `url`."""
     url: WordsValue | None = None
-    """URL of plain HTTP that users request, such as `http://app:8080/`: its port is the
-    program's."""
+    """URL of plain HTTP that users request, such as `http://app:8080/`. The program must listen on
+    its port."""
 
     @model_validator(mode="after")
     def _is_one(self) -> Application:
@@ -90,7 +90,7 @@ class Application(Model):
             except ValueError as error:
                 raise fault(str(error), key) from None
         if len(set(ports.values())) > 1:
-            raise fault("has another port than url; the program listens on one", "ready")
+            raise fault("has a different port from url; the program has only one port", "ready")
         return self
 
 
@@ -101,15 +101,15 @@ class PasswordPlace(Model):
     env: WordsValue | None = None
     """An environment variable."""
     pgpass: WordsValue | None = None
-    """A file of libpq's passwords (`host:port:database:user:password`), which nobody else may
-    read: an absolute path."""
+    """Absolute path of a password file of libpq (`host:port:database:user:password`), which nobody
+    else may read."""
 
     @model_validator(mode="after")
     def _is_one_place(self) -> PasswordPlace:
         if (self.env is None) == (self.pgpass is None):
-            raise fault("names one place: {env: VARIABLE} or {pgpass: /path}")
+            raise fault("needs exactly one place: {env: VARIABLE} or {pgpass: /path}")
         if self.pgpass is not None and not self.pgpass.startswith("/"):
-            raise fault("is an absolute path, such as /etc/netstudy/pgpass", "pgpass")
+            raise fault("must be an absolute path, such as /etc/netstudy/pgpass", "pgpass")
         return self
 
 
@@ -144,7 +144,7 @@ OPERATIONS: Final = (
     "sell",
     "update",
 )
-"""The operations of the brokerage, which have response times of their own."""
+"""The operations of the brokerage; each has a metric for its response time."""
 
 
 class OpenLoop(Model):
@@ -155,14 +155,14 @@ class OpenLoop(Model):
     arrivals: Arrivals = "poisson"
     """Distribution of the times between submissions."""
     users: Count = 1_000
-    """Most submissions in flight: a further one is counted as not met."""
+    """The most submissions in flight; further submissions are counted as not met."""
 
 
 class ClosedLoop(Model):
     """Users who submit, wait for the answer, think, and submit again."""
 
     users: Count
-    """How many of them."""
+    """Number of users."""
     think: Pause = 0
     """Time between an answer and the next submission."""
     thinking: Thinking = "fixed"
@@ -175,7 +175,7 @@ class Population(Model):
     users: Count = 15_000
     """Registered users."""
     quotes: Count = 10_000
-    """Stocks that are quoted."""
+    """Quoted stocks."""
 
 
 class Mix(Model):
@@ -212,7 +212,7 @@ class Mix(Model):
     def _whole(self) -> Mix:
         total = sum(self.shares.values())
         if not self.standard and not self.shares:
-            raise fault("is standard, or the shares of all operations")
+            raise fault("must be standard, or the shares of all operations")
         if self.shares and abs(total - 100) > 1e-9:
             raise fault(f"the shares add up to {total:g} %, not 100 %")
         return self
@@ -237,11 +237,11 @@ class OwnOperation(Model):
         if (self.get is None) == (self.post is None):
             raise fault("needs either get or post, with a path")
         if not (self.get or self.post or "").startswith("/"):
-            raise fault("is a path that begins with /", "get" if self.get else "post")
+            raise fault("must be a path that begins with /", "get" if self.get else "post")
         if self.body is not None and self.post is None:
-            raise fault("is sent by post", "body")
+            raise fault("needs post", "body")
         if self.type is not None and self.body is None:
-            raise fault("is the type of a body", "type")
+            raise fault("needs a body", "type")
         return self
 
 
@@ -367,36 +367,38 @@ class Transactions(Spec):
     server: PlaceValue = Place("app")
     """The host of the application."""
     database: PlaceValue | None = None
-    """The host of its database; without it the host group `db`, where there is one."""
+    """The host of its database; without it the host group `db`, if there is one."""
     engine: Engine = "postgresql"
     """The brokerage's database: a server on the database's host, or a file on the application's."""
     dsn: WordsValue | None = None
     """An existing PostgreSQL server, in place of one of the run's own:
-    `postgresql://trade@/trade?host=/run/postgresql`. It is on no host of the study. Its database is
-    filled and emptied by each run; one that holds other tables is refused."""
+    `postgresql://trade@/trade?host=/run/postgresql`. The server is on none of the study's hosts.
+    Each run fills and empties its database; a database with other tables is refused."""
     password: PasswordPlace | None = None
-    """Place of the password of the DSN's role; without it the server asks for none."""
+    """Place of the password of the DSN's role; not needed if the server asks for none."""
     variant: Words | None = None
-    """A build or release of it, if the study compares those: one of `variants`, else a name of the
-    same program with its usual settings, in place of a build that is not available."""
+    """The build or release of the application, if the study compares several: one of `variants`, or
+    any other name for the same program with its usual settings, in place of a build that is not
+    available."""
     variants: dict[WordsValue, BrokerageVariant] = Field(default_factory=dict)
     """Named sets of the brokerage's settings."""
     threads: Count | None = None
-    """Threads of the application server; without it one per CPU, and in the simulator as the model
-    says."""
+    """Threads of the application server; without it one per CPU, and in the simulator the number of
+    the model."""
     pool: Count | None = None
-    """Connections to the database; without it 16, and in the simulator as the model says."""
+    """Connections to the database; without it 16, and in the simulator the number of the model."""
     mix: AnyMix = Mix(standard=True)
-    """Which operations, how often; of a program by name, such as
+    """The operations and their shares. A program has operations of its own, such as
     `{start: {share: 100 %, get: /}}`."""
     open: OpenLoop | None = None
-    """Load by a rate. A closed loop hides slowness, an open one shows it."""
+    """Load by a rate. An open loop shows slow responses; a closed loop hides them, since its users
+    submit less while they wait."""
     closed: ClosedLoop | None = None
     """Load by a number of users."""
     population: Population = Population()
     """Contents of the database."""
     statistics: IntervalValue = 10_000_000_000
-    """Interval of the statistics of each generator."""
+    """Time between two blocks of statistics of each generator."""
     model: Words | None = None
     """A profile of the hardware library with the costs of a page element in the simulator; without
     it the application's profile."""
@@ -409,7 +411,7 @@ class Transactions(Spec):
         return self.application.start
 
     def clients_of(self, topology: Topology) -> Place:
-        """The hosts that generate load. Raises ValueError where the study must name them."""
+        """The hosts that generate load. Raises ValueError if the study must name them."""
         if self.clients is not None:
             return self.clients
         others = {self.server.group, getattr(self.database_of(topology), "group", None)}
@@ -464,10 +466,14 @@ class Transactions(Spec):
                 yield problem((*path, key), "is a setting of the brokerage, not of a program")
             yield from self._url_problems(study, path)
         if isinstance(self.mix, dict) == self.application.brokerage:
-            whose = "the brokerage" if self.application.brokerage else "a program"
             if not self.application.brokerage and "mix" not in self.model_fields_set:
                 return
-            yield problem((*path, "mix"), f"{whose} has another kind of mix")
+            wanted = (
+                "must be standard or shares of the brokerage's operations"
+                if self.application.brokerage
+                else "must have the operations of the program, each with a share and a path"
+            )
+            yield problem((*path, "mix"), wanted)
 
     def _place_problems(self, study: Surroundings, path: Path) -> Iterator[Problem]:
         try:
@@ -481,10 +487,12 @@ class Transactions(Spec):
             where = (*study.topology.host_path(place.group), "count")
             for at, count in study.levels_at(where, study.topology.groups[place.group].count):
                 if count != 1:
-                    yield study.document.problem(at, f"is the {key} of transactions: one host")
+                    message = f"must be 1: this host is the {key} of the transactions"
+                    yield study.document.problem(at, message)
 
     def _user_problems(self, study: Surroundings, path: Path) -> Iterator[Problem]:
-        """More users at once than the brokerage has registered, each of whom has one session."""
+        """More users at once than the brokerage has registered: each registered user has only one
+        session."""
         registered = self.population.users
         if not self.application.brokerage or isinstance(registered, Ref):
             return
@@ -492,8 +500,9 @@ class Transactions(Spec):
             users = None if load is None else load.users
             for at, level in study.levels_at((*path, key, "users"), users):
                 if isinstance(level, int) and level > registered:
-                    message = f"{level:,} users need as many registered ones: population.users is "
-                    yield study.document.problem(at, f"{message}{registered:,}")
+                    message = f"{level:,} users need at least as many registered users, but "
+                    known = f"population.users is {registered:,}"
+                    yield study.document.problem(at, f"{message}{known}")
 
     def _ignored(self, study: Surroundings, path: Path) -> Iterator[Problem]:
         """Settings of the database's host or data that would have no effect."""
@@ -501,18 +510,19 @@ class Transactions(Spec):
         is_server = [at for at, engine in engines if engine == "postgresql"]
         if self.database is not None and not is_server:
             message = (
-                "is the host of a server, and SQLite is a file of the application: leave it out"
+                "is the host of a database server, but SQLite is a file of the application; leave "
+                "database out"
             )
             yield problem((*path, "database"), message)
         for at, engine in engines if self.dsn is not None else ():
             if engine == "sqlite":
-                yield problem(at, "is a file, and dsn names a server: keep one of them")
+                yield problem(at, "is a file, but dsn names a server; keep one of them")
         with_data = self._hosts_of_data(study, {engine for _, engine in engines})
         for name, host in study.topology.groups.items() if self.dsn is None else ():
             if host.data is not None and name not in with_data:
                 where = (*study.topology.host_path(name), "data")
                 on = " or ".join(sorted(with_data))
-                yield problem(where, f"is where a database has its tables, and it is on {on}")
+                yield problem(where, f"is only for the host with the database's tables, {on}")
 
     def _engines(self, study: Surroundings, path: Path) -> list[tuple[Path, Level]]:
         """The databases over all levels, each with its place."""
@@ -530,19 +540,21 @@ class Transactions(Spec):
         """Settings of a database's host where `dsn` names an existing database elsewhere."""
         problem, groups = study.document.problem, study.topology.groups
         if DATABASE in groups and self.server.group != DATABASE:
-            message = "the database of dsn is on no host of the study: leave this one out"
+            message = "dsn names a database outside of the study; leave this host out"
             yield problem(study.topology.host_path(DATABASE), message)
         server = groups.get(self.server.group)
         if server is not None and server.data is not None:
             where = (*study.topology.host_path(self.server.group), "data")
-            yield problem(where, "the server of dsn has its data where it keeps them")
+            yield problem(
+                where, "has no effect, because dsn names a server that keeps its own data"
+            )
 
     def _url_problems(self, study: Surroundings, path: Path) -> Iterator[Problem]:
         for key in ("url", "ready"):
             text = getattr(self.application, key)
             host = None if text is None else http_url(text).hostname
             if host not in (None, self.server.group, "localhost"):
-                message = f"is at {host}; the program is on the host {self.server.group}"
+                message = f"names the host {host}, but the program runs on {self.server.group}"
                 yield study.document.problem((*path, "application", key), message)
 
     @property
@@ -556,25 +568,26 @@ class Transactions(Spec):
     def _one_database(self) -> Transactions:
         if self.dsn is None:
             if self.password is not None:
-                raise fault(
-                    "is that of a server which is there already: name it by dsn", "password"
-                )
+                raise fault("is for an existing server; name the server by dsn", "password")
             return self
         try:
             postgresql_dsn(self.dsn)
         except ValueError as error:
             raise fault(str(error), "dsn") from None
         if self.engine == "sqlite":
-            raise fault("is a server's, and SQLite is a file: keep one of them", "dsn")
+            raise fault("names a server, but SQLite is a file; keep one of them", "dsn")
         if self.database is not None:
-            raise fault("is the host of a database of the run's own: leave it out", "database")
+            raise fault(
+                "is for a server of the run's own, but dsn names an existing server; keep one",
+                "database",
+            )
         return self
 
     @model_validator(mode="after")
     def _one_load(self) -> Transactions:
         if (self.open is None) == (self.closed is None):
-            has = "has both, and takes" if self.open is not None else "needs"
-            raise fault(f"{has} either open (a rate) or closed (a number of users)")
+            wrong = "keep only one of" if self.open is not None else "needs one of"
+            raise fault(f"{wrong}: open (a rate), closed (a number of users)")
         if isinstance(self.mix, dict):
             total = sum(one.share for one in self.mix.values())
             if abs(total - 100) > 1e-9:

@@ -123,8 +123,8 @@ class Transfer(Spec):
     flows: Count = 1
     """Connections of each pair, all at once."""
     repeats: Count | None = None
-    """Transfers of each flow that are measured, one after the other; without it and without
-    `procedure.measure` one."""
+    """Number of measured transfers of each flow, one after the other; without it and without
+    `procedure.measure` one transfer."""
     warmup: Count0 | None = None
     """Warm-up transfers of each flow, which no instrument counts."""
     pause: Pause = 0
@@ -132,12 +132,13 @@ class Transfer(Spec):
     request: PositiveSize = 64
     """Size of the request for a transfer, and of the answer that confirms one; FTP has its own."""
     from_: Source | None = Field(default=None, alias="from")
-    """Where the sender of an FTP transfer has the file: on a RAM disk; on a disk and in the page
-    cache, which is checked; on a disk, from which each transfer reads it. Without it the bytes are
-    generated in memory."""
+    """Where the sender of an FTP transfer has the file. `ram`: on a RAM disk. `cache`: on a disk
+    and in the page cache, which is checked. `disk`: on a disk, from which each transfer reads it.
+    Without it the bytes are generated in memory."""
     to: Sink = "null"
-    """Where the receiver of an FTP transfer puts the file: a RAM disk; a disk; a disk with fsync
-    before the transfer ends, which then lasts longer; nowhere."""
+    """Where the receiver of an FTP transfer puts the file. `ram`: on a RAM disk. `disk`: on a disk.
+    `synced disk`: on a disk, with fsync before the transfer ends, which then lasts longer. `null`:
+    nowhere."""
     data_path: DataPath | None = Field(default=None, alias="data path")
     """How the sender of an FTP transfer, the server of a get and the client of a put, sends the
     file: `copying` reads it and writes it to the socket, `sendfile` has the kernel send it; without
@@ -170,7 +171,7 @@ class Transfer(Spec):
                 yield study.document.problem(place, f'no placement "{name}"{hint}')
         if self.placement:
             for key in {"clients", "servers"} & self.model_fields_set:
-                message = "conflicts with placement, which names both ends; keep one of them"
+                message = "conflicts with placement, which names both ends; keep one of the two"
                 yield study.document.problem((*path, key), message)
         if self.size is None:
             yield from self._endless_problems(study, path)
@@ -180,8 +181,10 @@ class Transfer(Spec):
             message = "needs a size, or procedure.measure, which says how long it goes on"
             yield study.document.problem(path, message, of_key=True)
         if self.warmup not in (None, 0):
-            message = "counts transfers, and one without a size has no end; write procedure.warmup"
+            message = (
+                "counts transfers, but a transfer without a size has no end; write procedure.warmup"
+            )
             yield study.document.problem((*path, "warmup"), message)
         if "pause" in self.model_fields_set:
-            message = "is between two transfers, and one without a size has no end"
+            message = "is between two transfers, but a transfer without a size has no end"
             yield study.document.problem((*path, "pause"), message)

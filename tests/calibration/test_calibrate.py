@@ -452,7 +452,7 @@ def test_measured_runs_need_metrics_and_published_ones_are_none(
 ) -> None:
     command = ["calibrate", str(measured), "--profile", "shop", "--fit", "app_cpu"]
     assert invoke(command) == 2
-    assert "names the metrics of measured runs" in capsys.readouterr().err
+    assert "is for measured runs" in capsys.readouterr().err
     assert invoke([*command, "--on", "etr_per_s,errors"]) == 2
     told = " ".join(capsys.readouterr().err.split())
     assert "errors is 0 at users 1, so a share of it is 0" in told

@@ -1,5 +1,5 @@
-"""The testbeds, which execute runs: the only package that starts processes. Testbeds are imported
-on demand, since programs that start for each run need only a part of this package."""
+"""The testbeds, which execute runs. Only this package starts processes. Each testbed is imported
+only when it is needed: some programs start once per run, and need only a part of this package."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def named(name: str) -> Testbed:
-    """The testbed that `--testbed` names. Raises StudyError for an unknown name."""
+    """The testbed with the name given to `--testbed`. Raises StudyError for an unknown name."""
     from netstudy.testbed.netns.testbed import Netns, NetnsKernel
     from netstudy.testbed.published import PublishedData
     from netstudy.testbed.sim import Sim

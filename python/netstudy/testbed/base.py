@@ -14,17 +14,17 @@ from netstudy.testbed.memory import Memory
 from netstudy.wire import Plan, Record, Run, RunRecord
 
 OnRecord = Callable[[Record, bytes], None]
-"""Called with each record and the exact line, newline included, that it was read from."""
+"""Called with each record and the exact line that the record was read from, newline included."""
 
 
 @dataclass(frozen=True)
 class Preflight:
-    """A testbed's verdict on a plan before it runs it."""
+    """What a testbed says about a plan before it runs the plan."""
 
     unsupported: tuple[str, ...] = ()
     """Unsupported parts of the plan, one sentence each."""
     machine: Mapping[str, str] = field(default_factory=dict)
-    """Measurements of the machine by name; they are stored with the results."""
+    """Measurements of the machine, by their names; they are stored with the results."""
 
 
 class Testbed(Protocol):
@@ -33,11 +33,12 @@ class Testbed(Protocol):
     __test__: ClassVar[bool] = False  # not a test case, whatever its name suggests to pytest
     name: ClassVar[TestbedName]
     repeats_itself: ClassVar[bool]
-    """Whether the testbed is deterministic: the same plan gives the same records, so that a failed
-    run would fail again."""
+    """Whether the testbed is deterministic: the same plan gives the same records, and a failed run
+    would fail again."""
 
     def check(self) -> None:
-        """Raise TestbedError when the testbed cannot be used at all, before anything is made."""
+        """Raise TestbedError when the testbed cannot be used at all, before any file or process is
+        created."""
 
     def unsupported(self, plan: Plan) -> Sequence[str]:
         """Unsupported parts of a plan, one sentence each, or the reason why they cannot be
@@ -59,11 +60,11 @@ class Testbed(Protocol):
         on_record: OnRecord,
         captures: Path | None = None,
     ) -> None:
-        """Make every run of the plan; records come in the order in which runs complete.
+        """Execute every run of the plan; records arrive in the order in which runs complete.
 
-        `threads` None means all cores; `captures` is the folder for the raw data of records, if the
-        testbed has any. Raises TestbedError when the testbed fails; an exception from `on_record`
-        ends the work and is passed on.
+        If `threads` is None, all cores are used; `captures` is the folder for raw data, if the
+        testbed keeps any. Raises TestbedError when the testbed fails; an exception from `on_record`
+        ends the work and is raised again.
         """
 
     def seconds(self, estimate: Estimate, *, threads: int | None) -> float:

@@ -1,4 +1,4 @@
-"""The engine as a child process: a plan goes in, records come out. It never outlives this
+"""The engine as a child process: a plan goes in, records come out. The engine never outlives this
 process."""
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ _RECORD: TypeAdapter[Record] = TypeAdapter(Record)
 
 
 def find_engine() -> Path:
-    """The engine's binary: $NETSTUDY_ENGINE, else next to this Python, else where `pip install
-    --user` puts programs, else on the PATH."""
+    """The engine's binary: $NETSTUDY_ENGINE, else the one next to this Python, else the one where
+    `pip install --user` puts programs, else on the PATH."""
     named = os.environ.get(ENGINE_VARIABLE)
     if named is not None:
         return _named_engine(Path(named))
@@ -82,7 +82,7 @@ def dies_with_parent() -> Callable[[], None] | None:
 
 
 def engine_version(engine: Path) -> str:
-    """The engine's own description of its version. Raises TestbedError when it does not run."""
+    """The version that the engine reports. Raises TestbedError when the engine cannot be run."""
     try:
         answer = subprocess.run(
             [engine, "--version"], capture_output=True, text=True, timeout=_GRACE_S, check=True
@@ -166,7 +166,8 @@ def _pass_on(lines: IO[bytes], on_record: OnRecord, errors: IO[bytes]) -> _Passe
 
 
 def _parse(line: bytes, errors: IO[bytes]) -> Record | None:
-    """The record of a line; None for the incomplete last line of an engine that died."""
+    """The record in a line; None if the line is incomplete because the engine died while writing
+    it."""
     if not line.endswith(b"\n"):
         return None
     try:
@@ -191,8 +192,8 @@ def _check_end(code: int, passed: _Passed, errors: IO[bytes]) -> None:
 
 
 def _killer(number: int) -> str:
-    """The name of the signal. SIGKILL comes with its usual cause, which leaves no other trace
-    here."""
+    """The name of the signal. For SIGKILL its usual cause is added, since nothing else here shows
+    that cause."""
     said = _signal_name(number)
     return f"{said}, as the kernel does when memory runs out" if said == "SIGKILL" else said
 
@@ -205,7 +206,8 @@ def _signal_name(number: int) -> str:
 
 
 def _last(errors: IO[bytes]) -> str:
-    """The last lines that the engine wrote to standard error, as the end of a message."""
+    """The last lines that the engine wrote to standard error, to be appended to an error
+    message."""
     errors.seek(0)
     lines = errors.read().decode("utf-8", "replace").strip().splitlines()[-_STDERR_LINES:]
     return ":\n" + "\n".join(f"  {line}" for line in lines) if lines else ""

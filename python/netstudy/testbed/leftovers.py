@@ -1,8 +1,8 @@
 """Finds and ends testbed processes that outlived their run.
 
-The kernel ends a sandbox together with the netstudy that started it, whatever the signal. The
-exception is a sandbox whose starter was killed just before it asked the kernel to do so. The
-sandbox's command line names its results folder.
+The kernel ends a sandbox together with the netstudy that started it, whatever the signal. But a
+sandbox survives if the program that started it was killed just before it asked the kernel for this.
+The sandbox's command line names its results folder.
 """
 
 from __future__ import annotations
@@ -29,22 +29,23 @@ class Leftover:
 
     pid: int
     start_ticks: int
-    """Start, in clock ticks since boot: together with the id, it identifies one process for
-    ever."""
+    """Start time, in clock ticks since boot. Ids of processes are used again; id and start time
+    together identify one process."""
     command: tuple[str, ...]
     folder: Path
     """The results folder."""
 
 
 def working_for(folders: Iterable[Path]) -> list[Leftover]:
-    """This user's processes that work for the given results folders, whether their run still goes
-    on or not."""
+    """This user's processes that work for the given results folders, whether or not their run is
+    still in progress."""
     own = {folder.resolve() for folder in folders}
     return [found for found in _supervisors() if found.folder in own]
 
 
 def end(leftover: Leftover) -> bool:
-    """Kill the process, unless its id now belongs to another process; returns whether it is gone.
+    """Kill the process, unless its id now belongs to another process; returns whether the process
+    has ended.
 
     The descriptor refers to one process only, so that another process which gets the same id
     meanwhile is never killed (pidfd_open(2)).
@@ -95,5 +96,6 @@ def captures_of(command: tuple[str, ...]) -> Path | None:
 
 
 def started(stat: str) -> int:
-    """Field 22 of /proc/…/stat; the name before it, in parentheses, may hold anything (proc(5))."""
+    """Field 22 of /proc/…/stat. Fields are counted after the last parenthesis, since the program's
+    name, in parentheses, may contain any character (proc(5))."""
     return int(stat.rpartition(")")[2].split()[22 - 3])

@@ -1,5 +1,5 @@
-"""Peak memory of a plan: the largest runs that are executed at once, and the front, which holds the
-plan and reads the records."""
+"""Peak memory of a plan: the largest runs that may be in progress at once, plus the front, which
+keeps the plan and reads the records."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from netstudy.plan.planned import Estimate, RunSize
 from netstudy.study.levels import level_text
 
 _FRONT_BYTES = 170_000_000
-"""Memory of the front with its imports and a report of a few runs, measured: 160 MB with 10
+"""Memory of the front with its imports and a report of a few runs; measured: 160 MB with 10
 runs."""
 _PARSED = 8
-"""Memory per byte of JSON for plans and records that are read. 1,000 runs with a plan of 3.9 MB and
-records of 4.9 MB take 65 MB more than 10 runs."""
+"""Bytes of memory that each byte of JSON takes once the plan or record is read. 1,000 runs with a
+plan of 3.9 MB and records of 4.9 MB take 65 MB more than 10 runs."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Memory:
     """Runs that may be in progress together, as (memory of one run, number of these runs), the
     largest first."""
     name: str
-    """The largest run, by its levels."""
+    """The largest run, described by its levels."""
 
     @property
     def bytes(self) -> int:
@@ -36,7 +36,7 @@ class Memory:
 
     @property
     def bytes_alone(self) -> int:
-        """Memory with only the largest run in progress."""
+        """Peak memory if the largest run is the only one in progress."""
         return self.front_bytes + self.largest[0][0]
 
     @property
@@ -45,7 +45,8 @@ class Memory:
         return sum(runs for _, runs in self.largest)
 
     def fitting(self, available_bytes: int) -> int:
-        """Number of the largest runs that fit into this much memory, at least 1."""
+        """How many runs fit into this much memory at once, counted from the largest run; at least
+        1."""
         left, fit = available_bytes - self.front_bytes, 0
         for each, runs in self.largest:
             more = min(runs, left // each) if each else runs
@@ -58,8 +59,8 @@ class Memory:
 def memory_of(
     estimate: Estimate, at_once: int, run_bytes: Callable[[RunSize], int]
 ) -> Memory | None:
-    """The memory of a plan that executes `at_once` runs at a time, of `run_bytes` each; None: the
-    runs are not known."""
+    """The memory of a plan of which `at_once` runs are executed at a time; `run_bytes` estimates a
+    run. None: the plan's runs are not known."""
     sized = sorted(((run_bytes(one), one) for one in estimate.sizes), key=_by_size)
     if not sized:
         return None

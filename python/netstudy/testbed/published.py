@@ -17,14 +17,14 @@ from netstudy.wire import EngineRecord, Plan, to_json
 
 
 class PublishedData:
-    """Hands over the published values in a plan as records."""
+    """Turns the published values in a plan into records, and hands over these records."""
 
     __test__: ClassVar[bool] = False
     name: ClassVar[TestbedName] = "published"
     repeats_itself: ClassVar[bool] = True
 
     def check(self) -> None:
-        """See Testbed.check: nothing is needed."""
+        """See Testbed.check: this testbed needs nothing."""
 
     def unsupported(self, plan: Plan) -> Sequence[str]:  # noqa: ARG002 (any plan)
         """See Testbed.unsupported."""
@@ -50,9 +50,9 @@ class PublishedData:
             on_record(record, to_json(record).encode() + b"\n")
 
     def seconds(self, estimate: Estimate, *, threads: int | None) -> float:  # noqa: ARG002
-        """See Testbed.seconds: reading takes next to no time."""
+        """See Testbed.seconds: reading values takes almost no time."""
         return 0.0
 
     def memory(self, estimate: Estimate, *, threads: int | None) -> Memory | None:  # noqa: ARG002
-        """See Testbed.memory: nothing is made."""
+        """See Testbed.memory: nothing is executed."""
         return None

@@ -44,7 +44,7 @@ def main() -> int:
         )
     except NetstudyError as error:
         print(error, file=sys.stderr)
-        return TestbedError.exit_code  # the plan itself was checked before
+        return TestbedError.exit_code  # the plan was already checked
     return 0
 
 

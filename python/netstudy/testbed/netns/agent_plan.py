@@ -13,7 +13,7 @@ from netstudy.testbed.workloads import traffic_of
 from netstudy.testbed.workloads.base import ApplicationTraffic
 
 PROGRESS_MS = 1_000
-"""Interval of a client's progress records. Each costs the client some microseconds."""
+"""Interval of a client's progress records. Each record costs the client some microseconds."""
 
 Listening = Mapping[AgentSpec, tuple[agent_wire.Endpoint, ...]]
 """The endpoints on which servers listen."""
@@ -78,7 +78,8 @@ def _connections(
 
 
 def _instruments(setting: Setting, spec: AgentSpec) -> agent_wire.InstrumentPlan:
-    """A host's counters are sampled by the first agent in it, connections by each."""
+    """Only the first agent in a host samples the host's counters; every agent samples its own
+    connections."""
     layout = setting.layout
     host = layout.host_of(spec.node)
     inside = [one for one in setting.specs.all if layout.host_of(one.node) == host]

@@ -47,8 +47,8 @@ from netstudy.testbed.workloads.base import DISK_FOLDER, RAM_FOLDER
 from netstudy.wire_model import Wire
 
 _WORK_S = 600.0
-"""Most time that a command to the application may take: a population is loaded in seconds, over a
-throttled disk in minutes."""
+"""Time limit of a command to the application. Loading a population takes seconds, or minutes if the
+disk is throttled."""
 _READY_S = 30.0
 _STEP_S = 0.05
 _ANSWER_S = 2.0
@@ -58,7 +58,7 @@ AnswerT = TypeVar("AnswerT", bound=Wire)
 
 
 class RunApplication(ABC):
-    """The application while a run is under way."""
+    """The application of a run that is in progress."""
 
     processes: Sequence[Process] = ()
 
@@ -69,11 +69,11 @@ class RunApplication(ABC):
 
     @abstractmethod
     async def prepare(self, kind: wire.PhaseKind) -> None:
-        """Do the work of a phase of the application. Raises NodeError."""
+        """Do the application's work in a phase of the run. Raises NodeError."""
 
     @abstractmethod
     async def snapshot(self, name: str) -> None:
-        """Read the application's counters at the edge of a phase."""
+        """Read the application's counters at the start or end of a phase."""
 
     @abstractmethod
     async def finish(self) -> ApplicationEvidence:
@@ -83,7 +83,8 @@ class RunApplication(ABC):
 async def start_application(
     setting: Setting, groups: Mapping[str, Sequence[Path]], processes: RunProcesses
 ) -> RunApplication | None:
-    """Start the application of the run's hosts; None: there is none. Raises NodeError."""
+    """Start the application on the run's hosts; None if the run has no application. Raises
+    NodeError."""
     served = setting.served
     if served is None:
         return None
@@ -97,7 +98,7 @@ async def start_application(
 
 @dataclass(frozen=True)
 class _Place:
-    """Where the processes of an application are."""
+    """Where the processes of an application run."""
 
     setting: Setting
     served: Served
@@ -105,15 +106,15 @@ class _Place:
     """Host -> the files that add a process to its control groups."""
 
     def toward(self, host: str, other: str) -> str:
-        """The address of a host on its way to another one."""
+        """The address that a host uses to reach another one."""
         layout = self.setting.layout
         own, _ = layout.routes.reached(host, other) or (host, other)
         return layout.address(own).ip
 
     @property
     def listening(self) -> IPv4Address:
-        """The address on which the application listens: the one that all generators reach, or any
-        address if they reach different ones."""
+        """The address on which the application listens: the one that all generators use, or all
+        addresses (a wildcard) if generators use different ones."""
         found = {
             self.toward(self.served.host, one) for one in self.setting.run.workload.roles.client
         }
@@ -205,8 +206,8 @@ class _Program(RunApplication):
             raise NodeError(self.process.node, message) from None
 
     async def _try(self) -> str:
-        """Ask once, inside the host. Returns the reason why the program is not ready yet, or an
-        empty text."""
+        """Send one request, inside the host. Returns the reason why the program is not ready yet;
+        empty if it is ready."""
         with within(self.place.served.host):
             asking = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         asking.setblocking(False)
@@ -259,7 +260,7 @@ class _Brokerage(RunApplication):
                 users=asked.users, quotes=asked.quotes, seed=setting.run.seed
             ),
             settings=brokerage_wire.BrokerageSettings(page_images=asked.page_images),
-            # The data are loaded before the run's own time begins.
+            # The data are loaded before the time limit of the run begins.
             time_limit_ms=setting.time_limits.run_ms + round(1e3 * _WORK_S),
         )
         command = [*in_namespace(host), str(setting.engine), "brokerage"]

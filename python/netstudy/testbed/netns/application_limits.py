@@ -20,17 +20,18 @@ from netstudy.testbed.workloads import traffic_of
 from netstudy.testbed.workloads.base import ApplicationTraffic
 
 _DISKS = Path("/var/tmp")
-"""A folder on the disk that is used without captures. Results may be on another disk."""
+"""Files of an application go below this folder if there is no folder for captures. The results may
+be on another disk."""
 
 
 def served_by(run: wire.Run) -> Served | None:
-    """The application of a run; None: agents serve."""
+    """The application of a run; None: the servers are agents."""
     traffic = traffic_of(run.workload)
     return traffic.served(run) if isinstance(traffic, ApplicationTraffic) else None
 
 
 def imposed_on(served: Served) -> Iterator[tuple[str, str]]:
-    """Pairs of a host and a part of its profile that this machine imposes."""
+    """Pairs of a host and a part of its profile that takes effect on this machine."""
     for host in served.hosts:
         yield host, "cpu"
     if served.data_host is not None:
@@ -38,8 +39,8 @@ def imposed_on(served: Served) -> Iterator[tuple[str, str]]:
 
 
 def database_engine(run: wire.Run, kernel: Kernel) -> Literal["postgresql", "sqlite"] | None:
-    """The database engine of a run's application: the study's, or SQLite if a PostgreSQL server
-    cannot be started as an ordinary user."""
+    """The database engine of a run's application: the one that the study names, or SQLite if this
+    machine cannot start a PostgreSQL server as an ordinary user."""
     served = served_by(run)
     if served is None or not isinstance(served.application, wire.Brokerage):
         return None
@@ -80,8 +81,8 @@ def _programs(run: wire.Run, served: Served, kernel: Kernel) -> Iterator[str]:
 
 
 def _existing(there: wire.ExistingDatabase) -> Iterator[str]:
-    """Checks that an existing database is reached by a Unix socket: hosts in namespaces reach no
-    address of the machine, but a socket is a file."""
+    """Checks that an existing database is reached by a Unix socket: hosts in namespaces cannot
+    reach any address of the machine, but they can open the socket, which is a file."""
     if not there.host.startswith("/"):
         yield (
             f"Hosts in namespaces do not reach {there.host}: name the folder of the server's Unix "

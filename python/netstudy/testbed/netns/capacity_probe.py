@@ -1,9 +1,9 @@
 """The capacity probe measures the rates that this machine carries for a plan, before its first run.
 
-`ceilings` starts this module as a program in a sandbox of its own. The program builds the hardest
-networks of the plan with buffers large enough to lose nothing, runs the plan's traffic on them
-briefly, and reports where the machine does not keep up. This takes a few seconds, and longer only
-if the machine is too slow.
+`ceilings` starts this module as a program in a sandbox of its own. The program builds the most
+demanding networks of the plan, with buffers so large that nothing is lost. It runs the plan's
+traffic on them briefly, and reports which rates the machine reaches. This takes a few seconds, and
+longer only if the machine is too slow.
 """
 
 from __future__ import annotations
@@ -53,29 +53,30 @@ from netstudy.units import FRAMING_BYTES, bytes_in, payload_bytes
 from netstudy.wire import Network, Plan
 
 _TRIAL_S = 0.75
-"""Approximate duration of the traffic of a trial."""
+"""Approximate duration of the traffic in one trial."""
 _UNIT_S = (0.05, 0.25)
-"""Shortest and longest time of one sample of a workload on the links. Messages are scaled to fit,
-so that links are the limit."""
+"""Shortest and longest time that the links need for one sample of a workload. Messages are made
+larger or smaller to fit, so that the links are the limit."""
 _UNIT_BYTES_MAX = 128_000_000
-"""The most bytes of a sample: 0.1 s at 10 Gbit/s, so that a trial at an unreachable rate is short
-too."""
+"""The most bytes in a sample: 0.1 s at 10 Gbit/s, so that a trial is short even at a rate that the
+machine cannot reach."""
 _BYTES_MAX = 3 * _UNIT_BYTES_MAX
-"""The most bytes of all samples of a trial."""
+"""The most bytes in all samples of a trial together."""
 _COUNT_MAX = 2_000
 _ALLOWED_S = 0.002
-"""Time allowed for hosts and the machine, in addition to the links, in each sample."""
+"""In each sample, the time allowed for hosts and the machine, in addition to the time on the
+links."""
 _WINDOW_BYTES = 262_144
-"""The most bytes in flight of a connection over links without delay: enough for the path through
-this machine at any rate."""
+"""The most bytes that a connection has in flight if links have no delay: enough for the path
+through this machine at any rate."""
 _TIME_LIMIT_S = 120
 
 _CEILINGS = TypeAdapter(list[Ceiling])
 
 
 def preflight(plan: Plan, scale: Fraction, switching: Switching) -> Preflight:
-    """A sentence for each rate of the plan that this machine does not carry, and the rates that it
-    reached.
+    """A sentence for each rate of the plan that is too high for this machine, and the rates that
+    the machine reached.
 
     Raises TestbedError when the probe fails.
     """
@@ -96,7 +97,8 @@ def _name(run: wire.Run) -> str:
 
 
 def ceilings(plan: Plan, switching: Switching) -> list[Ceiling]:
-    """The ceiling of each of the plan's hardest networks, in their order.
+    """The highest rate that this machine carries, for each of the plan's most demanding networks,
+    in their order.
 
     Raises TestbedError when the probe fails.
     """
@@ -120,9 +122,8 @@ def ceilings(plan: Plan, switching: Switching) -> list[Ceiling]:
 
 
 def trial_run(run: wire.Run, rate_bps: int) -> wire.Run:
-    """The run with its fastest link at a rate, its traffic shortened, and large buffers.
-
-    Nothing is lost: the buffers hold everything that may be in flight.
+    """The run with its fastest link at the given rate, less traffic, and buffers that can store
+    everything in flight, so that nothing is lost.
     """
     traffic = traffic_of(run.workload)
     plain = run.model_copy(
@@ -132,7 +133,7 @@ def trial_run(run: wire.Run, rate_bps: int) -> wire.Run:
             "instruments": (),
         }
     )
-    # Messages of the study may be so small that hosts are the limit, or too large for a trial.
+    # The study's messages may be so small that hosts are the limit, or too large for a trial.
     each_s, each_bytes = unit(plain)
     share = min(max(each_s, _UNIT_S[0]), _UNIT_S[1]) / each_s if each_s else 1.0
     work = traffic.resized(run.workload, min(share, _UNIT_BYTES_MAX / max(each_bytes, 1)))
@@ -155,8 +156,8 @@ def trial_run(run: wire.Run, rate_bps: int) -> wire.Run:
 
 
 def unit(run: wire.Run) -> tuple[float, int]:
-    """Seconds that the links need for one sample of the workload, and the bytes of its messages,
-    summed over all connections."""
+    """Seconds that the links need for one sample of the workload, and the number of bytes in its
+    messages, summed over all connections."""
     once = wire.Phase(kind="measure", until=wire.UntilCount(count=1))
     seconds = estimate_of([run.model_copy(update={"phases": (once,)})]).line_seconds
     loads = lowering_of(run.workload).loads(run.workload)
@@ -176,7 +177,8 @@ def _at_rate(network: Network, rate_bps: int) -> Network:
 
 
 def _roomy(network: Network, run: wire.Run) -> Network:
-    """The network with windows that fill its links, and buffers that hold all windows at once."""
+    """The network with TCP windows large enough to fill the links, and buffers that can store all
+    windows at once."""
     pairs = list(run.workload.connected)
     routes = Routes(network)
     window = _WINDOW_BYTES + max(
@@ -254,7 +256,7 @@ def _complaint(limit: wire.TestbedLimit) -> str:
 
 
 def _ceilings(plan: Plan, switching: Switching, here: Kernel) -> Iterator[Ceiling]:
-    """The ceiling of each of the hardest networks; in a sandbox."""
+    """The highest rate for each of the most demanding networks; called inside a sandbox."""
     for run in hardest(plan):
         yield find_ceiling(run.network, partial(_try, run, switching, here))
 

@@ -1,10 +1,10 @@
-"""Control groups: limits to the CPU time, the memory and the disk of all processes of a host.
+"""Control groups: they limit the CPU time, memory and disk use of all processes of a host together.
 
 Both versions of control groups are supported: the unified hierarchy, and one hierarchy per
-controller (Documentation/admin-guide/cgroup-v2.rst, cgroup-v1). Soft interrupts that the kernel
-handles for a host are not charged to its group, so throughput is not proportional to the quota.
-Control groups outlive their processes: a run removes its own groups at its end, and a later run
-removes the groups of a run that was killed.
+controller (Documentation/admin-guide/cgroup-v2.rst, cgroup-v1). The kernel does not charge soft
+interrupts for a host to the host's group, so throughput is not proportional to the quota. Control
+groups outlive their processes: a run removes its own groups at its end, and a later run removes the
+groups of a run that was killed.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _PREFIX = "netstudy-"
 _STALE_S = 60
 """An empty group older than this belongs to a run that was killed."""
 _PERIOD_US = 100_000
-"""The kernel's default (Documentation/scheduler/sched-bwc.rst). It takes quotas of whole
-microseconds from 1 ms on: the least quota is 1 %, the resolution 0.001 %."""
+"""The kernel's default (Documentation/scheduler/sched-bwc.rst). The kernel accepts quotas in whole
+microseconds, at least 1 ms. So quotas are at least 1 %, in steps of 0.001 %."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class DiskLimit:
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of all processes of a host together; None: no limit."""
+    """Limits for all processes of a host together; None: no limit."""
 
     cpu_pct: float | None = None
     """Percent of one CPU."""
@@ -56,17 +56,17 @@ class Limits:
 
     @property
     def controllers(self) -> list[Controller]:
-        """The controllers that impose these limits."""
+        """The controllers that are needed for these limits."""
         asked = {"cpu": self.cpu_pct, "memory": self.memory_bytes, "io": self.disk}
         return [one for one in CONTROLLERS if asked[one] is not None]
 
 
 @contextmanager
 def control_groups(limits: Mapping[str, Limits]) -> Iterator[dict[str, list[Path]]]:
-    """Control groups for each host, for the block.
+    """Makes control groups for each host, which exist while the block runs.
 
-    Yields host -> the files that add a process to its groups. Raises TestbedError where this user
-    may not make groups.
+    Yields host -> the files that add a process to its groups. Raises TestbedError if this user may
+    not make groups.
     """
     needed = [
         one for one in CONTROLLERS if any(one in each.controllers for each in limits.values())
@@ -90,7 +90,7 @@ def control_groups(limits: Mapping[str, Limits]) -> Iterator[dict[str, list[Path
 
 
 def usable() -> list[Controller]:
-    """The controllers in whose hierarchy this process may make groups."""
+    """The controllers for which this process may make groups."""
     return [one for one in CONTROLLERS if _may_make(one)]
 
 
@@ -150,10 +150,10 @@ def _of_disk(limit: DiskLimit, *, unified: bool) -> Iterator[tuple[str, str]]:
 
 
 def disk_of(folder: Path) -> str | None:
-    """The disk of a folder, as control groups name it; None: the folder is on no disk that they can
-    limit."""
+    """The disk of a folder, as control groups name it; None: the folder is not on a disk that they
+    can limit."""
     device = folder.stat().st_dev
-    if os.major(device) == 0:  # a file system without a disk of its own
+    if os.major(device) == 0:  # a file system that is not on a disk
         return None
     shown = Path(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}")
     whole = shown.resolve().parent if (shown / "partition").exists() else shown
@@ -187,7 +187,8 @@ def _remove_stale(hierarchy: Path) -> None:
 
 
 def _remove(parent: Path) -> None:
-    """Remove groups. The kernel keeps groups with processes, which belong to a run in progress."""
+    """Remove groups. The kernel refuses to remove a group that has processes: that group belongs to
+    a run in progress."""
     with suppress(OSError):
         for group in parent.iterdir():
             if group.is_dir():

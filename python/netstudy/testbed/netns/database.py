@@ -1,10 +1,10 @@
 """A private PostgreSQL server in the namespace of a run's host.
 
-Each run has a new cluster in a folder of its own. The server listens at its host's address, for one
-other host only, and at a socket in its folder. The server refuses to run as root. Root starts it as
-the user `nobody`. An ordinary user, who is root inside the sandbox, starts it in a nested user
-namespace that maps the same id to another number. Its shared memory is in an IPC namespace of its
-own, so that nothing is left when the server is killed.
+Each run has a new cluster in a folder of its own. The server listens at the address of its host,
+where only one other host may connect, and at a socket in the folder. The server refuses to run as
+root. Root starts it as the user `nobody`. An ordinary user, who is root inside the sandbox, starts
+it in a nested user namespace, in which the same user has an id other than root's. The server has an
+IPC namespace of its own, so that no shared memory remains when it is killed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ _STEP_S = 0.05
 _VERSIONS = Path("/usr/lib/postgresql")
 """Folder of the servers of all versions on Debian and its descendants."""
 _SPARE_CONNECTIONS = 10
-"""Connections in addition to the application's: the server reserves three for its superuser."""
+"""Connections allowed in addition to the application's: the server reserves three for its
+superuser."""
 
 
 @dataclass(frozen=True)
@@ -40,14 +41,14 @@ class Database:
     """The files of a run's server, and the host that may connect to it."""
 
     node: str
-    """The host, and the name of its namespace."""
+    """The host, which is also the name of its namespace."""
     address: str
     client: str
-    """The only other address that may connect."""
+    """The only address, apart from the server's own host, that may connect."""
     folder: Path
-    """A folder for this server only, which exists."""
+    """An existing folder that only this server uses."""
     connections: int
-    """Connections that the application may open."""
+    """Number of connections that the application may open."""
 
     @property
     def data(self) -> Path:
@@ -56,7 +57,7 @@ class Database:
 
     @property
     def name(self) -> str:
-        """The name of its process in records and errors."""
+        """The name of the server's process in records and errors."""
         return f"{self.node} (database)"
 
 
@@ -73,8 +74,8 @@ def server_programs() -> Path | None:
 async def start_database(
     database: Database, processes: RunProcesses, prepare: Callable[[], None]
 ) -> PlainProcess:
-    """Make the cluster and start its server. `prepare` is called in its process before. Raises
-    NodeError with the last lines of the server's log."""
+    """Make the cluster and start its server. `prepare` is called in the server's process before it
+    starts. Raises NodeError with the last lines of the server's log."""
     programs = server_programs()
     assert programs is not None, "unsupported() refuses a machine without it"
     if is_all_users():
@@ -90,7 +91,7 @@ async def start_database(
         folder=str(database.folder),
         environment=_environment(),
         prepare=prepare,
-        end_by=signal.SIGQUIT,  # SIGQUIT stops at once: nobody needs the cluster any more
+        end_by=signal.SIGQUIT,  # SIGQUIT: stop at once, since the cluster is no longer needed
     )
     await _ready(database, server)
     return server
@@ -133,8 +134,8 @@ def _environment() -> Mapping[str, str]:
 
 
 def _admission(database: Database) -> str:
-    """The rules of who may connect without a password: processes of this run by the socket, whose
-    folder nobody else reaches, and one host."""
+    """The rules for who may connect without a password: processes of this run, through the socket
+    (only they can reach its folder), and one host."""
     return f"local all {USER} trust\nhost all {USER} {database.client}/32 trust\n"
 
 
@@ -151,7 +152,7 @@ def _settings(database: Database) -> dict[str, str]:
 
 
 async def _ready(database: Database, server: PlainProcess) -> None:
-    """Wait until the server says in its file that it is ready, as pg_ctl does."""
+    """Wait until the server's pid file says that the server is ready, as pg_ctl does."""
     try:
         async with asyncio.timeout(_START_S):
             while not _says_ready(database.data / "postmaster.pid"):
@@ -163,7 +164,7 @@ async def _ready(database: Database, server: PlainProcess) -> None:
 
 
 def _says_ready(path: Path) -> bool:
-    """Line 8 of the file is the server's state (miscadmin.h: LOCK_FILE_LINE_PM_STATUS)."""
+    """Line 8 of the pid file is the server's state (miscadmin.h: LOCK_FILE_LINE_PM_STATUS)."""
     try:
         lines = path.read_text().splitlines()
     except OSError:
@@ -172,7 +173,7 @@ def _says_ready(path: Path) -> bool:
 
 
 async def checkpoint(database: Database) -> None:
-    """Have the server write its changes in memory to its files. Raises NodeError."""
+    """Make the server write all changes that are still in memory to its files. Raises NodeError."""
     programs = server_programs()
     assert programs is not None, "the server runs"
     asked = await asyncio.create_subprocess_exec(

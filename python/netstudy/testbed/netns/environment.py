@@ -1,7 +1,7 @@
-"""The environment of each node of a run, captured once its namespace is set up.
+"""Records the environment of each node of a run, as soon as the node's namespace is set up.
 
-Hosts are alike if the same commands set them up, apart from addresses. Only the first of several
-alike hosts is captured. Each change is recorded when it is made, with the values before and after.
+Hosts that are set up by the same commands, apart from addresses, are alike: only the first of them
+is recorded. Each change is recorded when it is made, with the values before and after.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ from netstudy.testbed.netns.setting import Setting
 from netstudy.testbed.netns.tuning import driver, offloads
 
 Tuned = Mapping[str, list[Tuning]]
-"""Namespace -> changes made in it. Changes in other namespaces are not recorded."""
+"""Namespace -> changes made in it. Only the namespaces that are keys here are recorded."""
 
 _SYSCTLS: Final = Path("/proc/sys/net")
 _OWN = ("ipv4/tcp_*", "core/*")
-"""Settings below /proc/sys/net that each namespace has: of TCP, of queues and of buffers."""
+"""Settings below /proc/sys/net that each namespace has a copy of: those of TCP, queues and
+buffers."""
 _SECRET = re.compile(r"_(key|seed)$")
-"""Names of settings that hold secret keys: of TCP Fast Open, of hashes."""
+"""Names of settings that contain secret keys, such as those of TCP Fast Open and of hashes."""
 _TUNES = re.compile(r"link set dev |link add name |qdisc add |class add |route add ")
 """Commands that tune something; the others only set addresses."""
 _OF_BRIDGES = (
@@ -61,7 +62,8 @@ def sysctls() -> dict[str, str]:
 
 
 def machine(shared: Mapping[str, str]) -> Machine:
-    """The machine that all namespaces share; `shared` are the settings of its own namespace."""
+    """The machine that all namespaces share; `shared` has the settings of the machine's own
+    namespace."""
     system = os.uname()
     return Machine(
         cpu=cpu_name(),
@@ -73,7 +75,8 @@ def machine(shared: Mapping[str, str]) -> Machine:
 
 
 def noted_batch(name: str, commands: Iterable[str], tunings: list[Tuning] | None) -> None:
-    """`run_batch`, recording each command that tunes something; with None, nothing is recorded."""
+    """`run_batch`, recording each command that tunes something; if `tunings` is None, nothing is
+    recorded."""
     lines = list(commands)
     if tunings is None or not lines:
         run_batch(name, lines)
@@ -100,8 +103,8 @@ class _State:
 
     @classmethod
     def now(cls, with_classes: Iterable[str] = ()) -> _State:
-        """Read the current state; traffic classes of the given devices only, since a new queue has
-        none."""
+        """Read the current state. Traffic classes are read only for the given devices, since a new
+        queue has no classes."""
         links: list[dict[str, Any]] = json.loads(run_program("ip", "-d", "-j", "link", "show"))
         qdiscs: dict[str, list[str]] = {}
         for line in run_program("tc", "qdisc", "show").splitlines():
@@ -115,8 +118,8 @@ class _State:
         )
 
     def of(self, command: str) -> str | None:
-        """The state of the command's object: its link, class, queue or route; None if it does not
-        exist."""
+        """The state of the object that the command changes (a link, class, queue or route); None if
+        it does not exist."""
         about = command.split()[0]
         if about == "route":
             source = _behind(command, "src")
@@ -127,7 +130,7 @@ class _State:
 
 
 def _device(line: str) -> str:
-    """The interface that a line of `ip` or `tc` names."""
+    """The interface named in a line of `ip` or `tc`."""
     return _behind(line, "dev") or _behind(line, "name") or ""
 
 
@@ -207,7 +210,7 @@ def _virtual(host: Host, layout: Layout) -> Iterator[tuple[str, str]]:
 
 
 def watched(setting: Setting) -> dict[str, list[Tuning]]:
-    """The namespaces whose changes `network.network` records."""
+    """The namespaces in which `network.network` records changes."""
     switches = [SWITCHES] if setting.layout.switched else []
     return {name: [] for name in (*switches, *(one.first.node for one in alike(setting)))}
 
@@ -215,8 +218,8 @@ def watched(setting: Setting) -> dict[str, list[Tuning]]:
 def capture(
     setting: Setting, machine: Machine, of_all: Sequence[Tuning], tuned: Tuned
 ) -> Iterator[Captured]:
-    """The environments of all nodes. The namespaces must exist, and nothing may be timed meanwhile.
-    `of_all` are changes that concern the processes of every node."""
+    """The environments of all nodes. The namespaces must exist, and no measurement may be in
+    progress. `of_all` lists changes that concern the processes of every node."""
     for one in alike(setting):
         devices = [interface.device for interface in one.first.interfaces]
         devices += [address.device for address in one.first.addresses if address.is_apart]
@@ -256,7 +259,7 @@ def _environment(
 
 
 def _interfaces(devices: Collection[str]) -> Iterator[Interface]:
-    """The interfaces; interfaces with equal properties are one entry."""
+    """The interfaces; interfaces with equal properties share one entry."""
     links: list[dict[str, Any]] = json.loads(run_program("ip", "-d", "-j", "link", "show"))
     found: dict[tuple[str, str, int, str], list[str]] = {}
     for link in links:
@@ -276,8 +279,8 @@ def _interfaces(devices: Collection[str]) -> Iterator[Interface]:
 
 
 def _reported(read: Callable[[str], str], interface: str) -> str:
-    """A property of an interface as the kernel reports it. An error becomes the text, since it must
-    not end a run."""
+    """A property of an interface as the kernel reports it. If reading fails, returns the error
+    message instead, since such an error must not end a run."""
     try:
         return read(interface)
     except OSError as error:
@@ -295,7 +298,8 @@ def merged(tunings: Iterable[Tuning]) -> list[Tuning]:
 
 
 def _of_any_host(tuning: Tuning) -> Tuning:
-    """The change without the host's own address, so that it is the same for all alike hosts."""
+    """The change with the host's own address removed, so that the text is the same for all alike
+    hosts."""
     changed = {
         name: _SOURCE.sub("src ADDRESS", text)
         for name in ("command", "before", "after")
@@ -335,7 +339,7 @@ def _limited(what: str, to: str) -> Tuning:
 
 
 def _of_switch(setting: Setting) -> Iterator[Tuning]:
-    """Changes for the switch program; the kernel's switch has no program."""
+    """Changes that concern the switch program; if the kernel is the switch, there is no program."""
     if setting.layout.switching == "user-space":
         if (cpu := setting.pinning.switch) is not None:
             yield _kept_on([cpu])
@@ -354,8 +358,8 @@ def _kept_on(cpus: Sequence[int], whose: str = "") -> Tuning:
 
 
 def with_environments(record: wire.RunRecord, names: Mapping[str, str]) -> wire.RunRecord:
-    """The record with the name of its environment in each node; `names` maps nodes to these
-    names."""
+    """The record, in which each node has the name of its environment added; `names` maps nodes to
+    these names."""
     nodes = {
         name: node.model_copy(update={"environment": names.get(name)})
         for name, node in record.nodes.items()

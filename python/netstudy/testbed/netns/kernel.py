@@ -25,7 +25,7 @@ from netstudy.testbed.netns.users import as_ordinary_user
 
 _MODULE = "netstudy.testbed.netns.kernel"
 _TIME_LIMIT_S = 20
-_CLOCK_MONOTONIC_COARSE = 6  # linux/time.h; its resolution is a tick
+_CLOCK_MONOTONIC_COARSE = 6  # linux/time.h; this clock advances once per tick
 
 _HYSTART = Path("/sys/module/tcp_cubic/parameters/hystart")
 _SYSCTLS = Path("/proc/sys/net")
@@ -47,7 +47,7 @@ QDISCS = {
     "prio": "",
     "sfq": "",
 }
-"""Queue disciplines to try, with the parameters that `tc` requires."""
+"""Queue disciplines to try, each with the parameters that `tc` requires for it."""
 
 
 @dataclass(frozen=True)
@@ -57,9 +57,10 @@ class Kernel:
     release: str
     """As `uname -r` prints it."""
     tick_ns: int
-    """Time between two interrupts of its clock: the granularity of TCP's timers."""
+    """Time between two interrupts of the kernel's clock: the granularity of TCP's timers."""
     sysctls: frozenset[str]
-    """Files below /proc/sys/net that a new namespace may write, by their path from there."""
+    """Files below /proc/sys/net that can be written in a new namespace; paths are relative to
+    /proc/sys/net."""
     congestion_controls: frozenset[str]
     """Congestion controls that a socket accepts."""
     hystart: bool
@@ -75,8 +76,8 @@ class Kernel:
     control_groups: frozenset[str] = frozenset()
     """Controllers of control groups that may be used: cpu, memory, io."""
     other_users: bool = True
-    """Whether a process inside a sandbox may have a user id other than root's, either of the
-    machine's users or in a nested user namespace."""
+    """Whether a process inside a sandbox can run as a user other than root: as one of the machine's
+    users, or in a nested user namespace."""
 
     @property
     def version(self) -> tuple[int, int]:
@@ -107,7 +108,7 @@ def kernel() -> Kernel:
 
 
 def _probe() -> Kernel:
-    """Try each capability; in a sandbox."""
+    """Try each capability; called inside a sandbox."""
     enter()
     tried = (("veth", _veth()), ("bridge", _bridge()), ("macvlan", _macvlan()))
     links = frozenset(kind for kind, made in tried if made)
@@ -144,7 +145,7 @@ def _bridge() -> bool:
 
 
 def _macvlan() -> bool:
-    """Whether macvlan works, on the veth that was made before."""
+    """Whether a macvlan can be made on the veth that was made before."""
     kind = ("type", "macvlan", "mode", "bridge")
     return _works("ip", "link", "add", "link", "v0", "name", "m0", *kind)
 
@@ -163,7 +164,8 @@ def _works(name: str, *arguments: str) -> bool:
 
 
 def _has_control(name: str) -> bool:
-    """Whether a socket accepts a congestion control; the sysctl refuses some of them."""
+    """Whether a socket accepts a congestion control; the sysctl cannot tell, since it refuses some
+    that sockets accept."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         try:
             probe.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())

@@ -1,9 +1,8 @@
-"""The kernel as a switch, and as a direct link between two hosts. The switch is a bridge with a
-queue at each port that is limited in rate and bytes.
-
-The hierarchical token bucket (htb) gives the rate; below it a bfifo holds as many bytes as the
-port's buffer and drops the rest. The hosts' ends of the links are limited to the link's rate too,
-so that a burst arrives at the switch as over a link.
+"""The kernel as a switch, and as a direct link between two hosts. The switch is a bridge. Each port
+has a queue that is limited in rate and in bytes: a hierarchical token bucket (htb) sets the rate,
+and a bfifo in it stores as many bytes as the port's buffer and drops the rest. The hosts' ends of
+the links are limited to the link's rate too, so that a burst reaches the switch no faster than over
+a real link.
 """
 
 from __future__ import annotations
@@ -23,16 +22,17 @@ from netstudy.units import (
 )
 
 _LATENESS_NS = 100_000
-"""Largest lateness of a kernel timer that costs no throughput: the token bucket holds the bytes
-that the link carries in that time. Smaller buckets lost rate in measurements (one frame of MTU 1500
-at 1 Gbit/s gave 458 Mbit/s)."""
+"""How late a kernel timer may be without loss of throughput: the token bucket holds the bytes that
+the link carries in this time. Smaller buckets lost rate in measurements (one frame of MTU 1500 at 1
+Gbit/s gave 458 Mbit/s)."""
 _IN_THE_NOISE_NS = 5_000
 """Times below this are within the noise: a datagram and its answer take about 5 µs through the
 bridge if no process has to be woken, and 15 µs in one of 100 cases."""
 
 
 def unsupported(network: wire.Network) -> list[str]:
-    """Parts of a network that the kernel's path cannot carry, one sentence each; empty for none."""
+    """Parts of a network that the kernel cannot emulate, one sentence each; empty if it can emulate
+    all."""
     if not is_star(network):
         return [
             "The kernel's path carries hosts around one switch, each with one link, and no other "
@@ -68,8 +68,8 @@ def _held_back(network: wire.Network) -> Iterator[str]:
 
 
 def departures(network: wire.Network) -> list[str]:
-    """Delays and latencies that are too small to be noticed and are therefore not imposed, one
-    sentence each."""
+    """Delays and latencies that are ignored because they are too small to be noticed, one sentence
+    each."""
     return [
         f"A {name} of {format_duration(time_ns)} is not imposed: the kernel's own path takes as "
         "long, and varies by more."
@@ -106,9 +106,9 @@ def host_queue(interface: Interface) -> list[str]:
     """Commands of `tc` in a host's namespace that set the rate of its link and the queue of its
     interface.
 
-    If a full queue refuses a frame, TCP knows at once and keeps the frame. An interface with few
-    buffers drops frames that it has accepted, and TCP must detect the loss. Such a queue therefore
-    accepts every frame and drops its oldest one.
+    A Linux queue that is full refuses a frame, so TCP knows at once and keeps the frame. But an
+    interface with few buffers drops frames that it has accepted, and TCP must detect the loss. The
+    queue of such an interface therefore accepts every frame and, when full, drops the oldest.
     """
     frames = interface.nic.transmit_queue_frames
     kind = "pfifo_head_drop" if frames < wire.Nic().transmit_queue_frames else "pfifo"
@@ -129,18 +129,18 @@ def _rate(device: str, end: wire.Port, link: wire.Link) -> Iterator[str]:
 
 def burst_bytes(end: wire.Port, link: wire.Link) -> int:
     """The depth of a token bucket: two frames, or the bytes that the link carries while a timer is
-    late."""
+    late, if that is more."""
     return max(2 * frame_bytes(link), bytes_in(end.rate_bps, _LATENESS_NS))
 
 
 def frame_bytes(link: wire.Link) -> int:
-    """The largest frame, with all bytes on the wire."""
+    """Size of the largest frame, counting all bytes on the wire."""
     return link.mtu_bytes + FRAMING_BYTES
 
 
 def _counted_bytes(buffer_bytes: int, link: wire.Link) -> int:
-    """The size of a buffer in bytes as the kernel counts them: without check sequences, which real
-    switches store. It is exact for full frames. With smaller frames, it holds a few percent fewer
-    bytes than the switch would."""
+    """The size of a buffer as the kernel counts it: real switches also store the check sequence of
+    each frame, which the kernel does not count. The size is exact for full frames. With smaller
+    frames, the queue holds a few percent less than the switch's buffer would."""
     counted = link.mtu_bytes + ETHERNET_HEADER_BYTES
     return buffer_bytes * counted // (counted + CHECK_SEQUENCE_BYTES)

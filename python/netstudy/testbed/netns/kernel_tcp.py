@@ -1,4 +1,5 @@
-"""Converts a study's TCP to settings of this machine's kernel, and lists the remaining differences.
+"""Converts a study's TCP to settings of this machine's kernel, and lists the differences that
+remain.
 
 Sources: Documentation/networking/ip-sysctl.rst and net/ipv4 of the kernel; ip-route(8).
 """
@@ -14,7 +15,7 @@ from netstudy.units import payload_bytes
 from netstudy.wire import Tcp
 
 _PROFILE: Final = "linux-6"
-"""The profile of the TCP that today's kernels have."""
+"""The TCP profile that is closest to today's kernels."""
 
 _DELAYED_ACK_NS = 40_000_000  # TCP_DELACK_MIN, include/net/tcp.h
 _INITIAL_RTO_NS = 1_000_000_000  # TCP_TIMEOUT_INIT
@@ -29,7 +30,8 @@ _NEEDLESS = "ipv4/tcp_no_ssthresh_metrics_save"
 """A kernel without this setting needs only tcp_no_metrics_save for the same effect
 (tcp_update_metrics, net/ipv4/tcp_metrics.c)."""
 _LIMIT_OUTPUT_MAX_BYTES = 1_073_741_824
-"""Effectively no limit for `tcp_limit_output_bytes`: no pacing rate reaches it."""
+"""A value for `tcp_limit_output_bytes` that is effectively no limit: no pacing rate needs so many
+bytes."""
 
 _CONTROLS = {
     "reno": "reno",
@@ -38,19 +40,21 @@ _CONTROLS = {
     "bic": "bic",
     "dctcp": "dctcp",
 }
-"""Name in studies -> name in the kernel. The kernel's reno counts bytes, as RFC 3465 says."""
+"""Name in studies -> name in the kernel. The kernel's reno counts acknowledged bytes, as RFC 3465
+says."""
 
 
 @dataclass(frozen=True)
 class KernelTcp:
-    """The TCP of one host, as settings of its namespace, its route and its sockets."""
+    """The TCP of one host, as settings of the host's namespace, routes and sockets."""
 
     sysctls: Mapping[str, str]
     """File below /proc/sys/net -> text."""
     route: str
     """Attributes of the route to the other hosts, as `ip route` takes them."""
     congestion_control: str
-    """For setsockopt(TCP_CONGESTION): the sysctl refuses some in a namespace."""
+    """Set on each socket (TCP_CONGESTION), because in a namespace the sysctl refuses some
+    congestion controls."""
     burst_bytes: int
     """Largest burst that TCP hands over to be cut into frames; 0: single frames."""
 
@@ -81,7 +85,7 @@ def _sysctls(tcp: Tcp) -> dict[str, str]:
         "ipv4/tcp_recovery": _flag(tcp.sack and tcp.rack),
         "ipv4/tcp_early_retrans": "3" if tcp.sack and tcp.tail_loss_probe else "0",
         "ipv4/tcp_slow_start_after_idle": _flag(tcp.restart_after_idle),
-        # Each run starts fresh: a connection must not inherit metrics from an earlier one.
+        # Runs must be independent: a connection must not inherit metrics from an earlier one.
         "ipv4/tcp_no_metrics_save": "1",
         _NEEDLESS: "1",
         _RTO_MAX_MS: str(_rto_max_ms(tcp)),
@@ -96,13 +100,13 @@ def _flag(on: bool) -> str:
 
 
 def _memory(usual_bytes: int, most_bytes: int) -> str:
-    """Minimum, initial and maximum bytes of a buffer. The initial size is Linux's own, if it
-    fits."""
+    """Minimum, initial and maximum bytes of a buffer. The initial size is Linux's default, unless
+    that exceeds the maximum."""
     return f"{min(4096, most_bytes)} {min(usual_bytes, most_bytes)} {most_bytes}"
 
 
 def _rto_max_ms(tcp: Tcp) -> int:
-    """The maximum RTO, limited to 1 to 120 s as the kernel requires."""
+    """The maximum RTO, cut to the range from 1 to 120 s that the kernel accepts."""
     return min(max(tcp.max_rto_ns // 1_000_000, 1_000), 120_000)
 
 
@@ -136,7 +140,8 @@ def departures(tcp: Tcp, kernel: Kernel) -> list[str]:
 
 
 def missing_control(tcp: Tcp, kernel: Kernel) -> str | None:
-    """The error if sockets here lack the study's congestion control; None if they have it."""
+    """An error message if sockets on this machine lack the study's congestion control; None if they
+    have it."""
     named = _CONTROLS.get(tcp.congestion_control, "reno")
     if named in kernel.congestion_controls:
         return None

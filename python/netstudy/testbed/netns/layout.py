@@ -3,10 +3,10 @@
 Every host has its own namespace, with an interface `eth0`, `eth1` … for each link. A switch's end
 of a link, `p0`, `p1` …, is in the switches' namespace; a direct link that the kernel carries joins
 two hosts' namespaces. A zone that shares its host's network stack is a further address on its
-host's interface. A zone with a stack of its own has a namespace, and a virtual interface there
-(macvlan) on its host's interface, with an Ethernet address of its own. All addresses are in one
-subnet. Neighbour tables are complete from the start, so that no ARP broadcast disturbs a
-measurement. A host with several addresses sends from each by the interface of that address.
+host's interface. A zone with a network stack of its own has a namespace with a virtual interface
+(macvlan on the host's interface) and an Ethernet address of its own. All addresses are in one
+subnet. Neighbour tables are filled beforehand, so that no ARP broadcast disturbs a measurement. If
+a host has several addresses, packets from an address leave by the interface of that address.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Switching = Literal["user-space", "kernel"]
 """The program that forwards frames: the engine's own switch, or the kernel's bridge with port
 queues."""
 NAMES: Final[Mapping[Switching, TestbedName]] = {"user-space": "netns", "kernel": "netns-kernel"}
-"""Names of the testbeds with that switching, for `--testbed`."""
+"""The name, for `--testbed`, of the testbed with each kind of switching."""
 
 SWITCHES: Final = "@switch"
 """The namespace of all switches. No node can have this name."""
@@ -41,10 +41,11 @@ ZONE_DEVICE: Final = "eth0"
 
 _SUBNET = IPv4Network("10.77.0.0/16")
 _FIRST_TABLE = 1_000
-"""First routing table for addresses, above the kernel's own tables (0, 253 to 255)."""
+"""Number of the first routing table for an address; the kernel itself uses the tables 0 and 253 to
+255."""
 _LEAST_FRAME_NS = 24_000
 """Shortest time of a full frame at which the kernel's queues keep their rate (measured: 2.5 Gbit/s
-at an MTU of 9000 bytes, 500 Mbit/s at 1500). The switches' program carries faster links."""
+at an MTU of 9000 bytes, 500 Mbit/s at 1500). Faster links are emulated by the switch program."""
 
 OFFLOADS_OFF: Final[Mapping[str, bool]] = {
     "tso": False,
@@ -52,7 +53,7 @@ OFFLOADS_OFF: Final[Mapping[str, bool]] = {
     "gro": False,
     "tx": False,
 }
-"""Offloads that are switched off, so that frames in queues are as on the wire, checksums included.
+"""Offloads that are switched off, so that frames in queues look as on the wire, checksums included.
 A program cannot forward frames that leave segmentation or checksums to the interface."""
 
 SWITCHED_OFF: Final[Mapping[str, str]] = {
@@ -63,26 +64,27 @@ SWITCHED_OFF: Final[Mapping[str, str]] = {
     "bridge/bridge-nf-call-iptables": "0",
     "bridge/bridge-nf-call-ip6tables": "0",
 }
-"""Sysctls of functions that would send frames of their own, filter frames, or drop frames by their
-reverse path. A kernel without such a function lacks the sysctl."""
+"""Sysctls that turn off functions of the kernel: those that send frames of their own, filter
+frames, or drop frames because of their reverse path. A kernel without such a function lacks the
+sysctl."""
 
 NAMESPACES_TO_COME: Final[Mapping[str, str]] = {"ipv4/tcp_child_ehash_entries": "16384"}
-"""Gives each new namespace its own table of connections (Linux 6.1). Listing connections reads the
-whole table, and the machine's own table grows with its memory: each list would take a quarter of a
-millisecond of CPU time."""
+"""Gives each new namespace its own table of connections (Linux 6.1). Listing connections reads a
+whole table. The machine's own table is larger the more memory the machine has: each list of it
+would take a quarter of a millisecond of CPU time."""
 
 
 @dataclass(frozen=True)
 class Interface:
-    """An end of a link in a host."""
+    """The host's end of a link."""
 
     host: str
     port: str
-    """Its port name in the plan."""
+    """The name of the port in the plan."""
     device: str
-    """Its name in the host's namespace."""
+    """The name of the interface in the host's namespace."""
     number: int
-    """Number of the interface from 1, in the order of hosts and of their links."""
+    """Number of the interface, counted from 1 in the order of hosts and of their links."""
     link: wire.Link
     nic: wire.Nic
     peer: tuple[str, str]
@@ -124,7 +126,7 @@ class Address:
     node: str
     """The host or zone."""
     number: int
-    """Number of the address from 1, in the order of the nodes."""
+    """Number of the address, counted from 1 in the order of the nodes."""
     interface: Interface
     """The host's interface that packets from this address leave by, if they leave the host."""
     tcp: KernelTcp
@@ -134,17 +136,17 @@ class Address:
 
     @property
     def is_apart(self) -> bool:
-        """Whether the address is not in the namespace of its host's interface."""
+        """Whether the address is in another namespace than its host's interface: that of a zone."""
         return self.stack != self.interface.host
 
     @property
     def device(self) -> str:
-        """The interface in its namespace that has the address."""
+        """The interface that has the address, as named in the address's namespace."""
         return ZONE_DEVICE if self.is_apart else self.interface.device
 
     @property
     def mac(self) -> str:
-        """The Ethernet address that frames for it carry."""
+        """The destination Ethernet address of frames to this IP address."""
         return _mac(1, self.number) if self.is_apart else self.interface.mac
 
     @property
@@ -179,14 +181,15 @@ class Host:
     own."""
 
     node: str
-    """Its name in records, and the name of its namespace."""
+    """The name of the host or zone in records, which is also the name of its namespace."""
     machine: str
-    """The host itself; of a zone, the host whose processors and quota it uses."""
+    """The host itself; for a zone, the host that the zone is on, whose processors and quota it
+    uses."""
     group: wire.Group
     interfaces: tuple[Interface, ...]
-    """The ends of its links; empty for a zone."""
+    """The host's ends of its links; empty for a zone."""
     addresses: tuple[Address, ...]
-    """One for each interface, then the zones' addresses."""
+    """First one address for each interface, then the addresses of zones."""
     tcp: KernelTcp
 
     @property
@@ -204,14 +207,16 @@ class Layout:
     """Each host, followed by its zones that have a network stack of their own."""
     switching: Switching
     receive_cpu: int | None
-    """The CPU that handles all received frames: on several CPUs, frames of a connection would
-    overtake each other and look lost. None: the CPU that sent the frame."""
+    """The CPU that handles all received frames. With several CPUs, frames of a connection would
+    overtake each other, and TCP would take them for lost. None: each frame is handled by the CPU
+    that sent it."""
     polled: tuple[SwitchAddress, ...] = ()
     """Switches with an address of their own, at which they answer SNMP."""
 
     @property
     def namespaces(self) -> tuple[str, ...]:
-        """The switches' namespace, if switches carry links, then the hosts' namespaces in order."""
+        """The namespace of the switches, if any link leads to one, then those of the hosts in
+        order."""
         own = (SWITCHES,) if self.switched else ()
         return (*own, *(host.node for host in self.hosts))
 
@@ -222,7 +227,7 @@ class Layout:
 
     @cached_property
     def switched(self) -> tuple[Interface, ...]:
-        """The interfaces whose links the switches' program carries."""
+        """The interfaces whose links end in the namespace of the switches."""
         return tuple(one for one in self.interfaces if not one.is_direct)
 
     @cached_property
@@ -236,8 +241,8 @@ class Layout:
         return Routes(self.network)
 
     def address(self, endpoint: str) -> Address:
-        """The address of an endpoint of a role. An endpoint of a host with several interfaces that
-        names none has the host's first address."""
+        """The address of an endpoint of a role. If an endpoint names a host with several
+        interfaces, but none of the interfaces, it has the host's first address."""
         node, _, port = endpoint.partition("@")
         return next(
             one
@@ -247,7 +252,7 @@ class Layout:
 
     @cached_property
     def _hosts(self) -> dict[str, Host]:
-        """Host or zone -> the network stack that it is in."""
+        """Host or zone -> its network stack."""
         return {one.node: host for host in self.hosts for one in host.addresses}
 
     @cached_property
@@ -260,8 +265,8 @@ class Layout:
         return found
 
     def is_shaped(self, interface: Interface) -> bool:
-        """Whether the kernel keeps a queue at the link's rate for the interface. The switches'
-        program takes frames as soon as TCP hands them over."""
+        """Whether the interface has a kernel queue that is limited to the link's rate. The switch
+        program, in contrast, takes frames as soon as TCP hands them over."""
         return self.switching == "kernel" or interface.is_direct
 
     def switch_address(self, switch: str) -> SwitchAddress | None:
@@ -269,11 +274,11 @@ class Layout:
         return next((one for one in self.polled if one.switch == switch), None)
 
     def host_of(self, node: str) -> Host:
-        """The network stack that a host or a zone is in."""
+        """The network stack of a host or zone."""
         return self._hosts[node]
 
     def reached_from(self, interface: Interface, stack: str) -> Iterator[Address]:
-        """Addresses of other stacks that share a segment with an interface."""
+        """Addresses of other network stacks on the segment of an interface."""
         segment = self.routes.segments[interface.host, interface.port]
         return (one for one in self._segments[segment] if one.stack != stack)
 
@@ -293,8 +298,8 @@ def make_layout(
     receive_cpu: int | None = 0,
     polled: Iterable[str] = (),
 ) -> Layout:
-    """The layout of a network on a kernel, with the kernel's closest settings to each group's TCP.
-    `polled` are switches that need an address.
+    """The layout of a network on this kernel; each group's TCP gets the closest settings that the
+    kernel has. `polled` lists the switches that need an address.
 
     Raises StudyError when there are more hosts than addresses.
     """
@@ -368,7 +373,8 @@ def _interface(
 
 
 def is_exact(link: wire.Link) -> bool:
-    """Whether the kernel's queues can carry a link exactly: no delay, and a rate that they keep."""
+    """Whether the kernel's queues can emulate the link exactly: it has no delay, and a rate that
+    the queues can keep."""
     frame_bits = 8 * (link.mtu_bytes + FRAMING_BYTES)
     fastest_bps = max(end.rate_bps for end in link.ports)
     return not link.delay_ns and frame_bits * 1_000_000_000 >= _LEAST_FRAME_NS * fastest_bps
@@ -401,7 +407,7 @@ def _stacks(
     addresses: list[Address],
     kernel: Kernel,
 ) -> Iterator[Host]:
-    """The network stack of the host, then the stacks of its zones that have one."""
+    """First the network stack of the host, then those of its zones that have one."""
     group = network.group(node.group)
     inside = [one for one in addresses if one.stack == node.name]
     yield Host(
@@ -418,7 +424,7 @@ def _stacks(
 
 
 def offloads(nic: wire.Nic | None) -> dict[str, bool]:
-    """Offloads of an interface, on or off. Checksum offload is only on if the study says so."""
+    """Offloads of an interface, on or off. Checksum offload is on only if the study asks for it."""
     return {**OFFLOADS_OFF, "tx": nic is not None and bool(nic.checksum_offload)}
 
 
@@ -529,8 +535,9 @@ def _route(address: Address, to: str = str(_SUBNET)) -> str:
 def _bursts(interface: Interface, layout: Layout) -> str:
     """The largest burst that TCP hands to its interface (GSO).
 
-    A burst is cut into frames behind the interface's queue. If that queue has the link's rate, all
-    frames of a burst would reach the other end at the same time, so bursts are off then.
+    The kernel cuts a burst into frames after the interface's queue. If that queue limits the rate
+    to the link's, all frames of a burst would reach the other end at the same time; then bursts are
+    off.
     """
     burst_bytes = layout.host_of(interface.host).tcp.burst_bytes
     if layout.is_shaped(interface) or not burst_bytes:
@@ -553,7 +560,8 @@ def _port(interface: Interface, layout: Layout) -> str:
 
 
 def forwarding_commands(layout: Layout) -> list[str]:
-    """Commands of `bridge` that set the hosts behind each port. Nothing is learned or flooded."""
+    """Commands of `bridge` that say which hosts are behind each port. The bridge neither learns
+    addresses nor floods frames."""
     return list(_forwarding(layout)) if layout.switching == "kernel" else []
 
 

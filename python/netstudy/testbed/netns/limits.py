@@ -1,9 +1,8 @@
-"""The highest link rate that this machine carries for a network, and whether a study exceeds it.
-
-A run above that rate would measure the machine instead of the network. The capacity probe therefore
-first tries the same hosts, links and switches, with buffers large enough to lose nothing, and with
-the run's own traffic, shortened. If the machine does not carry the study's rates, lower rates are
-tried.
+"""The highest link rate at which this machine can emulate a network, and whether a study exceeds
+it. A run above that rate would measure the machine instead of the network. The capacity probe
+therefore first tries the same hosts, links and switches, with buffers large enough to lose nothing,
+and with the run's own traffic, shortened. If the machine cannot carry the study's rates, lower
+rates are tried.
 
 This module holds only the search and the decision, as pure functions; `capacity_probe` runs the
 trials.
@@ -21,20 +20,21 @@ from netstudy.units import format_rate
 from netstudy.wire import Network, Plan, Run
 
 _CARRIED = 0.9
-"""Share of the goodput of an ideal link from which a rate counts as carried. The rest allows for
-TCP's slow start."""
+"""A rate counts as carried if the goodput is at least this share of the goodput over ideal links.
+The rest allows for TCP's slow start."""
 _NEAR = 0.5
-"""Below this share, interference cannot explain the shortfall, so there is no second trial."""
+"""If the goodput is below this share, interference cannot explain the difference, so there is no
+second trial."""
 _CAUTION = 0.9
-"""After a rate that was not carried, the next trial asks for this share of the rate that was."""
+"""After a failed trial, the next one tries this share of the rate that the failed trial reached."""
 _STEP = 0.7
-"""The next trial asks for at most this share of the rate that was not carried."""
+"""The next trial tries at most this share of the rate at which the last one failed."""
 _TRIALS_MAX = 7
 
 
 @dataclass(frozen=True)
 class Trial:
-    """The result of one trial, with the fastest link at a rate."""
+    """The result of one trial, in which the fastest link had a given rate."""
 
     rate_bps: int
     """Rate of the fastest link."""
@@ -45,8 +45,8 @@ class Trial:
     packets_per_s: float
     """Frames that switches forwarded or interfaces received, acknowledgments included."""
     lateness_us_p99: float | None
-    """Lateness of the frames that the switch forwarded; None: the kernel is the switch and does not
-    report it."""
+    """Lateness of the frames that the switch forwarded; None: the kernel is the switch, and does
+    not report lateness."""
     in_time: bool
     """Whether the switch kept to its times and lost nothing."""
     why: str | None = None
@@ -58,23 +58,24 @@ class Ceiling:
     """The highest rate that this machine carried for one network."""
 
     best: Trial | None
-    """The carried trial of the highest rate; of two trials at the same rate, the one in time. None
-    if no trial was carried."""
+    """The trial with the highest rate that was carried; of two at the same rate, one that was in
+    time. None if no rate was carried."""
     trials: tuple[Trial, ...]
     """Every trial, in order."""
 
 
 Try = Callable[[int], Trial]
-"""Tries a network with its fastest link at a given rate, and its other links in proportion."""
+"""Tries a network with its fastest link at the given rate, and the other links scaled in
+proportion."""
 
 
 def find_ceiling(network: Network, attempt: Try) -> Ceiling:
-    """The ceiling, searched from the rate that the network asks for downwards.
+    """Searches the ceiling, downwards from the rate that the network asks for.
 
     If the machine carries that rate, no higher one is tried, so that the usual case takes one
     trial. If the machine nearly carries the rate, there may have been interference, and the trial
-    is repeated. If it is far from it, the search goes on down to a rate that is carried in time, if
-    there is one.
+    is repeated. If no trial carried the rate, the search goes down to a rate that is carried in
+    time, if there is one.
     """
     wanted_bps = fastest_bps(network)
     trials = [attempt(wanted_bps)]
@@ -101,7 +102,8 @@ def carried(trial: Trial) -> bool:
 
 
 def _lower(trial: Trial) -> int:
-    """The rate to try next, below both the carried rate and the last one tried."""
+    """The rate to try next: lower than the rate that the trial reached and than the rate that it
+    tried."""
     rate_bps = trial.goodput_bps * trial.rate_bps / trial.ideal_bps
     return _two_digits(min(_CAUTION * rate_bps, _STEP * trial.rate_bps))
 
@@ -118,7 +120,7 @@ def mtu_bytes(network: Network) -> int:
 
 
 def fastest_bps(network: Network) -> int:
-    """The rate of the fastest direction of a link."""
+    """The rate of the fastest direction of any link."""
     return max(end.rate_bps for link in network.links for end in link.ports)
 
 
@@ -148,10 +150,10 @@ def _demand(network: Network) -> tuple[int, int]:
 
 
 def excess(network: Network, ceiling: Ceiling, scale: Fraction) -> str | None:
-    """The sentence for a network that asks for more than the machine carries; None if it does not.
-    `scale` is the scale of the network; advice is relative to the study's own rates. A rate that is
-    carried but not in time is no excess, since each run reports its lateness and is then
-    invalid."""
+    """A sentence that says that a network asks for more than the machine carries; None if it does
+    not. `scale` is the factor by which the network's rates were scaled; the advised scale is
+    relative to the study's own rates. A rate that is carried but not in time is accepted here: each
+    run reports its lateness, and a late run is invalid."""
     wanted_bps, best = fastest_bps(network), ceiling.best
     if best is not None and best.rate_bps >= wanted_bps:
         return None
@@ -196,6 +198,5 @@ def _tried(ceiling: Ceiling) -> str:
 
 
 def largest_scale(unscaled_bps: Fraction, ceiling_bps: int) -> str:
-    """The largest unit fraction, such as 1/5, with which the study's own rate is below the
-    ceiling."""
+    """The largest fraction of the form 1/n that brings the study's own rate below the ceiling."""
     return f"1/{ceil(unscaled_bps / ceiling_bps)}"

@@ -17,7 +17,8 @@ from pathlib import Path
 from netstudy.errors import TestbedError
 
 FOLDER = Path("/run/netns")
-"""Where `ip netns` keeps the names; the sandbox mounts an empty folder of its own there."""
+"""The folder where `ip netns` keeps the names; the sandbox mounts an empty folder of its own
+there."""
 
 _END_S = 5.0
 """Time for a killed process to end."""
@@ -36,7 +37,7 @@ PACKAGES = {
 }
 """Program -> the package that contains it in Debian and its descendants."""
 NEEDED = tuple(name for name in PACKAGES if name != "sadf")
-"""Programs that every run calls; sysstat only records at hosts of studies that ask for it."""
+"""Programs that every run needs. sysstat is not one of them, since only some studies ask for it."""
 
 MORE_PLACES = ("/usr/sbin", "/sbin")
 """Folders of administration programs, which an ordinary user's PATH may lack."""
@@ -49,10 +50,11 @@ def namespace(name: str) -> Path:
 
 @contextmanager
 def within(name: str) -> Iterator[None]:
-    """Enter a namespace for the block: only the calling thread, and the processes it starts.
+    """Enter a namespace while the block runs: only the calling thread enters it, and the processes
+    that the thread starts.
 
-    A namespace is a property of a thread, so other threads stay where they are. /proc/net and
-    /proc/sys/net show the namespace of the thread that opens them; /sys does not follow.
+    A namespace is a property of a thread, so other threads stay in theirs. /proc/net and
+    /proc/sys/net show the namespace of the thread that opens them; /sys does not.
     """
     own = os.open(_OWN, os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -68,15 +70,15 @@ def within(name: str) -> Iterator[None]:
 def in_namespace(name: str) -> list[str]:
     """The words to put before a command to run it in a namespace.
 
-    Not `ip netns exec`, which puts a new /sys over the control groups.
+    `ip netns exec` is not used, since it mounts a new /sys, which hides the control groups.
     """
     return [program("nsenter"), f"--net={namespace(name)}", "--"]
 
 
 def end_processes(names: Iterable[str]) -> None:
-    """Kill every process that is still in one of these namespaces, and wait for their ends. Killed
-    programs leave their children behind. If /proc shows the ids of another pid namespace, nothing
-    is done: these processes end with the sandbox."""
+    """Kill every process that is still in one of these namespaces, and wait until they have ended:
+    killed programs leave children behind. If /proc shows the ids of another pid namespace, nothing
+    is killed here: the processes end with the sandbox."""
     found = {process for name in names for process in processes_within(name)} - {os.getpid()}
     with ExitStack() as stack:
         ends = []
@@ -103,13 +105,13 @@ def processes_within(name: str) -> list[int]:
 
 
 def find_program(name: str) -> str | None:
-    """The full path of a program; None when the machine does not have it."""
+    """The full path of a program; None if the machine does not have it."""
     places = os.pathsep.join([os.environ.get("PATH", os.defpath), *MORE_PLACES])
     return shutil.which(name, path=places)
 
 
 def program(name: str) -> str:
-    """The full path of a program. Raises TestbedError that says how to install it."""
+    """The full path of a program. Raises TestbedError, whose message says how to install it."""
     found = find_program(name)
     if found is None:
         raise TestbedError(f"there is no program '{name}' here: {install(name)}")
@@ -122,14 +124,15 @@ def install(name: str) -> str:
 
 
 def run_program(name: str, *arguments: str) -> str:
-    """Run a program; its standard output. Raises TestbedError with its standard error."""
+    """Run a program and return its standard output. Raises TestbedError with its standard error."""
     return _checked([program(name), *arguments])
 
 
 def run_batch(name: str, commands: Iterable[str]) -> str:
-    """Run many commands of `ip`, `tc` or `bridge` in one process, in order; its standard output.
+    """Run many commands of `ip`, `tc` or `bridge` in one process, in order, and return its standard
+    output.
 
-    Raises TestbedError with the first command that fails; the ones after it do not run.
+    Raises TestbedError with the first command that fails; the commands after it do not run.
     """
     lines = list(commands)
     return _checked([program(name), "-batch", "-"], lines) if lines else ""
@@ -161,7 +164,8 @@ def _checked(command: Sequence[str], lines: Sequence[str] = ()) -> str:
 
 
 def _failed(command: Sequence[str], lines: Sequence[str], errors: str) -> str:
-    """The command that failed; in a batch, the line that iproute2 names: `Command failed -:3`."""
+    """The command that failed; in a batch, the command in the line whose number iproute2 prints:
+    `Command failed -:3`."""
     _, _, number = errors.strip().rpartition("Command failed -:")
     if lines and number.isdigit():
         return f"{Path(command[0]).name} {lines[int(number) - 1]}"

@@ -20,10 +20,10 @@ _SYSCTLS = Path("/proc/sys/net")
 
 @contextmanager
 def network(plan: Layout, tuned: Tuned | None = None) -> Iterator[None]:
-    """The network of a run, for the block. Only inside a sandbox (see `sandbox.enter`).
-
-    All processes in it must have ended when the block ends. Changes in the namespaces that are keys
-    of `tuned` are added there. Raises TestbedError with the command that failed.
+    """Makes the network of a run, which exists while the block runs. May only be called inside a
+    sandbox (see `sandbox.enter`). All processes in the network must have ended when the block ends.
+    For each namespace that is a key of `tuned`, the changes made in it are added to `tuned`. Raises
+    TestbedError with the command that failed.
     """
     with _written(_there(layout.NAMESPACES_TO_COME)) as of_all:
         try:

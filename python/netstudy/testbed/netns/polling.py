@@ -21,7 +21,7 @@ from netstudy.testbed.real.snmp import Polls
 _RECORD: TypeAdapter[snmp_wire.SnmpRecord] = TypeAdapter(snmp_wire.SnmpRecord)
 _PORT = 161
 _TIMEOUT_NS_MAX = 500_000_000
-"""The longest time for an answer: the switches answer within a millisecond."""
+"""How long a poller waits for an answer; the emulated switches answer within a millisecond."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def pollings(run: wire.Run) -> list[Polling]:
 
 
 def own_ports(network: wire.Network, switch: str, host: str) -> Iterator[str]:
-    """The ports of a switch that lead to a host, without another switch between."""
+    """The ports of a switch that lead to a host directly, with no other switch between."""
     for link in network.links:
         for end, far in (link.ports, link.ports[::-1]):
             if (end.node, far.node) == (switch, host):
@@ -69,8 +69,8 @@ def polled_switches(run: wire.Run) -> tuple[str, ...]:
 
 
 def communities(run: wire.Run) -> dict[str, str]:
-    """Polled switch -> its community: the study's, else one that is made up for this run. Raises
-    TestbedError if the study's community cannot be read."""
+    """Polled switch -> its community: the one of the study, else one that is made up for this run.
+    Raises TestbedError if the study's community cannot be read."""
     found: dict[str, str] = {}
     for one in run.instruments:
         if one.kind == "snmp":
@@ -84,7 +84,7 @@ def communities(run: wire.Run) -> dict[str, str]:
 
 @dataclass
 class Poller:
-    """A poller while a run is under way."""
+    """A poller in a run that is in progress."""
 
     polling: Polling
     process: NodeProcess[snmp_wire.SnmpRecord]
@@ -118,13 +118,14 @@ class Poller:
         return cls(polling, process, _rates_bps(layout, polling.switch))
 
     async def snapshot(self, name: str) -> None:
-        """Poll once at the edge of a phase. No further request is sent before `go_on`."""
+        """Poll once at the start or end of a phase. No further request is sent until `go_on` is
+        called."""
         await self.process.send(agent_wire.SnapshotCommand(name=name))
         taken = self.process.expect(snmp_wire.SnmpSnapshot, lambda snapshot: snapshot.name == name)
         self._edges[name] = (await answered(self.process, taken)).at_ns
 
     async def go_on(self) -> None:
-        """Resume polling at the interval, with the first poll at once."""
+        """Resume polling at intervals; the first poll is made at once."""
         await self.process.send(agent_wire.GoCommand())
 
     async def stop(self) -> Polls:
@@ -144,7 +145,7 @@ class Poller:
 
 
 def _rates_bps(layout: Layout, switch: str) -> dict[str, int]:
-    """Port -> the greater of the two rates of its link."""
+    """Port -> the higher of the rates of the two directions of its link."""
     return {
         end.name: max(port.rate_bps for port in link.ports)
         for link in layout.network.links

@@ -25,14 +25,15 @@ _PARTS = {
     "congestion": "congestion controls of sockets",
     "queues": "queue disciplines of interfaces",
 }
-"""Part of the kernel's capabilities -> its purpose."""
+"""Capability of the kernel -> its purpose."""
 
 USER_NAMESPACE_SWITCHES = {
     "user.max_user_namespaces": ("0", "10000"),
-    "kernel.unprivileged_userns_clone": ("0", "1"),  # Debian's own, up to Debian 10
-    "kernel.apparmor_restrict_unprivileged_userns": ("1", "0"),  # Ubuntu's own, from 23.10 on
+    "kernel.unprivileged_userns_clone": ("0", "1"),  # only in Debian, up to Debian 10
+    "kernel.apparmor_restrict_unprivileged_userns": ("1", "0"),  # only in Ubuntu, from 23.10 on
 }
-"""Sysctl -> the value that denies namespaces to ordinary users, and a value that allows them."""
+"""Sysctl -> two of its values: the one that denies namespaces to ordinary users, and one that
+allows them."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +48,8 @@ class Aspect:
 
 
 def aspects() -> list[Aspect]:
-    """Every aspect, even if parts are missing. An aspect that cannot be tried has the reason and
-    its purpose."""
+    """All aspects are returned, even if parts are missing. For an aspect that cannot be tried, the
+    reason and the purpose are given."""
     missing = [name for name in NEEDED if find_program(name) is None]
     netns, here = _netns(missing)
     of_kernel = untried_aspects(netns.found) if here is None else kernel_aspects(here)
@@ -74,7 +75,7 @@ def _netns(missing: Sequence[str]) -> tuple[Aspect, Kernel | None]:
 
 
 def programs_aspect(missing: Iterable[str]) -> Aspect:
-    """The programs that the testbed calls, given the missing ones."""
+    """The programs that the testbed calls, and which of them are missing."""
     names = list(missing)
     if not names:
         return Aspect("programs", True, ", ".join(NEEDED))
@@ -110,7 +111,7 @@ def _who() -> str:
 
 
 def _rootless(netns: Aspect) -> Aspect:
-    """Whether ordinary users may use the testbed: root tries it as the user `nobody`."""
+    """Whether ordinary users may use the testbed: root tries it out as the user `nobody`."""
     if os.geteuid() != 0:
         return Aspect("rootless", netns.ok, _ORDINARY if netns.ok else netns.found)
     setpriv = find_program("setpriv")
@@ -147,7 +148,7 @@ def user_namespace_advice(sysctl: Callable[[str], str | None]) -> str:
 
 
 def kernel_aspects(here: Kernel) -> list[Aspect]:
-    """The parts of the testbed that this kernel supports."""
+    """For each part of the testbed, whether this kernel supports it."""
     return [_own_switch(here), _kernels_switch(here), _one_cpu(here), *_lists(here)]
 
 

@@ -44,23 +44,24 @@ OnProgress = Callable[[wire.RunUnderWay], None]
 ResultT = TypeVar("ResultT")
 
 _COMPLAINT_S = 0.5
-"""The longest time from a process's report that its peer failed until we see that the peer
-exited."""
+"""How long to wait for a failed process to exit, after another process has reported that
+failure."""
 _QUIET_S = 0.1
-"""Wait after the last byte of a phase, until nothing is in flight: a delayed acknowledgment takes
-40 ms (TCP_DELACK_MIN), and a sender with a shorter timeout retransmits meanwhile."""
+"""How long to wait after the last byte of a phase until nothing is in flight: a delayed
+acknowledgment takes 40 ms (TCP_DELACK_MIN), and a sender with a shorter timeout retransmits
+meanwhile."""
 _BEFORE_LOAD: Final = ("load", "configure", "gather-statistics")
-"""Phases of an application before the load."""
+"""Phases in which the application is prepared, before any load."""
 
 
 @dataclass
 class _Course:
-    """The edges, phases and records of a run so far."""
+    """The readings, phases and records of a run so far."""
 
     edges: list[str] = field(default_factory=list)
     phases: list[wire.PhaseTimes] = field(default_factory=list)
     quiet_ns: int = 0
-    """Time from which nothing of the clients' last phase was in flight any more."""
+    """Time at which the last traffic of the clients' latest phase had arrived."""
     snapshots: dict[AgentSpec, dict[str, agent_wire.SnapshotRecord]] = field(default_factory=dict)
     ended: dict[AgentSpec, list[agent_wire.AgentRecord]] = field(default_factory=dict)
     """Phase records of clients that the runner waited for."""
@@ -101,15 +102,15 @@ async def carry_out(
 ) -> Evidence:
     """Execute the run in its network, which must exist. Raises NodeError when a process fails.
 
-    All processes have ended when this returns or raises. Their output is added to the transcript as
-    it comes.
+    All processes have ended when this returns or raises. The output of the processes is added to
+    the transcript as it arrives.
     """
     token = secrets.token_hex(16)
     async with AsyncExitStack() as stack:
         groups = stack.enter_context(control_groups(setting.limits))
         if setting.served is not None:
-            # Unwound after the processes and before the groups: children that an application leaves
-            # behind would keep its control group.
+            # This runs after the processes are stopped and before the control groups are removed:
+            # children that an application leaves behind would keep its group from being removed.
             stack.callback(end_processes, setting.layout.namespaces)
         processes = RunProcesses(stack, transcript)
         known = communities(setting.run)
@@ -165,8 +166,8 @@ def _with_names(message: str, layout: Layout) -> str:
 
 
 async def _unless_one_ends(work: Coroutine[Any, Any, ResultT], processes: list[Process]) -> ResultT:
-    """Do the work, but stop when a process ends earlier. Otherwise a client would wait for the last
-    byte of a dead server until its time limit."""
+    """Do the work, but stop if a process ends before it is done. Otherwise a client would wait
+    until its time limit for the last byte of a server that has died."""
     task = asyncio.ensure_future(work)
     ended: list[Process] = []
     ends = [asyncio.ensure_future(_note_end(process, ended)) for process in processes]
@@ -191,14 +192,15 @@ async def _note_end(process: Process, ended: list[Process]) -> None:
 
 
 def _tells_of(task: asyncio.Future[Any], process: Process) -> bool:
-    """Whether the task has failed with the process's own error."""
+    """Whether the task failed because of an error of this process itself, not of another one."""
     error = task.exception() if task.done() else None
     return isinstance(error, NodeError) and error.node == process.node
 
 
 def _culprit(ended: list[Process]) -> Process:
-    """The process whose end caused the ends of the others, from all that ended, in order. Since a
-    killed process closes its connections first, its peers may end before we see its own end."""
+    """The process whose end made the others end, chosen from all processes that ended, in order.
+    Since a killed process closes its connections first, its peers may end before we see its own
+    end."""
     killed = (one for one in ended if (one.process.returncode or 0) < 0)
     return next(killed, ended[0])
 
@@ -210,8 +212,8 @@ async def _cancelled(task: asyncio.Future[Any]) -> None:
 
 
 async def _prepared(application: RunApplication, run: wire.Run, course: _Course) -> None:
-    """Run the phases before the load. An application's data are always loaded; the other phases are
-    only run if the plan has them."""
+    """Run the phases before the load. The data of an application are always loaded; the other
+    phases run only if the plan has them."""
     planned = [phase.kind for phase in run.phases]
     if "load" not in planned:
         await application.prepare("load")
@@ -229,9 +231,10 @@ async def _application_phase(
 
 
 async def _led(crew: _Crew) -> None:
-    """Lead the clients through their phases, with the pauses and readings between them.
+    """Lead the clients through their phases; between phases, wait until nothing is in flight and
+    read the counters.
 
-    A client begins its first phase by itself, and waits for a command after each phase.
+    A client begins its first phase without a command, and waits for a command after each phase.
     """
     planned = [phase.kind for phase in crew.setting.run.phases]
     if "idle" in planned:
@@ -272,8 +275,8 @@ def _hardware_counters(crew: _Crew) -> dict[str, Counting]:
 
 
 async def _phase(crew: _Crew, name: agent_wire.PhaseName, *, keep: bool = True) -> None:
-    """Wait until every client has ended a phase and nothing is in flight. Only silence has a time
-    limit, not the phase."""
+    """Wait until every client has ended a phase and nothing is in flight. The phase itself has no
+    time limit; only silence has one."""
     limit_s = crew.setting.time_limits.client_silence_s
     ended = [
         await agent.expect(
@@ -290,7 +293,7 @@ async def _phase(crew: _Crew, name: agent_wire.PhaseName, *, keep: bool = True) 
 
 
 async def _pause(crew: _Crew, kind: wire.PhaseKind, *, edge: str | None = None) -> None:
-    """Run a phase without traffic, if the plan has it. Its time begins when nothing is in
+    """Run a phase without traffic, if the plan has it. The phase begins when nothing is in
     flight."""
     if not any(phase.kind == kind for phase in crew.setting.run.phases):
         return
@@ -317,8 +320,8 @@ async def _go(crew: _Crew) -> None:
 
 
 async def _poll_on(crew: _Crew) -> None:
-    """Resume polls after an edge. The first one is sent at once, so that intervals begin with the
-    phase."""
+    """Resume polling after the counters were read. The first poll is sent at once, so that the
+    first interval begins with the phase."""
     for poller in crew.pollers:
         await poller.go_on()
 
@@ -343,7 +346,7 @@ async def _gathered(crew: _Crew) -> Evidence:
     setting, course = crew.setting, crew.course
     written = {spec: await _stop(agent) for spec, agent in crew.agents.items()}
     polls = [await poller.stop() for poller in crew.pollers]
-    # The switch outlives the agents, whose last frames it still has to forward.
+    # The switch is stopped after the agents, since it still has to forward their last frames.
     switched = await crew.switch.stop()
     served = await crew.application.finish() if crew.application else None
 
@@ -375,8 +378,8 @@ async def _gathered(crew: _Crew) -> Evidence:
 
 
 def _burst_bytes(layout: Layout) -> int:
-    """Bytes that a queue of the kernel may send faster than its rate after it was idle: its bucket,
-    and one frame, which the last token releases."""
+    """How many bytes a kernel queue may send at once after it was idle, above its rate: its token
+    bucket, and one more frame, which the last token releases."""
     shaped = [
         end
         for one in layout.interfaces
@@ -412,8 +415,8 @@ async def _start_switch(
 async def _start_agents(
     setting: Setting, token: str, processes: RunProcesses, port: int | None
 ) -> dict[AgentSpec, Agent]:
-    """Start servers and observers, then the clients, which need the servers' ports, or that of the
-    application."""
+    """Start servers and observers, then the clients, which need to know the ports of the servers or
+    of the application."""
     listening: dict[AgentSpec, tuple[agent_wire.Endpoint, ...]] = {}
 
     async def start(spec: AgentSpec) -> Agent:

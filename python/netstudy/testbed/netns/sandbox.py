@@ -1,9 +1,9 @@
 """A private environment for one program: nobody else sees its processes, networks and mounts, and
 all of them end with the program.
 
-The program is process 1 of its own pid namespace, so that its end ends every process that it
-started. The network namespaces go with the last process, and take their interfaces and queues
-along. If `unshare` is killed, by whatever signal, the kernel kills the program too. Mounts are
+The program is process 1 of its own pid namespace, so that all processes that it started end with
+it. When the last process has ended, the kernel removes the network namespaces with their interfaces
+and queues. If `unshare` is killed, by any signal, the kernel kills the program too. Mounts are
 private, so only the sandbox sees its /run/netns.
 
 An ordinary user is root inside a user namespace of their own, without rights outside.
@@ -30,9 +30,9 @@ from netstudy.testbed.workloads.base import DISK_FOLDER
 _NEEDED = (1 << 12) | (1 << 21)  # CAP_NET_ADMIN, CAP_SYS_ADMIN: linux/capability.h
 
 _RUN: list[int] = []
-"""Open descriptor of the machine's /run, which the sandbox hides."""
+"""An open file descriptor of the machine's /run, which is hidden in the sandbox."""
 _EXISTING = "outside"
-"""The folder of the sandbox's own /run at which a folder of the machine's /run is shown."""
+"""The folder in the sandbox's /run where a folder of the machine's /run can be found."""
 _BIND, _WITH_MOUNTS_BELOW = 0x1000, 0x4000  # MS_BIND, MS_REC: linux/mount.h
 
 _SAYS_KILLED = "sigprocmask unblock failed"
@@ -52,8 +52,9 @@ def sandbox_command(argv: Sequence[str]) -> list[str]:
 def explained(error: TestbedError) -> TestbedError:
     """The error of a sandbox's starter, with a message that people understand.
 
-    unshare(1) ends the way its child did. If that was SIGKILL, which no process can handle, unshare
-    reports its own failed attempt instead (util-linux, sys-utils/unshare.c).
+    unshare(1) ends in the same way as its child: by the same exit code or signal. If the signal was
+    SIGKILL, which no process can handle, unshare reports its own failed attempt instead
+    (util-linux, sys-utils/unshare.c).
     """
     if _SAYS_KILLED in str(error):
         return TestbedError("the testbed's supervisor was killed by SIGKILL; is memory short?")
@@ -61,8 +62,8 @@ def explained(error: TestbedError) -> TestbedError:
 
 
 def may_make_namespaces() -> bool:
-    """Whether this process may make namespaces without a user namespace. Root may, except in some
-    containers."""
+    """Whether this process may make namespaces without a user namespace. Root may do so, except in
+    some containers."""
     return effective_capabilities(Path("/proc/self/status").read_text()) & _NEEDED == _NEEDED
 
 
@@ -75,11 +76,11 @@ def effective_capabilities(status: str) -> int:
 def enter() -> None:
     """Prepare the sandbox from inside: an empty /run/netns, its own /proc, loopback up.
 
-    From now on SIGTERM raises SystemExit with the exit code that shells use. Without a handler,
-    process 1 would never receive it (pid_namespaces(7)).
+    From now on SIGTERM raises SystemExit with the exit code that shells use. Without this handler,
+    process 1 would never receive SIGTERM (pid_namespaces(7)).
 
-    /sys stays the machine's own: it does not follow the namespace, and a new one would hide the
-    control groups.
+    /sys stays the machine's own: it does not change with the namespace, and a new mount of /sys
+    would hide the control groups.
     """
     signal.signal(signal.SIGTERM, _end)
     _RUN.append(os.open(FOLDER.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC))
@@ -93,7 +94,7 @@ def outside(folder: Path) -> Path:
     """The path of a folder of the machine inside the sandbox: folders below /run are shown at
     another place.
 
-    Raises OSError where it is not there.
+    Raises OSError if the folder does not exist.
     """
     found = folder.resolve()
     if not found.is_relative_to(FOLDER.parent):
@@ -107,7 +108,7 @@ def outside(folder: Path) -> Path:
 
 
 def _bind(source: str, place: Path) -> None:
-    """Bind-mount a folder by mount(2): mount(8) would resolve the name and find the sandbox's own
+    """Bind-mount a folder by mount(2): mount(8) would resolve the name to the sandbox's own
     folder."""
     libc = ctypes.CDLL(None, use_errno=True)
     flags = _BIND | _WITH_MOUNTS_BELOW
@@ -119,10 +120,10 @@ def _bind(source: str, place: Path) -> None:
 
 @contextmanager
 def file_folders(needed: Collection[str], captures: Path | None) -> Iterator[None]:
-    """Make the folders that agents need for files, and empty them at the end.
+    """Make the folders in which agents store files, and empty them at the end.
 
-    /run is a RAM disk of the sandbox. The folder on a disk is next to the captures, so that it is
-    found and cleaned up with the results of a run that was killed.
+    /run is a RAM disk of the sandbox. The folder on a disk is next to the captures: if a run is
+    killed, the folder is found and removed together with its results.
     """
     if captures is not None:
         captures.mkdir(parents=True, exist_ok=True)
@@ -143,8 +144,8 @@ def _end(number: int, _frame: FrameType | None) -> NoReturn:
 def _mount_proc() -> None:
     """Mount a /proc that shows only the sandbox's processes.
 
-    Containers that cover parts of /proc deny this to ordinary users. The machine's own /proc serves
-    as well: /proc/self and /proc/sys/net mean the same in both.
+    In containers that cover parts of /proc, ordinary users may not mount it. Then the machine's own
+    /proc is used, in which /proc/self and /proc/sys/net mean the same.
     """
     try:
         run_program("mount", "-t", "proc", "proc", "/proc")

@@ -19,8 +19,8 @@ from netstudy.testbed.workloads import traffic_of
 from netstudy.testbed.workloads.base import DISK_FOLDER, ApplicationTraffic
 
 SILENCE_S = 20.0
-"""Longest silence of a server by default. The kernel retransmits after 0.2 s, 0.4 s, …: seven
-consecutive losses do not happen."""
+"""How long a server may be silent, by default. The kernel retransmits after 0.2 s, 0.4 s, …, so a
+longer silence would mean seven losses in a row, which do not happen."""
 
 
 @dataclass(frozen=True)
@@ -33,21 +33,21 @@ class CpuPinning:
 
 
 def cpu_pinning(allowed: Iterable[int]) -> CpuPinning:
-    """Pins to the first two of the allowed CPUs; a single one is not pinned to."""
+    """Pins to the first two of the allowed CPUs; if only one is allowed, nothing is pinned."""
     first, *rest = sorted(allowed)
     return CpuPinning(first, rest[0]) if rest else CpuPinning(None, None)
 
 
 def disk_limit(device: str, disk: wire.Disk) -> DiskLimit:
-    """The limit of the machine's disk that stands for a host's disk: its rate, and at most one
-    request per seek time."""
+    """The limit on the machine's disk that makes it as slow as the host's disk: its rate, and at
+    most one request per seek time."""
     operations = max(1_000_000_000 // disk.access_ns, 1) if disk.access_ns else None
     return DiskLimit(device, disk.disk_rate_bps, operations)
 
 
 def whole_cpus(group: wire.Group) -> int | None:
-    """The number of CPUs that a host asks for; None: it gives no number, or it asks for a share by
-    its quota."""
+    """The number of CPUs that a host asks for; None: the host gives no number, or has a quota
+    instead."""
     return None if group.cpu is None or group.cpu_quota_pct is not None else group.cpu.cpus
 
 
@@ -60,11 +60,11 @@ class Setting:
     engine: Path
     pinning: CpuPinning
     silence_s: float = SILENCE_S
-    """Longest silence of a server, beyond the delays that the study asks for."""
+    """How long a server may be silent, in addition to the delays that the study asks for."""
     allowed: frozenset[int] = field(default_factory=lambda: frozenset(os.sched_getaffinity(0)))
     """The CPUs that this program may use."""
     database_engine: str | None = None
-    """The database engine of the application, if it has a choice."""
+    """The database engine of the application, if the application supports several."""
 
     @cached_property
     def specs(self) -> AgentSpecs:
@@ -87,8 +87,8 @@ class Setting:
         return traffic.served(self.run) if isinstance(traffic, ApplicationTraffic) else None
 
     def _observers(self, specs: AgentSpecs) -> Iterator[AgentSpec]:
-        """An observer for each interface of a host that no other agent reads: without traffic, or
-        with traffic of zones that read virtual interfaces of their own."""
+        """An observer for each interface of a host that no other agent reads. Such an interface has
+        no traffic, or only traffic of zones, whose agents read the zones' virtual interfaces."""
         used = (self.layout.address(spec.endpoint) for spec in specs.all)
         read = {(one.stack, one.interface.port) for one in used}
         for host in self.layout.hosts:
@@ -100,7 +100,7 @@ class Setting:
 
     @cached_property
     def time_limits(self) -> TimeLimits:
-        """Time limits of the run and of silences in it."""
+        """Time limits for the run as a whole and for silences in it."""
         return TimeLimits(self.run, self.silence_s)
 
     @cached_property
@@ -119,7 +119,8 @@ class Setting:
         return self.served is not None and host in self.served.hosts
 
     def _throttle(self, host: str, group: wire.Group) -> DiskLimit | None:
-        """The limit of the disk under a database's files, if the host gives its speed."""
+        """The limit for the disk that has the database's files, if the host's profile gives the
+        disk's speed."""
         on_disk = self.served is not None and self.served.data_host == host
         if not on_disk or group.disk is None or not Path(DISK_FOLDER).is_dir():
             return None
@@ -142,8 +143,9 @@ class Setting:
         return found
 
     def cpus_of(self, node: str) -> frozenset[int]:
-        """The CPUs that the processes of a host or zone are pinned to. A host that serves an
-        application has the number of CPUs that it asks for, or all; all others share one."""
+        """The CPUs that the processes of a host or zone are pinned to. A host that runs a part of
+        an application has the number of CPUs that it asks for, or all CPUs; all other hosts share
+        one CPU."""
         if self._serves(node):
             return self._serving[node]
         one = self.pinning.hosts
@@ -151,8 +153,8 @@ class Setting:
 
     @cached_property
     def _serving(self) -> dict[str, frozenset[int]]:
-        """CPUs of the hosts that serve. They are assigned from the last CPU downwards, one host
-        after the other, so that the agents' CPU is used last."""
+        """The CPUs of the hosts that run an application. They are assigned from the last CPU
+        downwards, one host after the other, so that the CPU of the agents is assigned last."""
         assert self.served is not None, "asked for hosts that serve"
         found, free = {}, cycle(sorted(self.allowed, reverse=True))
         for node in self.served.hosts:

@@ -46,9 +46,9 @@ from netstudy.testbed.workloads import traffic_of
 from netstudy.wire_model import Wire
 
 _DISTURBED = "disturbed"
-"""Suffix of the capture of an attempt that does not count, before a number."""
+"""Suffix, followed by a number, in the name of the capture of a discarded attempt."""
 ATTEMPTS_MAX = 3
-"""The most attempts at a run with interference: if it still occurs, it is not by chance."""
+"""A run is attempted at most this often; interference in every attempt is not by chance."""
 
 
 @dataclass(frozen=True)
@@ -82,14 +82,14 @@ def supervise(
     silence_s: float = SILENCE_S,
     machine_sysctls: Mapping[str, str] | None = None,
 ) -> None:
-    """Read the plan, make its runs one after the other, write their records.
+    """Read the plan, execute its runs one after the other, write their records.
 
-    See Setting.silence_s. `machine_sysctls` are the settings of the machine's own namespace, which
-    cannot be read in the sandbox.
+    See Setting.silence_s. `machine_sysctls` has the settings of the machine's own namespace, which
+    cannot be read inside the sandbox.
     """
     plan = wire.Plan.model_validate_json(sys.stdin.buffer.read())
     engine, own = find_engine(), cpu_pinning(os.sched_getaffinity(0))
-    # Before any child starts, since children inherit the priority.
+    # This comes before any child is started, since children inherit the priority.
     preferred = prefer_this_process()
     _write(wire.EngineRecord(version=engine_version(engine).split()[1], testbed=NAMES[switching]))
     below = machine(machine_sysctls or {})
@@ -129,8 +129,8 @@ def _tell(progress: Progress, runs_done: int, under_way: wire.RunUnderWay) -> No
 def undisturbed(attempt: Callable[[], wire.RunRecord], capture: Path | None) -> wire.RunRecord:
     """The record of the first attempt without interference, else of the last one.
 
-    It gives the number of earlier attempts and the interference in each. Their captures are kept
-    next to the capture of the attempt that counts.
+    The record gives the number of earlier attempts and the interference in each. The captures of
+    earlier attempts are kept next to that of the attempt that counts.
     """
     causes: list[str] = []
     while True:
@@ -183,8 +183,8 @@ def _carried_out(
     captured: list[Captured],
     on_progress: OnProgress,
 ) -> wire.RunRecord:
-    """Executes the run. `transcript` and `captured` are filled meanwhile, so that a failed run has
-    them too."""
+    """Executes the run. `transcript` and `captured` are filled during the run, so that they are
+    available even if the run fails."""
     run = setting.run
     tuned = watched(setting) if keeping else {}
     try:
@@ -203,7 +203,8 @@ def _carried_out(
 
 
 def _with_evidence(record: wire.RunRecord, path: Path) -> wire.RunRecord:
-    """A failed run's record that names the file with the output of its processes."""
+    """The record of a failed run, with the name of the file that has the output of the run's
+    processes."""
     where = f"{path.parent.name}/{path.name}"
     error = f"{record.error}; the output of its processes is in {where}"
     return record.model_copy(update={"error": error})

@@ -30,14 +30,14 @@ _RECORD: TypeAdapter[switch_wire.SwitchRecord] = TypeAdapter(switch_wire.SwitchR
 
 
 class RunSwitch(Protocol):
-    """The switches while a run is under way."""
+    """The switches of a run that is in progress."""
 
     @property
     def process(self) -> NodeProcess[Any] | None:
-        """The process of all switches; None if the kernel is the switch."""
+        """The one process for all switches; None if the kernel is the switch."""
 
     async def snapshot(self, name: str) -> None:
-        """Read the counters at the edge of a phase."""
+        """Read the counters at the start or end of a phase."""
 
     async def stop(self) -> SwitchEvidence:
         """Stop, and return the counters."""
@@ -93,7 +93,7 @@ class KernelQueues:
     process = None
 
     def __init__(self, layout: Layout) -> None:
-        """Starts nothing, since the queues exist as long as the network."""
+        """Nothing has to be started: the queues are made and removed with the network."""
         (self._switch,) = layout.network.switches
         self._ports = {one.peer[1]: one.far.name for one in layout.switched}
         self._snapshots: dict[str, Readings] = {}
@@ -147,7 +147,7 @@ def switch_plan(
     """The plan of the switches' program: all switches, and the links that the kernel does not
     carry."""
     hosts = {(one.host, one.port): one for one in layout.interfaces}
-    # By identity: two links between the same hosts may be equal.
+    # Links are compared by identity, since two links between the same hosts may be equal.
     direct = {id(one.link) for one in layout.interfaces if one.is_direct}
     macs = {one.peer[1]: tuple(layout.macs_behind(one)) for one in layout.switched}
     return switch_wire.SwitchPlan(

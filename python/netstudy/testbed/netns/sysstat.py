@@ -1,8 +1,7 @@
-"""sysstat's own recorder at a host, for the measuring phase: sadc, which `sar -o` starts.
-
-It begins before the counters are read at the start of the phase, and ends with its first record
-after they were read at the end. Nothing is in flight at these times, so the recorder and the
-counters cover the same traffic.
+"""sysstat's own recorder (sadc, which `sar -o` starts) in a host, during the measuring phase. It
+starts before the counters are read at the start of the phase. Its last record is the first one
+after the counters were read at the end. Nothing is in flight at these times, so the recorder and
+the counters cover the same traffic.
 """
 
 from __future__ import annotations
@@ -27,15 +26,15 @@ _PLACES: Final = ("/usr/lib/sysstat", "/usr/lib64/sa", "/usr/lib/sa", "/usr/libe
 _FOLDER: Final = Path("/run/sysstat")
 _STEP_S = 0.02
 _WRITTEN_S = 0.2
-"""A record is complete when its file has not grown for this time: its parts are written
-together."""
+"""A record is complete when its file has not grown for this time, since all parts of a record are
+written together."""
 _LATE_S = 10.0
-"""Time after the interval within which a record must come."""
+"""How late a record may be, after the interval is over."""
 _NS_PER_S = 1_000_000_000
 
 
 def recorder_program() -> Path | None:
-    """sadc; None: sysstat is not installed."""
+    """The path of sadc; None: sysstat is not installed."""
     places = (Path(place) / "sadc" for place in _PLACES)
     found = next((one for one in places if one.exists()), None)
     return found if find_program("sadf") else None
@@ -63,7 +62,7 @@ def recorder_refusals(run: wire.Run) -> list[str]:
 
 @dataclass
 class Recorder:
-    """The recorder of one host while a run is under way."""
+    """The recorder in one host, in a run that is in progress."""
 
     host: str
     every_s: int
@@ -93,7 +92,7 @@ class Recorder:
         return recorder
 
     async def end(self) -> Recording:
-        """Wait for a further record, and return all of them. Raises NodeError."""
+        """Wait for one more record, and return all records. Raises NodeError."""
         await self._record_after(self._size())
         ended_ns = _now_ns()
         with suppress(ProcessLookupError):

@@ -23,15 +23,15 @@ _SUPERVISOR = "netstudy.testbed.netns"
 _RUN_S = 1.5
 """Seconds to make and remove a network, and to start and end its processes."""
 _SLOWDOWN = 3.0
-"""Duration of a workload's sample ÷ the time that its links need: losses and their recovery take
-longer."""
+"""How much longer a sample of a workload takes than the links alone would need, because of losses
+and their recovery."""
 _NODE_BYTES = 8_000_000
-"""Memory of a node: 3.3 MB of an idle agent, and an allowance for namespace and buffers."""
+"""Memory of a node: 3.3 MB for an idle agent, and an allowance for its namespace and buffers."""
 _CONNECTION_BYTES = 20_000
 """Allowance for the memory of both sockets of a connection and of their queues."""
 _RECORD_FACTOR = 10
-"""Memory of the agents' messages until the record is written, per byte of the record: somewhat more
-than the front needs for records that it has read."""
+"""Bytes of memory per byte of a run's record, for the agents' messages until the record is written:
+somewhat more than the front needs for records that it has read."""
 
 
 class Netns:
@@ -57,7 +57,7 @@ class Netns:
             )
 
     def unsupported(self, plan: wire.Plan) -> Sequence[str]:
-        """See Testbed.unsupported: they depend on this machine's kernel."""
+        """See Testbed.unsupported: the unsupported parts depend on this machine's kernel."""
         try:
             return self._unsupported(plan)
         except TestbedError as error:
@@ -70,7 +70,8 @@ class Netns:
         return unsupported(plan, self.switching, kernel())
 
     def preflight(self, plan: wire.Plan, scale: Fraction) -> Preflight:
-        """See Testbed.preflight: a plan without unsupported parts is probed for capacity."""
+        """See Testbed.preflight: if all parts of the plan are supported, the capacity of the
+        machine is probed."""
         from netstudy.testbed.netns.capacity_probe import preflight
 
         self.check()
@@ -119,8 +120,8 @@ def _run_bytes(size: RunSize) -> int:
 
 
 class NetnsKernel(Netns):
-    """Runs a plan like `Netns`, but with the kernel's bridge and queues as the switch: faster, but
-    only with drop-tail queues."""
+    """Like `Netns`, but with the kernel's bridge and queues as the switch: faster, but only with
+    drop-tail queues."""
 
     switching: ClassVar[Switching] = "kernel"
     name: ClassVar[TestbedName] = NAMES[switching]

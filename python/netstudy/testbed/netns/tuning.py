@@ -1,16 +1,16 @@
 """Settings of interfaces, receive queues and CPUs for a run.
 
-Functions that change a setting once return it as a Tuning: the command, the value before it and the
-value after it.
+A function that changes a setting returns the change as a Tuning: the command, with the values
+before and after it.
 
-Offloads are switched by the ioctl behind `ethtool -K` and `-k`, which needs no program and no
-process for each interface; linux/ethtool.h has the numbers.
+Offloads are switched by the ioctl that `ethtool -K` and `-k` use, since starting that program for
+each interface would take time; the numbers are from linux/ethtool.h.
 
-Receive packet steering keeps the frames of an interface on one CPU. If several CPUs handled frames
-of one connection, these could overtake each other, which TCP takes for loss. From Linux 6.3 on, a
-new interface takes its CPU from a sysctl of its namespace. Before, each interface is set by a file
-of /sys, which shows the namespace that it was mounted in (Documentation/networking/scaling.rst of
-the kernel).
+Receive packet steering keeps the frames of an interface on one CPU. If several CPUs handled the
+frames of one connection, frames could overtake each other, which TCP takes for loss. From Linux 6.3
+on, a new interface takes its CPU from a sysctl of its namespace. In older kernels each interface is
+set by a file in /sys, and /sys shows the namespace in which it was mounted
+(Documentation/networking/scaling.rst of the kernel).
 """
 
 from __future__ import annotations
@@ -38,12 +38,13 @@ _GET_AND_SET = {
     "gso": (0x23, 0x24),  # ETHTOOL_GGSO, ETHTOOL_SGSO
     "gro": (0x2B, 0x2C),  # ETHTOOL_GGRO, ETHTOOL_SGRO
 }
-"""ETHTOOL_G… and ETHTOOL_S…, under the names of `ethtool -K`."""
+"""For each name of `ethtool -K`, the commands that get (ETHTOOL_G…) and set (ETHTOOL_S…) the
+offload."""
 _GET_DRIVER, _GET_STRINGS, _GET_SET_INFO, _GET_FEATURES = 0x03, 0x1B, 0x37, 0x3A
 _FEATURES = 4
-"""ETH_SS_FEATURES: the set of strings that holds the features' names."""
+"""ETH_SS_FEATURES: the string set with the names of the features."""
 _FEATURE_NAME_BYTES, _FEATURES_PER_BLOCK = 32, 32
-"""ETH_GSTRING_LEN, and the features of an ethtool_get_features_block."""
+"""ETH_GSTRING_LEN, and the number of features in an ethtool_get_features_block."""
 
 RPS_DEFAULT_MASK = Path("/proc/sys/net/core/rps_default_mask")
 
@@ -52,8 +53,8 @@ _SYSFS = FOLDER.parent / "netstudy-sys"
 
 _NICENESS, _MOST_NICENESS = -15, -20
 _REAL_TIME_SHARE, _REAL_TIME_AHEAD_S = 0.9, 0.04
-"""Share of each second that a program may spend in the real-time class, and the seconds that it may
-use in advance."""
+"""Share of each second that a program may run with real-time priority, and how many seconds more it
+may run at first."""
 _BUDGET_STEP_S = 0.03
 
 
@@ -114,7 +115,8 @@ def _ethtool_value(interface: str, command: int) -> int:
 
 
 def _ethtool(interface: str, asked: bytes) -> bytes:
-    """Pass a structure of linux/ethtool.h to the kernel; the structure that it returns."""
+    """Pass a structure of linux/ethtool.h to the kernel, and return the structure that the kernel
+    returns."""
     data = ctypes.create_string_buffer(asked, len(asked))
     request = struct.pack("16sP", interface.encode(), ctypes.addressof(data))
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
@@ -130,7 +132,7 @@ def cpu_mask(cpu: int) -> str:
 
 
 def steer_new(cpu: int) -> list[Tuning]:
-    """Let the future interfaces of the current namespace receive on one CPU.
+    """Make interfaces that are added later to the current namespace receive on one CPU.
 
     Does nothing before Linux 6.3, where `steer` does it.
     """
@@ -140,10 +142,10 @@ def steer_new(cpu: int) -> list[Tuning]:
 
 
 def steer(interfaces: Iterable[str], cpu: int) -> list[Tuning]:
-    """Let interfaces of the current namespace receive on one CPU.
+    """Make the given interfaces of the current namespace receive on one CPU.
 
-    Does nothing from Linux 6.3 on, where `steer_new` does it. Raises TestbedError if that is
-    refused, as to ordinary users and in containers.
+    Does nothing from Linux 6.3 on, where `steer_new` does it. Raises TestbedError if the kernel
+    refuses this, as it does for ordinary users and in containers.
     """
     if RPS_DEFAULT_MASK.exists():
         return []
@@ -181,7 +183,7 @@ def _mounted_sysfs() -> Iterator[None]:
 
 
 def prefer_this_process() -> Tuning:
-    """Raise the priority of this process and its children, if the user is privileged."""
+    """Raise the priority of this process and its future children, if the user is privileged."""
     before = os.getpriority(os.PRIO_PROCESS, 0)
     with suppress(PermissionError):
         os.setpriority(os.PRIO_PROCESS, 0, _NICENESS)
@@ -193,16 +195,16 @@ def prefer_this_process() -> Tuning:
 async def keep_before_others(pid: int) -> None:
     """Give a program the highest priority until cancelled, if the user is privileged.
 
-    The switch must send its frames on time, as a real switch does. The kernel stops programs of the
-    real-time class that take more than 95 % of a second for the rest of it (sched_rt_runtime_us).
-    The switch does not sleep and would reach that limit, so before it does, it leaves the real-time
-    class for a while.
+    The switch must send its frames on time, as a real switch does. If a real-time program uses the
+    CPU for more than 95 % of a second, the kernel stops it for the rest of that second
+    (sched_rt_runtime_us). The switch does not sleep and would reach this limit, so it is taken out
+    of the real-time class for a while before.
     """
-    with suppress(OSError):  # not permitted, or the program has ended
+    with suppress(OSError):  # not permitted, or the program has already ended
         os.setpriority(os.PRIO_PROCESS, pid, _MOST_NICENESS)
         budget, is_real_time = _RealTimeBudget(pid), False
         while True:
-            # Only on a change: each call delays the program.
+            # Called only when the class changes, since each call delays the program.
             if budget.is_left() != is_real_time:
                 is_real_time = not is_real_time
                 policy, level = (os.SCHED_RR, 1) if is_real_time else (os.SCHED_OTHER, 0)
@@ -224,7 +226,7 @@ class _RealTimeBudget:
         return self._ahead_s < _REAL_TIME_AHEAD_S
 
     def charge(self, *, is_real_time: bool) -> None:
-        """Charge the CPU time since the last call, if it was in the real-time class."""
+        """Subtract the CPU time since the last call, if the program was in the real-time class."""
         used_s, at_s = time.clock_gettime(self._clock), time.monotonic()
         taken_s = used_s - self._used_s if is_real_time else 0.0
         self._ahead_s = max(0.0, self._ahead_s + taken_s - _REAL_TIME_SHARE * (at_s - self._at_s))

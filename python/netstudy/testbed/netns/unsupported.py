@@ -1,4 +1,5 @@
-"""Parts of a plan that namespaces on this machine do not support. Each is refused with its name."""
+"""Parts of a plan that namespaces on this machine do not support. Each of these parts is refused by
+name."""
 
 from __future__ import annotations
 
@@ -48,8 +49,8 @@ def notes(
     kernel: Kernel,
     imposed: Collection[tuple[str, str]] = (),
 ) -> list[str]:
-    """Differences of a network from the study. Parts of hosts in `imposed` are none, since the
-    machine imposes them."""
+    """Differences of a network from the study. Parts of hosts that are in `imposed` are not
+    differences, since this machine imposes them."""
     own = [line for group in network.groups for line in departures(group.tcp, kernel)]
     path = kernel_path.departures(network) if switching == "kernel" else []
     switches = [line for switch in network.switches for line in _switch(switch)]
@@ -149,7 +150,8 @@ def _places(network: wire.Network, kernel: Kernel) -> Iterator[str]:
                     f"Zone {zone.name} has another cpu_quota than its host {host.name}, whose "
                     "quota is for the processes of both."
                 )
-            # Only sysctls are shared; routes and sockets of a zone may differ from its host's.
+            # A zone shares only the sysctls of its host; it may have other routes and socket
+            # options.
             if zone.stack == "shared" and kernel_tcp(said.tcp, 1500, kernel).sysctls != own.sysctls:
                 yield (
                     f"Zone {zone.name} has another TCP than its host {host.name}, whose kernel "
@@ -263,8 +265,8 @@ def _with_own_zone(zones: Mapping[str, wire.Zone], *ends: str) -> Iterator[str]:
 
 
 def _hosts(network: wire.Network, imposed: Collection[tuple[str, str]]) -> Iterator[str]:
-    """Modelled properties of interfaces and CPUs, which in namespaces are the machine's own. Parts
-    of hosts in `imposed` are imposed."""
+    """Differences in interfaces and CPUs: properties that the simulator models, but that in
+    namespaces are those of the machine. Parts of hosts that are in `imposed` are left out."""
     own = {
         (network.group(host.group).name, part)
         for name, part in imposed
@@ -284,7 +286,7 @@ def _hosts(network: wire.Network, imposed: Collection[tuple[str, str]]) -> Itera
         "receive_ring_frames",
         "receive_merge_bytes",
     }
-    # A value that is the same as without the setting asks for nothing.
+    # A value equal to the default has no effect, so it is not a difference.
     usual = wire.Nic()
     nics = [(group.nic, group.profile) for group in network.groups]
     nics += [
@@ -321,7 +323,8 @@ _NO_LIMIT_OUTPUT = (
 
 
 def _queues(layout: Layout) -> Iterator[str]:
-    """Settings of host queues that have no effect, because of the program that carries the link."""
+    """Settings of host queues that have no effect, because the kernel or the switch program that
+    emulates the link ignores them."""
     found: dict[str, dict[str, None]] = {}
     for one in layout.interfaces:
         group = layout.host_of(one.host).group

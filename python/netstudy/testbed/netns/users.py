@@ -10,12 +10,13 @@ from netstudy.testbed.netns.namespaces import program
 
 NOBODY: Final = 65_534
 _ORDINARY: Final = 1_000
-"""Any id other than root's, inside a user namespace that has no other ids."""
+"""The user id inside a nested user namespace, which has only this one id; any id but root's would
+do."""
 
 
 def is_all_users() -> bool:
-    """Whether this process is root with access to all user ids of the machine, and not to a single
-    one."""
+    """Whether this process is root with all user ids of the machine, and not root in a user
+    namespace that has a single id."""
     return Path("/proc/self/uid_map").read_text().split()[2] != "1"
 
 

@@ -20,26 +20,26 @@ from netstudy.wire import Plan
 _PACKETS_PER_S = 6e6
 """Useful data packets that a core simulates per second, measured on the incast study."""
 _PER_HOP_PACKETS_PER_S = 0.8e6
-"""The same with one event per hop."""
+"""The same, if every hop is simulated by an event."""
 _CONNECTION_S = 35e-6
 """CPU time to open a connection and to send its first request: 20,000 users take 0.65 s."""
 _USER_S = 90e-9
 """CPU time to shuffle a registered user into the deck: a thousand million take 91 s."""
 _RUN_S = 6e-3
-"""CPU time of the front to keep, read and analyse a run: 6.2 s for 1,000 small runs."""
+"""CPU time that the front takes to store, read and analyse a run: 6.2 s for 1,000 small runs."""
 _ENGINE_BYTES = 8_000_000
-"""The engine itself, with a run of three nodes and one connection."""
+"""Memory of the engine itself, with a run of three nodes and one connection."""
 _NODE_BYTES = 16_000
 """Memory of a host with its interface and its switch port: 33 MB for 2,001 nodes."""
 _CONNECTION_BYTES = 8_000
 """Memory of both ends of a connection with their application: 4.6 to 5.7 kB with 10,000 to 40,000
-users, 8 kB with 10,000 flows that lose packets. Each packet under way takes 300 B more, which is
-left out: links hold far fewer than these connections would have to."""
+users, 8 kB with 10,000 flows that lose packets. Each packet in flight takes 300 B more. This is
+left out, since far fewer packets than connections are in flight."""
 _USER_BYTES = 4
 """Memory of a registered user: 3.9 GB for a thousand million."""
 _RECORD_FACTOR = 4
-"""Memory of samples until their record is written, for each byte of it: 4.0 to 4.8; the estimated
-size of a record is twice the real one."""
+"""Bytes of memory per byte of a record, for the samples until the record is written: 4.0 to 4.8.
+The smaller value suffices, since the size of records is estimated at twice the real size."""
 _PROGRESS_MS = 500
 
 
@@ -55,7 +55,8 @@ class Sim:
         find_engine()
 
     def unsupported(self, plan: Plan) -> Sequence[str]:  # noqa: ARG002 (any plan)
-        """See Testbed.unsupported: planning refuses unsupported parts already."""
+        """See Testbed.unsupported: unsupported parts are already refused when the study is
+        planned."""
         return ()
 
     def preflight(self, plan: Plan, scale: Fraction) -> Preflight:  # noqa: ARG002 (any plan)

@@ -1,9 +1,9 @@
-"""Executes runs although the engine may die: only the run that causes its death is lost.
+"""Executes the runs of a plan even if the engine dies: only the run that makes it die is lost.
 
-One engine makes many runs at once and does not say which of them killed it. The runs without a
-record are therefore halved, and each half gets an engine of its own, until an engine dies with a
-single run: that run has failed. A run that fails only in parallel with others, such as one of two
-runs that do not fit into memory together, then succeeds.
+One engine executes many runs at once, and does not say which of them made it die. The runs without
+a record are therefore halved, and each half gets an engine of its own, until an engine dies with a
+single run: that run has failed. So a run succeeds if it fails only in parallel with others, for
+example because two runs do not fit into memory together.
 """
 
 from __future__ import annotations
@@ -17,24 +17,26 @@ from netstudy.wire import Plan, ProgressRecord, Record, Run, RunRecord, to_json
 
 
 class EngineDiedError(TestbedError):
-    """The engine began to make runs and was then killed by a signal other than a request to end."""
+    """The engine began to execute runs and was then killed by a signal that is not a request to
+    end."""
 
 
 Start = Callable[[Plan, OnRecord], None]
-"""Makes all runs of a plan with one engine; raises EngineDiedError when that engine dies."""
+"""Executes all runs of a plan with one engine; raises EngineDiedError if that engine dies."""
 
 _FAILED_BY = "its engine died: "
 _MARK = f'"error":"{_FAILED_BY}'.encode()
 
 
 def is_of_dead_engine(text: bytes) -> bool:
-    """Whether the text of a record is of a run whose engine died: with more memory, the run may
-    succeed. The text is searched, so that only the records of such runs have to be parsed."""
+    """Whether a record (given as text) is that of a run that made the engine die; such a run may
+    succeed with more memory. The text is searched, not parsed, so that only the records of such
+    runs have to be parsed."""
     return _MARK in text
 
 
 def run_surviving(start: Start, plan: Plan, on_record: OnRecord) -> None:
-    """Execute all runs of a plan, with further engines for the runs that a dead engine left."""
+    """Execute all runs of a plan; if an engine dies, new engines execute the runs that it left."""
     _Survivors(start, plan, on_record).make(plan.runs)
 
 
@@ -46,7 +48,7 @@ class _Survivors:
     ended: set[str] = field(default_factory=set)
     """Runs that have a record."""
     packets: int = 0
-    """Packets carried by the engines before the present one."""
+    """Packets simulated by the engines before the current one."""
 
     def make(self, runs: Sequence[Run]) -> None:
         present = _Engine(self, ended_before=len(self.ended), is_first=not self.ended)
@@ -65,7 +67,7 @@ class _Survivors:
             return
         half = (len(left) + 1) // 2
         for part in (left[:half], left[half:]):
-            if part:  # an engine that died after its last run leaves no run
+            if part:  # if an engine dies after its last run, no run is left
                 self.make(part)
 
 

@@ -21,31 +21,32 @@ class Connection:
     """A connection of the workload or of the probe."""
 
     client: str
-    """The endpoint that opens it, as roles name it."""
+    """The endpoint that opens the connection, by its name in the workload's roles."""
     server: str
     """The endpoint that listens."""
     is_probe: bool = False
 
     def node(self, role: Role) -> str:
-        """The host or zone at an end."""
+        """The host or zone at one end of the connection."""
         return (self.client if role == "client" else self.server).partition("@")[0]
 
 
 @dataclass(frozen=True)
 class AgentSpec:
-    """One agent and its connections. They are given as rows of `AgentSpecs.connections`; the agent
-    itself numbers them from 0."""
+    """One agent and its connections. The connections are given as rows of `AgentSpecs.connections`;
+    the agent itself numbers its connections from 0."""
 
     endpoint: str
     role: AgentRole
     own: tuple[int, ...] = ()
     """Rows of the workload's connections."""
     probes: tuple[int, ...] = ()
-    """Rows of the probe's connections, which the agent numbers after the workload's."""
+    """Rows of the probe's connections; the agent numbers them after the workload's connections."""
 
     @property
     def rows(self) -> tuple[int, ...]:
-        """All rows of the agent, in the order of its own numbers."""
+        """The rows of all connections of the agent, in the order in which the agent numbers
+        them."""
         return (*self.own, *self.probes)
 
     @property
@@ -75,15 +76,16 @@ class AgentSpecs:
         return range(sum(not one.is_probe for one in self.connections))
 
     def end(self, row: int, role: Role) -> tuple[AgentSpec, int]:
-        """The agent at an end of a connection, and the connection's number at this agent."""
+        """The agent at one end of a connection, and the number that this agent gives the
+        connection."""
         specs = self.clients if role == "client" else self.servers
         spec = next(spec for spec in specs if row in spec.rows)
         return spec, spec.rows.index(row)
 
 
 def agent_specs(pairs: Iterable[tuple[str, str]], *, probed: bool) -> AgentSpecs:
-    """The agents for the workload's connections, given as (client, server); `probed` adds a
-    connection of the probe for each pair of endpoints that talk."""
+    """The agents for the workload's connections, which are given as pairs (client, server). With
+    `probed`, each different pair also gets a connection for the probe."""
     own = [Connection(client, server) for client, server in pairs]
     talking = dict.fromkeys((one.client, one.server) for one in own)
     probes = [Connection(*pair, is_probe=True) for pair in talking] if probed else []

@@ -17,9 +17,11 @@ class Served:
     host: str
     """The host of the application server."""
     database_host: str | None
-    """The host of its database; None: it has no database, or an embedded one."""
+    """The host of the application's database; None: there is no database, or it is embedded in the
+    application server."""
     connections: int
-    """The most simultaneous connections to the application and to its database."""
+    """The largest number of simultaneous connections to the application and its database
+    together."""
 
     @property
     def data_host(self) -> str | None:
@@ -43,6 +45,6 @@ class ApplicationEvidence:
     done: tuple[BrokerageDone, ...] = ()
     """The commands that the application has completed, in order."""
     snapshots: Mapping[str, BrokerageSnapshot] = field(default_factory=dict)
-    """Edge -> the application's counters there."""
+    """Start or end of a phase -> the application's counters at that time."""
     books: BrokerageBooks | None = None
-    """Whether the application's books balanced at the end; None: it keeps no books."""
+    """Whether the application's books balanced at the end of the run; None: it keeps no books."""

@@ -47,8 +47,9 @@ def run_record(evidence: Evidence, environment: dict[str, str]) -> RunRecord:
 
 
 def interference(record: RunRecord) -> str | None:
-    """The reason why a run is invalid, if it is only interference on the machine; else None. The
-    machine was busy with something else, so the same run may succeed another time."""
+    """The reason why a run is invalid, if the only reason is interference on the machine; else
+    None. Interference means that the machine was busy with something else, so the same run may
+    succeed another time."""
     broken = _broken(record.checks)
     if not broken or not _are_the_machines(broken):
         return None
@@ -64,8 +65,8 @@ def _are_the_machines(broken: Sequence[Check]) -> bool:
 
 
 def _limits(evidence: Evidence, checks: Sequence[Check]) -> tuple[TestbedLimit, ...]:
-    """The limits of the testbed. If the run breaks other laws too, no limit is its only reason to
-    be invalid."""
+    """The limits of the testbed. If the run also breaks a law, exceeding a limit is not the only
+    reason why it is invalid, and is not marked so."""
     found = limits(evidence)
     if _are_the_machines(_broken(checks)):
         return found
@@ -73,7 +74,7 @@ def _limits(evidence: Evidence, checks: Sequence[Check]) -> tuple[TestbedLimit, 
 
 
 def _nodes(evidence: Evidence) -> dict[str, wire.RecordNode]:
-    """Every node, with the machine's clock, which all nodes share here."""
+    """Every node with its clock, which is the machine's clock for all nodes here."""
     of_switches = [evidence.switch.readings(edge) for edge in evidence.edges]
     found = {}
     for node in evidence.run.network.nodes:
@@ -101,7 +102,7 @@ def _edges(evidence: Evidence) -> Iterator[wire.Edge]:
 
 
 def _checks(evidence: Evidence) -> Iterator[Check]:
-    """Conservation laws of any workload; the simulator checks its own runs against them too."""
+    """The conservation laws that hold for any workload; the simulator checks the same laws."""
     yield from below_line_rate(evidence)
     yield from conserved(evidence)
     if evidence.switch.clock is not None:

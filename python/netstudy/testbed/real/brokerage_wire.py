@@ -1,9 +1,10 @@
 """The plan, the commands and the records of the brokerage (`netstudy-engine brokerage`).
 
-The plan is the first line of the program's standard input, each further line a command; a record
-is a line of its standard output. The engine's own types are in
-`crates/records/src/brokerage_plan.rs`; both are tested against `schema/examples/brokerage-*.jsonl`.
-Times are nanoseconds of CLOCK_MONOTONIC, which all processes of a machine share.
+The first line of the program's standard input is the plan, and each further line is a command. Each
+line of its standard output is a record. The engine's own types are in
+`crates/records/src/brokerage_plan.rs`; both sets of types are tested against
+`schema/examples/brokerage-*.jsonl`. Times are nanoseconds of CLOCK_MONOTONIC, which all processes
+of a machine share.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class SqliteDatabase(Wire):
 
     kind: Literal["sqlite"] = "sqlite"
     file: str
-    """Its write-ahead log is next to it."""
+    """The write-ahead log is in the same folder."""
 
 
 class PostgresqlDatabase(Wire):
@@ -54,11 +55,11 @@ class PostgresqlDatabase(Wire):
     host: str
     """An address, or the folder of the server's Unix socket."""
     port: int = Field(default=5432, ge=1, le=65535)
-    """It is part of the socket's name too."""
+    """The port is also part of the name of the server's Unix socket."""
     user: str
     database: str
     password: str | None = Field(default=None, repr=False)
-    """None: the server asks for none."""
+    """None: the server does not ask for a password."""
 
 
 class BrokeragePopulation(Wire):
@@ -73,19 +74,19 @@ class BrokeragePopulation(Wire):
 
 
 class BrokerageSettings(Wire):
-    """Settings that make a variant of the application."""
+    """Settings that select a variant of the application."""
 
     statement_cache: bool = True
-    """Keep prepared statements with a connection; else each statement is prepared anew."""
+    """Each connection keeps its prepared statements; else each statement is prepared every time."""
     durable_commits: bool = True
-    """Commits wait until their log is on the disk. Otherwise the last commits are lost if the
-    machine or the database's server crashes, but the books still balance."""
+    """A commit waits until its log is on the disk. Otherwise the last commits are lost if the
+    machine or the database server crashes, but the books still balance."""
     page_images: int = Field(default=0, ge=0, le=9)
-    """Images on each page: further page elements that browsers fetch."""
+    """Number of images on each page; browsers fetch each image as a further page element."""
     session_limit: int = Field(default=20_000, ge=1)
-    """The most simultaneous sessions: a further one ends the oldest."""
+    """The largest number of simultaneous sessions; when one more begins, the oldest ends."""
     request_timeout_ms: int = Field(default=10_000, ge=100)
-    """Time within which the header of a request, and its body, must be complete."""
+    """The header of a request must be complete within this time, and so must its body."""
     idle_timeout_ms: int = Field(default=300_000, ge=100)
     """Time after which a connection without a request is closed."""
 
@@ -98,13 +99,14 @@ class BrokeragePlan(Wire):
     node: str
     """For messages."""
     listen: Endpoint
-    """Port 0: the kernel chooses one."""
+    """With port 0 the kernel chooses a port."""
     database: Annotated[SqliteDatabase | PostgresqlDatabase, Field(discriminator="kind")]
     pool_connections: int = Field(default=10, ge=1, le=1000)
     """Connections to the database: if there are more simultaneous operations, they wait for a
     connection."""
     worker_threads: int = Field(default=2, ge=1, le=256)
-    """Threads that handle requests, without the threads of an embedded database."""
+    """Number of threads that handle requests; the threads of an embedded database are not
+    counted."""
     population: BrokeragePopulation
     settings: BrokerageSettings = BrokerageSettings()
     time_limit_ms: int = Field(gt=0)
@@ -112,7 +114,7 @@ class BrokeragePlan(Wire):
 
 
 class LoadCommand(Wire):
-    """Make the tables anew, and fill them with the population. All sessions end."""
+    """Drop the tables, create them again, and fill them with the population. All sessions end."""
 
     command: Literal["load"] = "load"
 
@@ -148,7 +150,7 @@ BrokerageCommand = Annotated[
 
 
 class BrokerageReady(Wire):
-    """The first record: the server listens, and the database has answered."""
+    """The first record. It means that the server listens and the database has answered."""
 
     kind: Literal["ready"] = "ready"
     schema_: Literal["netstudy/brokerage-record/1"] = Field(
@@ -170,11 +172,11 @@ class BrokerageDone(Wire):
     command: str
     took_ns: int
     counts: dict[str, int]
-    """Rows by table or kind."""
+    """Number of rows, by table or by kind."""
 
 
 class BrokerageFailed(Wire):
-    """A command failed; the server goes on."""
+    """A command failed; the server continues to run."""
 
     kind: Literal["failed"] = "failed"
     command: str
@@ -186,32 +188,33 @@ class BrokerageBooks(Wire):
 
     kind: Literal["books"] = "books"
     balanced: bool
-    """True when no law is broken."""
+    """True if the data break no law."""
     detail: tuple[str, ...]
     """The laws that are broken, in words."""
     figures: dict[str, int]
-    """Totals, in cents where the name says so, and for each law the rows that break it."""
+    """Totals (in cents if the name says so), and for each law the number of rows that break it."""
 
 
 class BrokerageCounters(Wire):
-    """Counters since the process started. Maps have an entry for each name, even if it is 0."""
+    """Counters since the process started. Each map has an entry for every name, even if the count
+    is 0."""
 
     operations: dict[Operation, int]
     """Operations that succeeded."""
     errors: dict[str, int]
     """Operations and requests that failed, by the name of the error."""
     page_elements: int
-    """HTTP responses: pages, images and answers of the JSON face, errors included."""
+    """Number of HTTP responses: pages, images and JSON answers, errors included."""
     responses: dict[Literal["2xx", "3xx", "4xx", "5xx"], int]
     """HTTP responses by class."""
     statements: int
     """Statements sent to the database."""
     transactions: int
-    """Committed transactions, without single-statement ones."""
+    """Committed transactions that have more than one statement."""
     database_errors: dict[str, int]
     """Errors of the database by name, including errors after which a retry succeeded."""
     retries: int
-    """Operations that were repeated because the database was busy, or chose them as the victim of a
+    """How often an operation was repeated because the database was busy or aborted it to resolve a
     deadlock."""
     pool_waits: int
     """Operations that waited for a connection to the database."""
@@ -230,7 +233,7 @@ class BrokerageCounters(Wire):
     sessions: int
     """Sessions now."""
     sessions_evicted: int
-    """Sessions that ended because there were too many."""
+    """Sessions that were ended because there were too many."""
 
 
 class BrokerageSnapshot(Wire):

@@ -15,7 +15,8 @@ from netstudy.testbed.real.sysstat import Recording
 
 
 def keep(path: Path, transcript: Transcript) -> None:
-    """Write each line with the node that wrote it. Raises StudyError when that fails."""
+    """Write each line of output, with the name of the node that it came from. Raises StudyError
+    when that fails."""
     text = "".join(_entry(node, line) for node, lines in transcript.items() for line in lines)
     with storage(path):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -23,7 +24,8 @@ def keep(path: Path, transcript: Transcript) -> None:
 
 
 def keep_recordings(captures: Path, run: str, recordings: Iterable[Recording]) -> None:
-    """Write sysstat's file of each host, `<run>.<host>.sar`. Raises StudyError when that fails."""
+    """Write the file that sysstat recorded in each host, as `<run>.<host>.sar`. Raises StudyError
+    when that fails."""
     for one in recordings:
         with storage(captures):
             captures.mkdir(parents=True, exist_ok=True)

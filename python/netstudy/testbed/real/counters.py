@@ -1,8 +1,9 @@
-"""Counters of hosts at the edges of phases, and their owners.
+"""Counters of hosts at the start and end of phases, and which port, host or machine each counter
+belongs to.
 
-CPUs, memory, disks and backlog queues belong to the machine: all namespaces read the same files, so
-these counters must not be added up over hosts. Counters of an interface belong to its port, all
-others to the host.
+Counters of CPUs, memory, disks and backlog queues belong to the machine: all namespaces read the
+same files, so these counters must not be added up over hosts. Counters of an interface belong to
+its port, all others to the host.
 """
 
 from __future__ import annotations
@@ -30,25 +31,25 @@ _OF_THE_MACHINE = (
     "softnet_",
     "swap",
 )
-"""Names or prefixes of counters of the machine, which no namespace has for itself."""
+"""Names, or beginnings of names, of the machine's counters, which are the same in all
+namespaces."""
 PROCESS_CPU: Final = "process_cpu_ns"
-"""An agent's counter of its own CPU time; summed over the agents of a host it is `host_cpu_ns`."""
+"""An agent's counter of its own CPU time; the sum over all agents of a host is `host_cpu_ns`."""
 NAMESPACE_CPU: Final = "namespace_cpu_ns"
-"""CPU time of all processes of a host with an application, agents included, which is then
-`host_cpu_ns`."""
+"""CPU time of all processes of a host, agents included. On a host with an application,
+`host_cpu_ns` is this counter."""
 HOST_CPU: Final = "host_cpu_ns"
 """CPU time of all processes of a host: the agents, which carry the traffic and read the counters,
-the application, and its database. Kernel time on behalf of a process is included; the
-time of soft interrupts that the kernel accounts separately is not (`cpu_softirq_ms` of the
-machine)."""
+the application, and its database. Kernel time on behalf of a process is included; the time of soft
+interrupts is not: the kernel accounts it separately (`cpu_softirq_ms` of the machine)."""
 _OF_AN_INTERFACE = ("interface_", "qdisc_")
 QUEUE_DROPS: Final = "nic_queue_drops"
-"""Frames that an interface's queue dropped: a counter of the interface, and as a sum of the
-host."""
+"""Frames that the queue of an interface dropped. The interface has this counter, and its host has
+the sum."""
 
 
 def owner(name: str) -> Owner:
-    """The owner of a counter, by its name."""
+    """To whom a counter belongs, derived from its name."""
     if name.startswith(_OF_THE_MACHINE):
         return "machine"
     return "interface" if name.startswith(_OF_AN_INTERFACE) else "host"
@@ -57,7 +58,7 @@ def owner(name: str) -> Owner:
 def growth(agent: AgentEvidence, whose: Owner) -> dict[str, int]:
     """Growth of an owner's counters over the measuring phase.
 
-    Agents themselves handle wraparound of kernel counters. Raises LookupError if a counter
+    Agents already correct the wraparound of kernel counters. Raises LookupError if a counter
     restarted during the phase, so that its growth is unknown.
     """
     before = agent.snapshots[wire.MEASURE_START].counters
@@ -88,7 +89,8 @@ def summed(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
 
 
 def readings(evidence: Evidence) -> dict[str, wire.Readings]:
-    """Host, or the shared machine -> values of its counters at each edge."""
+    """Host, or the machine that all share -> values of its counters at the start and end of each
+    phase."""
     found = {
         host: _of_host(host, evidence) | _of_hardware(host, evidence) for host in evidence.hosts
     }
@@ -121,7 +123,8 @@ def _of_hardware(host: str, evidence: Evidence) -> wire.Readings:
 
 
 def _queue_drops(agent: AgentEvidence, evidence: Evidence) -> tuple[int | None, ...] | None:
-    """Drops of the queue of an agent's interface at each edge; None if it has not reported any."""
+    """Frames dropped by the queue of an agent's interface, at the start and end of each phase; None
+    if the agent did not report them."""
     found = [agent.snapshots[edge].counters.get(QUEUE_DROPS) for edge in evidence.edges]
     return None if all(one is None for one in found) else tuple(found)
 
@@ -131,12 +134,13 @@ def _whole(parts: Sequence[int | None]) -> int | None:
 
 
 def _spent(agents: Iterable[AgentEvidence], edge: str) -> int | None:
-    """CPU time of all these agents up to an edge; None if one did not report it."""
+    """Total CPU time of these agents up to the start or end of a phase; None if an agent did not
+    report it."""
     return _whole([agent.snapshots[edge].counters.get(PROCESS_CPU) for agent in agents])
 
 
 def port_readings(evidence: Evidence) -> dict[str, dict[str, wire.Readings]]:
-    """Node -> port or interface -> values of its counters at each edge."""
+    """Node -> port or interface -> values of its counters at the start and end of each phase."""
     found: dict[str, dict[str, wire.Readings]] = {}
     for (host, port), agent in evidence.interfaces.items():
         own = dict(_at_edges(agent, "interface", evidence))

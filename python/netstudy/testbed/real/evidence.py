@@ -1,4 +1,4 @@
-"""The messages of the processes of one run, from which its record is made."""
+"""The messages of the processes of one run; the record of the run is made from them."""
 
 from __future__ import annotations
 
@@ -29,30 +29,31 @@ from netstudy.testbed.real.wire import (
 )
 
 SWITCH: Final = "switch"
-"""Name of the process of all switches, unless the kernel is the switch."""
+"""Name of the process that runs all switches; there is none if the kernel is the switch."""
 OneT = TypeVar("OneT")
 
 
 @dataclass(frozen=True)
 class AgentEvidence:
-    """An agent's counters at the edges of phases, and its other records."""
+    """An agent's counters at the start and end of phases, and its other records."""
 
     spec: AgentSpec
     host: str
     """The host, or the zone with a network stack of its own, whose counters the agent reads."""
     interface: str
-    """The port, in the plan, of the interface that the agent reads; for a zone's virtual interface,
-    the port below it."""
+    """The interface that the agent reads, by the name of its port in the plan; a zone's virtual
+    interface is named after the port that it uses."""
     snapshots: Mapping[str, SnapshotRecord]
-    """Edge -> the counters there."""
+    """Start or end of a phase -> the counters at that time."""
     records: tuple[AgentRecord, ...]
 
     def all_of(self, kind: type[OneT]) -> list[OneT]:
-        """Its records of a kind, in order."""
+        """The agent's records of a kind, in order."""
         return [record for record in self.records if isinstance(record, kind)]
 
     def one(self, kind: type[OneT]) -> OneT:
-        """Its only record of a kind. Raises LookupError when there is none or several."""
+        """The agent's only record of a kind. Raises LookupError if there is none, or more than
+        one."""
         return _one(self.all_of(kind), kind, self.spec.endpoint)
 
     def phase(self, name: str) -> PhaseRecord:
@@ -62,7 +63,8 @@ class AgentEvidence:
         return _one(found, PhaseRecord, self.spec.endpoint)
 
     def connection(self, number: int, edge: str) -> ConnectionCounters:
-        """Counters of a connection at an edge. Raises LookupError when it was not open."""
+        """Counters of a connection at the start or end of a phase. Raises LookupError if the
+        connection was not open."""
         found = [one for one in self.snapshots[edge].connections if one.connection == number]
         return _one(found, ConnectionCounters, self.spec.endpoint)
 
@@ -89,11 +91,12 @@ class SwitchEvidence(Protocol):
     """The counters of a run's switches."""
 
     def readings(self, edge: str) -> Readings | None:
-        """The counters of all ports at an edge; None: there is no switch."""
+        """The counters of all ports at the start or end of a phase; None: there is no switch."""
 
     @property
     def drops(self) -> Sequence[SwitchDrops] | None:
-        """Time and egress port of each drop, by switch; None: these switches only count drops."""
+        """For each switch, the time and egress port of each drop; None: these switches only count
+        drops."""
 
     @property
     def samples(self) -> Sequence[SwitchSamples]:
@@ -106,7 +109,8 @@ class SwitchEvidence(Protocol):
 
 @dataclass(frozen=True)
 class UserSpaceSwitches:
-    """The engine's own switches: their counters at the edges, and their final records."""
+    """The engine's own switches: their counters at the start and end of phases, and their final
+    records."""
 
     snapshots: Mapping[str, SwitchSnapshot]
     records: tuple[SwitchRecord, ...]
@@ -142,8 +146,8 @@ class UserSpaceSwitches:
 
 @dataclass(frozen=True)
 class KernelSwitch:
-    """The kernel's queues, which count drops without their times. Without a switch there are no
-    ports."""
+    """The kernel's queues, which count drops but do not record when they happen. A network without
+    a switch, and therefore without ports to read."""
 
     snapshots: Mapping[str, Readings]
     drops: None = None
@@ -164,28 +168,28 @@ class Evidence:
     agents: Mapping[AgentSpec, AgentEvidence]
     switch: SwitchEvidence
     edges: tuple[str, ...]
-    """The edges at which counters were read, in order."""
+    """The starts and ends of phases at which counters were read, in order."""
     phases: tuple[wire.PhaseTimes, ...]
     """The phases that took place, in order."""
     polls: tuple[Polls, ...] = ()
     """The pollers' readings by SNMP."""
     burst_bytes: int = 0
-    """Bytes that a link's queue may send faster than its rate after it was idle."""
+    """How many bytes the queue of a link may send at once, above its rate, after it was idle."""
     machine: str = "machine"
-    """The name of the clock, and of the counters, that all nodes share."""
+    """The name of the clock that all nodes share, and of the machine whose counters they share."""
     cpus: Mapping[str, float] = field(default_factory=dict)
-    """Host -> CPUs that its processes may use."""
+    """Host -> number of CPUs that its processes may use."""
     application: ApplicationEvidence | None = None
-    """The application's records; None: agents serve."""
+    """The records of the application; None: the servers are agents."""
     recordings: tuple[Recording, ...] = ()
     """sysstat's recordings."""
     hardware: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """Host -> growth of its hardware counters in the measuring phase."""
     hardware_note: str | None = None
-    """Why hardware counters were not read, or that they leave out kernel work; None: neither is the
-    case."""
+    """Why hardware counters were not read, or a note that they leave out the kernel's work; None:
+    they were read and are complete."""
     application_connections: int = 0
-    """The most simultaneous connections that the application may have had."""
+    """The largest number of simultaneous connections that the application may have had."""
 
     @property
     def clients(self) -> list[AgentEvidence]:
@@ -199,7 +203,7 @@ class Evidence:
 
     @cached_property
     def hosts(self) -> dict[str, AgentEvidence]:
-        """Host -> its first agent, whose readings are used for the host."""
+        """Host -> its first agent, whose readings of the host's counters are used."""
         found: dict[str, AgentEvidence] = {}
         for spec in self.specs.all:
             agent = self.agents[spec]
@@ -207,7 +211,7 @@ class Evidence:
         return found
 
     def agents_of(self, host: str) -> list[AgentEvidence]:
-        """All agents of a host and its zones; or of a zone."""
+        """All agents of a host and its zones; for a zone, the agents of the zone."""
         inside = {zone.name for zone in self.run.network.zones if zone.host == host}
         return [agent for agent in self.agents.values() if agent.host in (host, *inside)]
 
@@ -227,8 +231,9 @@ class Evidence:
         return Routes(self.run.network)
 
     def below(self, agent: AgentEvidence) -> AgentEvidence | None:
-        """The agent that reads the host's interface that an agent uses: its own, or the one below a
-        zone's virtual interface. None: there is none."""
+        """The agent that reads the host's interface that the given agent's traffic uses; for an
+        agent of a zone, the interface below the zone's virtual interface. None: no agent reads
+        it."""
         host = {zone.name: zone.host for zone in self.run.network.zones}.get(agent.host, agent.host)
         return self.interfaces.get((host, agent.interface))
 
@@ -239,24 +244,24 @@ class Evidence:
 
     @property
     def counted_ns(self) -> int:
-        """Time over which counters of the measuring phase grow: from the start of the phase until
-        nothing is in flight any more."""
+        """The time in which the counters of the measuring phase grow: from the start of the phase
+        until nothing is in flight."""
         return self.quiet_ns - self.measure.start_ns
 
     @property
     def quiet_ns(self) -> int:
-        """Time from which nothing of the measuring phase was in flight any more."""
+        """Time at which all traffic of the measuring phase had arrived."""
         return max(client.phase("measure").quiet_ns for client in self.clients)
 
     @property
     def sending(self) -> tuple[wire.Role, ...]:
-        """The roles whose ends send the workload's data."""
+        """The roles (client, server or both) that send the workload's data."""
         return self.run.workload.sending
 
     def connection_growth(self, row: int, role: wire.Role) -> tuple[int, int, dict[str, int]]:
-        """Growth of one end of a connection in the measuring phase: bytes that its application
-        received and verified, bytes that it sent, and TCP's own counters. Raises LookupError when
-        the kernel did not report these at an edge."""
+        """Growth of the counters at one end of a connection in the measuring phase: bytes that the
+        application received and verified, bytes that it sent, and TCP's own counters. Raises
+        LookupError if the kernel did not report TCP's counters at the start or the end."""
         spec, number = self.specs.end(row, role)
         agent = self.agents[spec]
         first = agent.connection(number, wire.MEASURE_START)

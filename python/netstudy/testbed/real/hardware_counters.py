@@ -29,7 +29,7 @@ _PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
 
 @dataclass(frozen=True)
 class Event:
-    """An event of the kernel's vocabulary (linux/perf_event.h)."""
+    """A hardware event, by its numbers in linux/perf_event.h."""
 
     kind: int
     number: int
@@ -43,7 +43,7 @@ HARDWARE: Final[Mapping[str, Event]] = {
 
 
 class NotCountedError(Exception):
-    """The machine does not count such events, or not for this user. The message has the reason and
+    """The machine cannot count such events, or this user may not. The message gives the reason and
     advice."""
 
 
@@ -99,7 +99,7 @@ def _threads(process: int) -> list[int]:
 
 
 def _opened(event: Event, thread: int, flags: int) -> int:
-    """The descriptor of a counter of a thread on all CPUs. Raises OSError."""
+    """The file descriptor of a counter for one thread, on whatever CPU it runs. Raises OSError."""
     number = _CALL.get(platform.machine())
     if number is None:
         raise OSError(errno.ENOSYS, f"the number of the call on {platform.machine()} is not known")

@@ -16,17 +16,18 @@ from netstudy.units import rough_duration
 from netstudy.wire import TestbedLimit
 
 _STEAL_PCT = 2.0
-"""Above this share of CPU time, the load of other machines decides the result."""
+"""If other virtual machines on the same hardware take more than this share of the CPU time, they
+may decide the result."""
 _PROBING_PCT = 1.0
 _LATE_FRAMES_PCT = 1.0
-"""Largest share of late frames, as in the switch itself."""
+"""Largest allowed share of late frames; the switch itself uses the same limit."""
 _LATE_SHARE = 0.05
-"""Largest lateness of a generator as a share of a sample's duration: later messages would change
-the result by more."""
+"""Largest allowed lateness of a generator, as a share of the duration of a sample. Greater lateness
+would change the result by more than this share."""
 
 
 def limits(evidence: Evidence) -> tuple[TestbedLimit, ...]:
-    """All limits that were checked, with their evidence.
+    """All limits that were checked, each with its evidence.
 
     A run that exceeds a limit is reported. It is invalid only if a law is broken (see `assemble`):
     the switch did not keep to its times, or frames vanished in the machine.
@@ -42,7 +43,7 @@ def limits(evidence: Evidence) -> tuple[TestbedLimit, ...]:
 
 
 def path_limits(evidence: Evidence) -> tuple[TestbedLimit, ...]:
-    """The limits that concern the path of frames, which a trial of the machine checks."""
+    """The limits that concern the path of frames; the capacity probe checks only these."""
     clock = evidence.switch.clock
     return (*(switch_limits(clock) if clock else ()), *_backlog(evidence))
 
@@ -75,8 +76,8 @@ def switch_limits(clock: SwitchClock) -> Iterator[TestbedLimit]:
 
 
 def _backlog(evidence: Evidence) -> Iterator[TestbedLimit]:
-    """Drops by backlog queues, as the first host reads them: the file is the same in all
-    namespaces."""
+    """Frames dropped by backlog queues. The first host's reading is used, since the file is the
+    same in all namespaces."""
     dropped = machine_growth(evidence).get("softnet_dropped")
     yield TestbedLimit(
         name="packets dropped because a CPU's backlog was full",
@@ -89,8 +90,8 @@ def _backlog(evidence: Evidence) -> Iterator[TestbedLimit]:
 
 
 def _polls(evidence: Evidence, polls: Polls) -> Iterator[TestbedLimit]:
-    """Whether a switch answered each poll, without restarting its counters, by a port without other
-    traffic."""
+    """Checks that a switch answered each poll, that its counters did not restart, and that no other
+    traffic used the poller's port."""
     phase = evidence.measure
     silent = unanswered(polls, phase.start_ns, phase.end_ns)
     yield TestbedLimit(
@@ -115,8 +116,8 @@ def _polls(evidence: Evidence, polls: Polls) -> Iterator[TestbedLimit]:
 
 
 def _refresh(polls: Polls) -> TestbedLimit:
-    """An SNMP agent that refreshes its counters at least as often as it is polled shows new values
-    at each poll."""
+    """Checks that the SNMP agent refreshes its counters at least as often as it is polled: if so,
+    each poll shows new values."""
     found_ns = polls.refresh_ns
     evidence = "too few polls showed new counters to tell"
     every = f"polls each {polls.every_ns / 1e9:g} s"
@@ -169,8 +170,8 @@ def _steal(evidence: Evidence) -> Iterator[TestbedLimit]:
 
 
 def _generators(evidence: Evidence) -> Iterator[TestbedLimit]:
-    """Lateness of the generators, over the messages of all hosts together: a single host has so few
-    that one message decides its p99."""
+    """Lateness of the generators. Messages of all hosts are taken together, since a single host has
+    so few that one message would decide the 99th percentile."""
     phase = evidence.measure
     late_ns = {
         spec.endpoint: agent.late_ns(phase.start_ns, phase.end_ns)
@@ -196,7 +197,8 @@ def _generators(evidence: Evidence) -> Iterator[TestbedLimit]:
 
 
 def _latest(late_ns: Mapping[str, Sequence[int]]) -> str:
-    """Describes the host with the greatest lateness, for comparison with all hosts together."""
+    """Describes the host with the greatest lateness, so that it can be compared with the value for
+    all hosts."""
     node, own_ns = max(late_ns.items(), key=lambda item: _p99(item[1]))
     figures = f"p99 {_p99(own_ns) / 1_000:,.1f} us, most {max(own_ns) / 1_000:,.1f} us"
     return f"latest was {node}: {len(own_ns):,} instants, {figures}"
@@ -208,8 +210,8 @@ def _p99(values: Sequence[int]) -> int:
 
 
 def _probing(evidence: Evidence) -> Iterator[TestbedLimit]:
-    """Time that samplers take to read counters. Snapshots at the edges are left out, since nothing
-    is in flight then."""
+    """Time that samplers take to read counters. Readings at the start and end of phases are left
+    out, since nothing is in flight then."""
     phase = evidence.measure
     costs_ns = [
         cost_ns

@@ -1,4 +1,5 @@
-"""Laws of every workload: links keep to their rates, and frames are conserved along the graph."""
+"""Laws that hold for every workload: no link exceeds its rate, and frames do not vanish or appear
+on the way."""
 
 from __future__ import annotations
 
@@ -15,19 +16,19 @@ _GAP_BYTES = FRAMING_BYTES - ETHERNET_HEADER_BYTES - CHECK_SEQUENCE_BYTES
 
 
 _TRAILING_BYTES = 2 * 90
-"""Allowed additional frames of each connection: two acknowledgments that are sent after its last
-byte was read."""
+"""Additional frames allowed for each connection: two acknowledgments, sent after its last byte was
+read."""
 
 
 @dataclass(frozen=True)
 class _End:
-    """Counters of one end of a link in the measuring phase; None: it was not read."""
+    """Counters at one end of a link in the measuring phase; None: this end was not read."""
 
     port: wire.Port
     sent: int | None
     received: int | None
     sent_bytes: int | None
-    """Bytes on the wire, gaps included."""
+    """Bytes on the wire, including the gaps between frames."""
 
     @property
     def name(self) -> str:
@@ -91,7 +92,7 @@ def _of_switches(ports: Mapping[str, Mapping[str, Mapping[str, int]]]) -> Iterat
 
 
 def _counted(port: Mapping[str, int], *names: str) -> int:
-    """A counter of a switch's own frames, which only a polled switch has."""
+    """A counter for frames from or to the switch itself; only a polled switch has such frames."""
     return sum(port.get(name, 0) for name in names)
 
 
@@ -124,9 +125,10 @@ def _on_wire(frames: int | None, size: int | None, more: int) -> int | None:
 
 
 def below_line_rate(evidence: Evidence) -> Iterator[wire.Check]:
-    """Checks each direction of each link, from the start of the measuring phase until nothing is in
-    flight: counted frames, and the gaps between them. Allows for the burst that an idle queue of
-    the kernel may send at once, and for acknowledgments of the last byte."""
+    """Checks that no direction of a link carried more than its rate allows, from the start of the
+    measuring phase until nothing is in flight. Frames count with the gaps between them. The check
+    allows for the burst that a kernel queue may send at once after it was idle, and for
+    acknowledgments of the last byte."""
     ports = port_growth(evidence)
     span_ns = evidence.counted_ns
     connections = len(evidence.specs.connections) + evidence.application_connections

@@ -14,14 +14,16 @@ from netstudy.testbed.real.wire import ProgressRecord
 from netstudy.testbed.workloads import traffic_of
 
 _SLOWDOWN = 50
-"""Duration that a workload may have ÷ time that its links need: goodput can collapse that far."""
+"""A workload may take this many times as long as its links need, since goodput can collapse that
+far."""
 _EACH_S = 2.0
-"""Time added for each sample of a phase: for a series of retransmission timeouts."""
+"""Time added to the limit for each sample of a phase, in case of a series of retransmission
+timeouts."""
 _TAIL_S = 60.0
-"""Time added to each phase: for the transfers that are in progress at its end."""
+"""Time added to the limit for each phase, for the transfers in progress at its end."""
 _UNHEARD_S = 3.0
-"""Time for which a client may be silent in addition to the servers' limit: it reports the servers'
-silence itself, with more detail than the supervisor has."""
+"""A client may be silent for this much longer than the servers. So the client, which knows more
+than the supervisor, is the first to report that the servers are silent."""
 
 
 class Progress:
@@ -35,11 +37,11 @@ class Progress:
         self._packets = [useful_packets(run) for run in plan.runs]
 
     def between(self, runs_done: int) -> wire.ProgressRecord:
-        """`runs_done` runs have ended, and none is in progress."""
+        """The progress when `runs_done` runs have ended and none is in progress."""
         return self._record(runs_done, sum(self._packets[:runs_done]), None)
 
     def within(self, runs_done: int, under_way: wire.RunUnderWay) -> wire.ProgressRecord:
-        """`runs_done` runs have ended, and the next one is in progress."""
+        """The progress when `runs_done` runs have ended and the next one is in progress."""
         own = self._packets[runs_done] * under_way.done // max(under_way.of, 1)
         return self._record(runs_done, sum(self._packets[:runs_done]) + own, under_way)
 
@@ -56,8 +58,8 @@ class Progress:
 
 
 class UnderWay:
-    """Progress of one run: in units of its workload, or in milliseconds when its measuring phase
-    ends by time."""
+    """Progress of one run: in iterations, transfers or the like, or in milliseconds if its
+    measuring phase ends after a time."""
 
     def __init__(self, run: wire.Run) -> None:
         """The run is in its first phase."""
@@ -71,8 +73,8 @@ class UnderWay:
         self._phase = 0
 
     def _length(self, until: wire.UntilCount | wire.UntilTime | None) -> int:
-        """Length of a phase in the run's unit; 0 for a phase whose end is given in the other
-        unit."""
+        """Length of a phase in the unit of the run's progress; 0 if the end of the phase is given
+        in the other unit."""
         match until:
             case wire.UntilTime(ns=ns) if self._timed:
                 return ns // 1_000_000
@@ -138,7 +140,7 @@ class TimeLimits:
 
     @property
     def run_ms(self) -> int:
-        """`run_s` in milliseconds, as the plans of processes give it."""
+        """`run_s` in milliseconds, for the plans of processes."""
         return int(1_000 * self.run_s)
 
     @property

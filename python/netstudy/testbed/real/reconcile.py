@@ -1,4 +1,4 @@
-"""Cross-checks of a run: independent instruments that counted the same thing are compared.
+"""Cross-checks of a run: compares independent instruments that counted the same thing.
 
 The instruments are the applications' own bytes, TCP_INFO of each connection, the TCP counters of
 each namespace, interfaces, the ports of switches, and the counters of these ports by SNMP. For each
@@ -28,7 +28,8 @@ from netstudy.wire import MEASURE_END, MEASURE_START, Reconciliation, Role
 
 _SHORTEST_FRAME_BYTES = 64  # IEEE 802.3, 4.4.2
 _COMMANDS = 0.01
-"""Allowance for a protocol's commands, whose bytes are not counted, as a share of all bytes."""
+"""The commands of a protocol, whose bytes applications do not count, may take up to this share of
+all bytes."""
 _SLOW = "the agent shows what it counted up to its last refresh"
 _DUPLICATE_REPORT_BYTES = 12
 """A SACK option with one block, padded (RFC 2018, 3; RFC 2883)."""
@@ -67,8 +68,8 @@ class _Counted:
 
     @cached_property
     def receivers(self) -> list[AgentEvidence]:
-        """A host that only receives data runs one agent per interface: these agents, without the
-        zones' virtual interfaces."""
+        """The agents of hosts that only receive data, one for each interface; virtual interfaces of
+        zones are left out."""
         sending = set(map(id, _below(self.evidence, self.senders)))
         return [one for one in _below(self.evidence, self.receiving) if id(one) not in sending]
 
@@ -112,7 +113,8 @@ class _Counted:
         return (one.client, one.server) if role == "client" else (one.server, one.client)
 
     def tcp(self, name: str) -> int:
-        """A counter of TCP_INFO over all connections of the hosts that send data."""
+        """The sum of a counter of TCP_INFO over all connections, as counted at the ends that send
+        data."""
         hosts = {one.host for one in self.senders}
         return sum(
             _growth_of(agent, number).get(name, 0)
@@ -123,8 +125,8 @@ class _Counted:
 
 
 def _below(evidence: Evidence, agents: Iterable[AgentEvidence]) -> list[AgentEvidence]:
-    """The agents that read the hosts' interfaces which the data of the given agents use, once each.
-    Data inside a host use none."""
+    """The agents that read the interfaces that the data of the given agents pass, each agent once.
+    Data that stay inside a host pass no interface."""
     found = (evidence.below(one) for one in agents)
     return list({id(one): one for one in found if one is not None}.values())
 
@@ -182,10 +184,11 @@ def _frame_bytes(found: _Counted) -> Iterator[Reconciliation]:
 
 
 def _wire(found: _Counted) -> Iterator[Reconciliation]:
-    """Checks that payload and headers of all frames are the bytes of the receiving interfaces.
+    """Checks that the payload plus the headers of all frames equals the bytes that the receiving
+    interfaces counted.
 
-    A receiver of duplicate data reports it in an option. A segment that was retransmitted without
-    being lost arrives twice, so its payload is counted twice.
+    A receiver of duplicate data reports it in a TCP option, which takes bytes. A segment that was
+    retransmitted although it was not lost arrives twice, so the interface counts its payload twice.
     """
     if "interface_bytes_received" not in found.received:
         return
@@ -205,7 +208,7 @@ def _wire(found: _Counted) -> Iterator[Reconciliation]:
 
 
 def _segment(found: _Counted) -> tuple[int, int]:
-    """Bytes of TCP's options, and the payload of the largest segment."""
+    """The number of bytes in TCP's options, and the payload of the largest segment."""
     network = found.evidence.run.network
     groups = {node.name: node.group for node in network.nodes if node.kind != "switch"}
     stamps = network.group(groups[found.senders[0].spec.node]).tcp.timestamps
@@ -229,12 +232,12 @@ def _wire_payload(found: _Counted) -> int:
 
 
 def _losses(found: _Counted) -> Iterator[Reconciliation]:
-    """Checks that each dropped frame with data was retransmitted once. Loss probes and spurious
-    retransmissions are additional.
+    """Checks that each dropped frame with data was retransmitted once. Tail loss probes and
+    spurious retransmissions come on top.
 
-    If both ends send, acknowledgments without data take the path of data and may be dropped too,
-    but are never retransmitted. Switches count all frames alike: drops may then exceed
-    retransmissions, but not the other way round.
+    If both ends send, acknowledgments without data use the same queues as data and may be dropped
+    too, but are never retransmitted. Switches do not count them separately. So there may then be
+    more drops than retransmissions, but not fewer.
     """
     if "segments_retransmitted" not in found.sent or found.dropped is None:
         return
@@ -299,9 +302,9 @@ def _into_switch(found: _Counted) -> Iterator[Reconciliation]:
 
 
 def _polled(found: _Counted) -> Iterator[Reconciliation]:
-    """Compares the counters of a port by SNMP with the switch itself, and with interface and
-    application of the host behind the port. Polls at the edges of the phase are made while nothing
-    is in flight."""
+    """Compares the counters of a port read by SNMP with those of the switch itself, and with the
+    interface and the application of the host behind the port. At the start and end of the phase,
+    the switch is polled while nothing is in flight."""
     asked = {(one.node, one.port) for one in found.evidence.run.instruments if one.kind == "snmp"}
     for polls in found.evidence.polls:
         for samples in polls.samples:
@@ -329,16 +332,16 @@ class _Polled:
         return course.growth(counter, edges[MEASURE_START], edges[MEASURE_END])
 
     def tolerance(self, growth: int) -> int:
-        """Allowed difference: at each edge, the counters of a slow SNMP agent may be up to one
-        refresh old."""
+        """Allowed difference: at the start and the end, the counters of a slow SNMP agent may be up
+        to one refresh old."""
         if not self.polls.is_slow or self.polls.refresh_ns is None:
             return 0
         return round(2 * growth * self.polls.refresh_ns / self.found.evidence.counted_ns)
 
     @cached_property
     def behind(self) -> AgentEvidence | None:
-        """The agent that reads the interface behind the port; None: the port leads to another
-        switch."""
+        """The agent that reads the interface at the other end of the port's link; None: the port
+        leads to another switch."""
         for link in self.found.evidence.run.network.links:
             for end, far in (link.ports, link.ports[::-1]):
                 if (end.node, end.name) == (self.polls.switch, self.port):
@@ -362,7 +365,7 @@ def _polled_port(found: _Counted, polled: _Polled) -> Iterator[Reconciliation]:
     if polled.behind is None or shown is None:
         return
     host, sent = polled.behind.host, growth(polled.behind, "interface")
-    # The interface counts neither check sequences nor the padding that the switch sees.
+    # The switch counts check sequences and padding; the interface counts neither.
     if "interface_bytes_sent" in sent:
         frames = sent["interface_packets_sent"]
         yield _compared(
@@ -377,15 +380,15 @@ def _polled_port(found: _Counted, polled: _Polled) -> Iterator[Reconciliation]:
 
 
 def _padding_bytes(found: _Counted) -> int:
-    """Bytes by which an acknowledgment is padded to the shortest frame."""
+    """By how many bytes an acknowledgment is padded, since a frame has a minimum length."""
     options, _ = _segment(found)
     frame_bytes = ETHERNET_HEADER_BYTES + IP_TCP_HEADER_BYTES + options + CHECK_SEQUENCE_BYTES
     return max(_SHORTEST_FRAME_BYTES - frame_bytes, 0)
 
 
 def _application(found: _Counted, polled: _Polled, shown: int) -> Iterator[Reconciliation]:
-    """Compares the bytes of the port with the payload that applications received from the host
-    behind it, and the headers of its frames."""
+    """Checks that the bytes of the port equal the payload that applications received from the host
+    behind it plus the headers of the frames."""
     assert polled.behind is not None, "the caller has looked"
     evidence, host = found.evidence, polled.behind.host
     frames = polled.growth("frames_received")
@@ -427,7 +430,7 @@ _SAR_OF_INTERFACES = {
     "txpck/s": ("packets that {} sent", "interface_packets_sent"),
     "txdrop/s": ("packets that {} dropped when sending", "interface_send_drops"),
 }
-"""Figure of sar -> description of its counter, and the probes' counter of the same quantity."""
+"""Figure of sar -> description of its counter, and the agents' counter of the same quantity."""
 _SAR_BUSY = ("%user", "%nice", "%system")
 _BUSY = ("cpu_user_ms", "cpu_nice_ms", "cpu_system_ms", "cpu_irq_ms", "cpu_softirq_ms")
 _MS_PER_TICK = 10  # proc(5): USER_HZ
@@ -435,7 +438,8 @@ _NS_PER_MS = 1_000_000
 
 
 def _recorded(found: _Counted) -> Iterator[Reconciliation]:
-    """Compares sysstat's recordings with the probes. CPU time is the machine's at every host."""
+    """Compares sysstat's recordings with the agents' counters. The CPU time in any host's recording
+    is that of the whole machine."""
     recordings = found.evidence.recordings
     for one in recordings:
         for (host, port), agent in found.evidence.interfaces.items():

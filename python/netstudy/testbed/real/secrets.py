@@ -1,5 +1,5 @@
-"""Communities and passwords, which are read when they are used, from the places that a plan
-names."""
+"""Communities and passwords. They are read only when they are needed, from the variable or file
+that the plan names."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from netstudy.wire import ExistingDatabase, SecretSource
 
 
 def secret(source: SecretSource, what: str) -> str:
-    """The secret at its place. Raises TestbedError with the variable or file if the secret is
-    missing."""
+    """The secret from the given variable or file. Raises TestbedError, which names this place, if
+    the secret is missing."""
     if source.env is not None:
         found = os.environ.get(source.env)
         if not found:
@@ -33,8 +33,8 @@ def secret(source: SecretSource, what: str) -> str:
 
 
 def password_of(database: ExistingDatabase) -> str | None:
-    """The password of a database's role; None: the server asks for none. Raises TestbedError if it
-    is missing, or readable by others."""
+    """The password of a database role; None: the server does not ask for a password. Raises
+    TestbedError if the password is missing, or its file is readable by others."""
     source = database.password
     if source is None:
         return None
@@ -58,13 +58,13 @@ def password_of(database: ExistingDatabase) -> str | None:
 
 
 def _is_of(names: list[str], database: ExistingDatabase) -> bool:
-    """Whether a line of a password file is for a database. The first matching line is used."""
+    """Whether a line of a password file applies to a database. The first line that does is used."""
     hosts = {database.host, *(["localhost"] if database.host.startswith("/") else [])}
     wanted = (hosts, {str(database.port)}, {database.database}, {database.user})
     return all(name == "*" or name in one for name, one in zip(names, wanted, strict=True))
 
 
 def _fields(line: str) -> list[str]:
-    """The fields of a line, in which a backslash comes before a colon or a backslash that is part
-    of one (libpq, "The Password File")."""
+    """The fields of a line. In a field, a colon or a backslash has a backslash before it (libpq,
+    "The Password File")."""
     return [re.sub(r"\\(.)", r"\1", one) for one in re.findall(r"((?:\\.|[^:\\])*)(?::|$)", line)]

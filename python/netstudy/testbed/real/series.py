@@ -1,4 +1,4 @@
-"""Series of the samplers, in the form of the record: by node, port or connection."""
+"""The samplers' time series, in the form that the record has: by node, port or connection."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def series(evidence: Evidence) -> tuple[wire.Series, ...]:
 
 
 def _of_hosts(evidence: Evidence) -> Iterator[wire.Series]:
-    """Counters of hosts and of their interfaces; counters of the machine are those of the first
+    """Counters of hosts and of their interfaces; the machine's counters are taken from the first
     sampler."""
     machines: set[str] = set()
     for agent in evidence.agents.values():
@@ -66,8 +66,8 @@ def _own_series(record: SamplesRecord, agents: list[AgentEvidence]) -> wire.Seri
 
 
 def _nearest(at_ns: Sequence[int], record: SamplesRecord) -> list[int | None]:
-    """The CPU time of an agent, by the sample nearest to each instant; None if no sample is within
-    half an interval. Agents start one after the other, so they do not sample at the same
+    """The CPU time of an agent at each instant, taken from the nearest sample; None if no sample is
+    within half an interval. Agents start one after the other, so they do not sample at the same
     instants."""
     own = record.at_ns
     column = record.values.get(PROCESS_CPU, ())
@@ -89,8 +89,8 @@ def _sum(parts: Sequence[int | None]) -> int | None:
 
 
 def _of_connections(evidence: Evidence) -> Iterator[wire.Series]:
-    """Series of the workload's connections, without the probe's, from each end that samples
-    them."""
+    """Series of the workload's connections, from each end that samples them. The probe's
+    connections are left out."""
     for agent in evidence.agents.values():
         for record in agent.all_of(ConnectionSeriesRecord):
             row = _row(agent, record)
@@ -122,8 +122,9 @@ def _of_ports(evidence: Evidence) -> Iterator[wire.Series]:
 
 
 def _of_polls(evidence: Evidence) -> Iterator[wire.Series]:
-    """Series of the ports that the plan polls. A poll without an answer has no values. Where
-    `discontinuities` grows, the growth of the other counters is not known."""
+    """Series of the ports that the plan polls. A poll without an answer has no values. If
+    `discontinuities` grows between two polls, the growth of the other counters between them is not
+    known."""
     asked = {(one.node, one.port) for one in evidence.run.instruments if one.kind == "snmp"}
     for polls in evidence.polls:
         for one in polls.samples:

@@ -1,8 +1,8 @@
 """The plan and the records of a poller (`netstudy-engine snmp`).
 
-The plan is the first line of the program's standard input, each further line a command
-(`netstudy.testbed.real.wire.Command`); a record is a line of its standard output. The engine's own
-types are in `crates/records/src/snmp_plan.rs`; both are tested against
+The first line of the program's standard input is the plan, and each further line is a command
+(`netstudy.testbed.real.wire.Command`). Each line of its standard output is a record. The engine's
+own types are in `crates/records/src/snmp_plan.rs`; both sets of types are tested against
 `schema/examples/snmp-plans.jsonl` and `snmp-records.jsonl`. Times are nanoseconds of
 CLOCK_MONOTONIC, which all processes of a machine share.
 """
@@ -22,7 +22,7 @@ SNMP_RECORD_SCHEMA: Final = "netstudy/snmp-record/1"
 
 
 class Community(Wire):
-    """SNMPv2c (RFC 1901): a poller that knows the community may read."""
+    """SNMPv2c (RFC 1901): whoever knows the community may read."""
 
     version: Literal["2c"] = "2c"
     community: str = Field(repr=False)
@@ -56,7 +56,7 @@ class SnmpPort(Wire):
     port: str
     """Name of the port in records."""
     name: str
-    """The ifName or ifDescr of the port at the switch."""
+    """The name by which the switch knows the port: its ifName or ifDescr."""
 
 
 class SnmpPlan(Wire):
@@ -70,16 +70,17 @@ class SnmpPlan(Wire):
     """Address and UDP port of the switch's agent."""
     credentials: Credentials
     ports: tuple[SnmpPort, ...] = Field(min_length=1)
-    """The ports; each is read by a request of its own."""
+    """The ports; a separate request reads each port."""
     every_ns: int = Field(gt=0)
     timeout_ns: int = Field(gt=0)
-    """Time after which a request counts as not answered; shorter than the interval."""
+    """A request that is not answered within this time counts as not answered; shorter than the
+    interval."""
     time_limit_ms: int = Field(gt=0)
     """After this time the process ends by itself, with an error."""
 
 
 class SnmpReady(Wire):
-    """The first record: the switch has answered, and it has the ports."""
+    """The first record. It means that the switch has answered and has all the ports."""
 
     kind: Literal["ready"] = "ready"
     schema_: Literal["netstudy/snmp-record/1"] = Field(default=SNMP_RECORD_SCHEMA, alias="schema")
@@ -110,11 +111,11 @@ class SnmpSamples(Wire):
     sent_ns: tuple[int, ...]
     """When each request was sent."""
     received_ns: tuple[int | None, ...]
-    """When its answer came; None: it did not."""
+    """When the answer to each request arrived; None: it did not arrive."""
     why: tuple[str | None, ...]
     """Why a poll has no values; None: it has values."""
     values: dict[str, tuple[int | None, ...]]
-    """Object of the MIB -> its value at each poll, as the switch gave it."""
+    """Object of the MIB -> its value at each poll, as the switch reported it."""
 
 
 SnmpRecord = Annotated[

@@ -1,8 +1,8 @@
 """The plan and the records of the user-space switches (`netstudy-engine switch`).
 
-The plan is the first line of the program's standard input, each further line a command
-(`netstudy.testbed.real.wire.Command`); a record is a line of its standard output. The engine's own
-types are in `crates/records/src/switch_plan.rs`; both are tested against
+The first line of the program's standard input is the plan, and each further line is a command
+(`netstudy.testbed.real.wire.Command`). Each line of its standard output is a record. The engine's
+own types are in `crates/records/src/switch_plan.rs`; both sets of types are tested against
 `schema/examples/switch-plan.json` and `switch-records.jsonl`. Times are nanoseconds of
 CLOCK_MONOTONIC, which all processes of a machine share.
 """
@@ -30,8 +30,8 @@ FRAMES_RECEIVED_BY_SIZE: Final = (
     "frames_received_1024_1518",
     "frames_received_over_1518",
 )
-"""Counters of received frames by size, check sequence included: the classes of RMON's
-etherStatsTable (RFC 2819, 5), and longer frames."""
+"""Counters of received frames by size, check sequence included: the size classes of RMON's
+etherStatsTable (RFC 2819, 5), and a class for longer frames."""
 
 
 class Management(Wire):
@@ -59,10 +59,11 @@ class SwitchHost(Wire):
     """How a host is reached."""
 
     interface: str
-    """The network interface towards it, in the network namespace of the process."""
+    """The network interface that leads to the host, in the network namespace of the switch
+    process."""
     macs: tuple[Annotated[str, Field(pattern="^([0-9a-f]{2}:){5}[0-9a-f]{2}$")], ...]
-    """Its Ethernet addresses there, including its zones': only frames for these addresses leave by
-    the link."""
+    """Ethernet addresses of the host at this link, including those of its zones: only frames for
+    these addresses are sent to the link."""
 
 
 class SwitchLinkEnd(Wire):
@@ -75,7 +76,7 @@ class SwitchLinkEnd(Wire):
     rate_bps: int = Field(gt=0)
     """Bit rate at which this end sends."""
     host: SwitchHost | None = None
-    """How a host is reached; None at a switch."""
+    """How the host is reached; None: this end is at a switch."""
 
 
 class SwitchLink(Wire):
@@ -90,7 +91,7 @@ class SwitchLink(Wire):
 
 
 class SwitchSampling(Wire):
-    """A switch whose ports are read at intervals, once it is ready."""
+    """A switch whose ports are read at intervals, from the time when it is ready."""
 
     switch: str
     port: str | None = None
@@ -99,29 +100,29 @@ class SwitchSampling(Wire):
 
 
 class SwitchPlan(Wire):
-    """The switches of one run, with their links: one process carries them all."""
+    """The switches of one run, with their links: one process runs all of them."""
 
     schema_: Literal["netstudy/switch/2"] = Field(default=SWITCH_PLAN_SCHEMA, alias="schema")
     run: str
     time_limit_ms: int = Field(gt=0)
     """After this time the process ends by itself, with an error."""
     cpu: int | None = Field(default=None, ge=0)
-    """CPU that is reserved for the process, which stays on it and does not sleep between frames.
+    """A CPU reserved for the process, which stays on this CPU and does not sleep between frames.
     None: the system chooses."""
     seed: str
-    """16 hexadecimal digits, the seed of the random choices of an egress."""
+    """Seed of the random choices at egress ports: 16 hexadecimal digits."""
     switches: tuple[SwitchElement, ...]
     """Empty if all links lead from host to host."""
     links: tuple[SwitchLink, ...] = Field(min_length=1)
-    """Switches and links form no cycle."""
+    """The links between switches must not form a cycle."""
     sampled: tuple[SwitchSampling, ...] = ()
     paced_ingress: bool = False
-    """Whether frames arrive at the rate of their link, as over a wire; if false, as fast as hosts
-    hand them over."""
+    """Whether frames arrive at the rate of their link, as over a wire; if false, they arrive as
+    fast as hosts hand them over."""
 
 
 class SwitchReady(Wire):
-    """The first record: frames are forwarded from now on."""
+    """The first record. From then on frames are forwarded."""
 
     kind: Literal["ready"] = "ready"
     schema_: Literal["netstudy/switch-record/2"] = Field(
@@ -154,8 +155,8 @@ class SwitchPortCounters(Wire):
     frames_consumed: int
     """Frames that arrived at this port for the switch itself: polls."""
     frames_originated: int
-    """Frames that the switch itself sent by this port. They are included in forwarded and dropped
-    frames."""
+    """Frames that the switch itself originated at this port. They also count as forwarded or
+    dropped frames."""
     frames_received_by_size: tuple[int, int, int, int, int, int, int]
     """By the names of FRAMES_RECEIVED_BY_SIZE."""
 
@@ -177,7 +178,7 @@ class SwitchSnapshot(Wire):
     cost_ns: int
     """Duration of the reading, during which nothing was forwarded."""
     raw: dict[str, str]
-    """Files of /proc that were read at the same time, whole."""
+    """The full text of the files in /proc that were read at the same time."""
 
 
 class SwitchDrops(Wire):
@@ -202,22 +203,23 @@ class SwitchSamples(Wire):
 
 
 class SwitchClock(Wire):
-    """Lateness of the switch's departures. If they were late, the run measured the switch's program
+    """How late the switch sent frames. If frames were late, the run measured the switch program
     instead of the network."""
 
     kind: Literal["clock"] = "clock"
     departures: int
     departures_late: int
-    """Departures later than their port allows: by a full frame, or by 50 µs if that is longer."""
+    """Frames that left later than their port allows: by more than the time of a full frame, or 50
+    µs if that is longer."""
     late_ns_p50: int
     late_ns_p99: int
     late_ns_max: int
     frames_lost: int
-    """Frames lost before or after the switch, or that it had no room for."""
+    """Frames that were lost before or after the switch, or for lack of memory in it."""
     kept_up: bool
     """Whether the switch's timing leaves the run valid."""
     why: str | None
-    """The reason if it does not."""
+    """If the run is not valid, the reason."""
     cpu_ns: int
 
 

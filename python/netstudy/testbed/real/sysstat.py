@@ -1,9 +1,9 @@
 """Records of sysstat's own recorder, as `sadf -r` shows them: raw counters, where sar itself shows
 rates.
 
-In a namespace /proc/net is the host's own, so sar's figures of interfaces and of TCP are the
-host's. /proc/stat is the machine's: the CPU time that sar shows at any host includes all hosts and
-all other programs. `cpu_pct` of a host (the CPU time of its processes) has no counterpart in sar.
+Each namespace has its own /proc/net, so sar's figures for interfaces and TCP are those of the host.
+But /proc/stat is the machine's: the CPU time that sar shows in any host includes all hosts and all
+other programs. `cpu_pct` of a host (the CPU time of its processes) cannot be read from sar.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from typing import Final
 
 Grown = dict[str, int]
-"""sar's name of a figure -> growth of its counter from the first record to the last one."""
+"""Figure, by its name in sar -> growth of its counter from the first record to the last one."""
 
 SHOWN: Final = ("-u", "-n", "DEV,EDEV,ETCP")
-"""The reports of the records, by sar's options: CPU, interfaces with their errors, errors of
-TCP."""
+"""Which reports to extract from the records, as options of sar: CPU, interfaces with their errors,
+errors of TCP."""
 _INTERFACE = "IFACE"
 _CPU = "CPU"
 
@@ -27,13 +27,13 @@ class Recording:
 
     host: str
     file: bytes
-    """As sysstat keeps it: `sar -f` and `sadf` read it."""
+    """The file as sysstat wrote it, for `sar -f` and `sadf`."""
     began_ns: int
-    """Time before its first record, and time after its last one."""
+    """A time before the first record, and one after the last record."""
     ended_ns: int
     interfaces: dict[str, Grown] = field(default_factory=dict)
     cpu_ticks: Grown = field(default_factory=dict)
-    """Of all CPUs of the machine."""
+    """Summed over all CPUs of the machine."""
     tcp: Grown = field(default_factory=dict)
 
 
@@ -55,8 +55,8 @@ def recording(host: str, file: bytes, shown: str, began_ns: int, ended_ns: int) 
 
 
 def _add(grown: Grown, fields: list[str]) -> None:
-    """Adds a line to the sums. It has names, each with the counter at the previous record and at
-    this one, or with a momentary state."""
+    """Adds a line to the sums. Each name in the line has two values, the counter at the previous
+    record and at this one, or a single momentary value."""
     for number in range(len(fields) - 2):
         name, before, now = fields[number : number + 3]
         if not _is_number(name) and _is_number(before) and _is_number(now):

@@ -1,8 +1,8 @@
 """The protocol between the controller of a real testbed and the agents in its hosts.
 
-`crates/records/src/agent.rs` is the same contract; both sides are tested against
-`schema/examples/agent-*`. A plan and commands go in, records come out, each a line of JSON. Times
-are nanoseconds of CLOCK_MONOTONIC, which all processes of a machine share.
+`crates/records/src/agent.rs` has the same types in Rust; both are tested against
+`schema/examples/agent-*`. An agent reads a plan and commands, and writes records; each of these is
+a line of JSON. Times are nanoseconds of CLOCK_MONOTONIC, which all processes of a machine share.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ AGENT_RECORD_SCHEMA: Final = "netstudy/agent-record/2"
 
 Address = IPv4Address | IPv6Address
 Times = tuple[int, ...]
-"""Nanoseconds, one an iteration; instants are of CLOCK_MONOTONIC."""
+"""Nanoseconds, one value per iteration; points in time are those of CLOCK_MONOTONIC."""
 
 
 class SocketOptions(Wire):
     """Options of an agent's connections; None: the kernel's default."""
 
     congestion_control: str | None = None
-    """The kernel's name of it (TCP_CONGESTION)."""
+    """The kernel's name of the congestion control (TCP_CONGESTION)."""
     send_buffer_bytes: int | None = Field(default=None, gt=0)
     """SO_SNDBUF as passed to the kernel, which doubles it for its own bookkeeping: socket(7)."""
     receive_buffer_bytes: int | None = Field(default=None, gt=0)
@@ -35,22 +35,22 @@ class SocketOptions(Wire):
     no_delay: bool = True
     """TCP_NODELAY: short writes do not wait for acknowledgments."""
     zero_copy: bool = False
-    """The server sends responses without copying them into the kernel (sendfile(2)). Cheaper if the
-    interface computes checksums; more expensive if the kernel has to."""
+    """The server sends responses without copying them into the kernel (sendfile(2)). This is
+    cheaper if the interface computes checksums, and more expensive if the kernel has to."""
 
 
 class InstrumentPlan(Wire):
     """The counters that an agent reads at intervals."""
 
     counters_interval_ms: int | None = Field(default=None, gt=0)
-    """Between two samples of the host's counters; None: snapshots are taken on command only."""
+    """Time between two samples of the host's counters; None: counters are read only on command."""
     connections_interval_ms: int | None = Field(default=None, gt=0)
-    """Between two samples of TCP_INFO of each connection; None: no series."""
+    """Time between two samples of TCP_INFO of each connection; None: it is not sampled."""
     interfaces: tuple[str, ...] = ()
     """Names of the host's interfaces to read."""
     namespace_cpu: bool = Field(default=False, exclude_if=lambda asked: not asked)
-    """Whether the CPU time of all processes in the host's network namespace is counted too, not
-    only the agent's: applications run there."""
+    """Whether, besides the agent's own CPU time, that of all processes in the host's network
+    namespace is counted, as for a host where an application runs."""
 
 
 class Endpoint(Wire):
@@ -69,17 +69,18 @@ class OpenConnection(Wire):
     peer: Endpoint
     """The endpoint that the peer listens on."""
     peer_number: int = Field(ge=0, lt=2**32)
-    """The connection's number at the peer."""
+    """The number that the peer gives this connection."""
 
 
 class AcceptConnection(Wire):
-    """A connection that the peer opens, stating its number here."""
+    """A connection that the peer opens; the peer sends the number that this agent gives the
+    connection."""
 
     kind: Literal["accept"] = "accept"
     local: Address
     """The address that the agent listens on."""
     peer: Address
-    """The only address that it is accepted from."""
+    """The only address from which the connection is accepted."""
 
 
 ConnectionPlan = Annotated[OpenConnection | AcceptConnection, Field(discriminator="kind")]
@@ -87,25 +88,26 @@ ConnectionPlan = Annotated[OpenConnection | AcceptConnection, Field(discriminato
 
 Direction = Literal["get", "put", "both"]
 """Direction of a transfer's payload: from the server to the client; from the client to the server,
-whose application confirms it; both at once, each of the whole size."""
+whose application confirms the receipt; or both at once, each with the full size."""
 
 
 class FixedSize(Wire):
-    """Each transfer has a fixed size, in each of its directions."""
+    """Each transfer has a fixed size, the same in each direction that it has."""
 
     kind: Literal["fixed"] = "fixed"
     bytes: int = Field(gt=0)
 
 
 class Stream(Wire):
-    """A transfer carries as much as it can until its phase ends."""
+    """A transfer has no fixed size: it carries as many bytes as it can until its phase ends."""
 
     kind: Literal["stream"] = "stream"
     chunk_bytes: int = Field(default=65_536, gt=0)
     """Payload of one request or confirmation."""
     ahead_bytes: int = Field(default=4_194_304, gt=0)
-    """Payload requested, or sent, before its first chunk has arrived: at least a chunk. Must exceed
-    the bandwidth-delay product and the queues; a larger value prolongs the end of the phase."""
+    """How many bytes are requested or sent ahead, before the first of their chunks has arrived: at
+    least one chunk. Must exceed the bandwidth-delay product and the queues; a larger value prolongs
+    the end of the phase."""
 
 
 TransferSize = Annotated[FixedSize | Stream, Field(discriminator="kind")]
@@ -116,13 +118,13 @@ class ClosedLoop(Wire):
 
     kind: Literal["closed"] = "closed"
     outstanding: int = Field(default=1, gt=0)
-    """Requests of a connection in flight at a time."""
+    """Number of requests that a connection has in flight at a time."""
     think_ns: int = Field(default=0, ge=0)
     """Pause between a response and the request that follows it."""
 
 
 class OpenLoop(Wire):
-    """A connection's requests are sent at an interval, whether or not the last one was answered.
+    """Each connection sends requests at a fixed interval, whether or not the last one was answered.
 
     Response times count from the time when a request was due.
     """
@@ -143,13 +145,15 @@ class IncastServer(Wire):
     start_jitter: Jitter = NoJitter()
     """Delay between the receipt of a request and the first byte of the response."""
     number: int = Field(ge=1)
-    """Its number among the servers: its delays are the ones that the simulator draws for it."""
+    """The number of this server among the servers, so that it draws the same delays as in the
+    simulator."""
     seed: str
     """Seed of the run: 16 hexadecimal digits."""
 
 
 class IncastClient(Wire):
-    """Asks every server at once, waits for all responses, repeats; a connection for each server."""
+    """Sends a request to every server at once, waits for all responses, and repeats this. It has a
+    connection to each server."""
 
     kind: Literal["incast-client"] = "incast-client"
     request_bytes: int = Field(gt=0)
@@ -163,7 +167,7 @@ class IncastClient(Wire):
 
 
 class TransferServer(Wire):
-    """The other end of transfers."""
+    """The server of transfers, to which `TransferClient` connects."""
 
     kind: Literal["transfer-server"] = "transfer-server"
     direction: Direction
@@ -183,29 +187,30 @@ class TransferClient(Wire):
     pause_ns: int = Field(default=0, ge=0)
     """Pause between the end of a transfer and the start of the next one on the same connection."""
     warmup: Until
-    """A time, or a number of transfers; a stream takes a time, or no transfer."""
+    """A time, or a number of transfers; for a stream, a time, or 0 transfers."""
     measure: Until
-    """A time, or at least one transfer; a stream takes a time."""
+    """A time, or at least one transfer; for a stream, a time."""
 
 
 class MemoryStore(Wire):
-    """The data of files are generated in memory, or discarded."""
+    """Files are not stored: sent data are generated in memory, and received data are discarded."""
 
     kind: Literal["memory"] = "memory"
 
 
 class FolderStore(Wire):
-    """The data of files are in a file."""
+    """The data are read from or written to files in a folder."""
 
     kind: Literal["folder"] = "folder"
     folder: str
-    """Its folder, which exists."""
+    """An existing folder."""
     place: Literal["ram", "cache", "disk"]
-    """The medium of the folder and the use of the page cache: `ram` is a RAM disk; `cache` a disk
-    whose file is in the page cache; `disk` one whose file is dropped from the page cache before
-    each transfer."""
+    """The medium of the folder and the use of the page cache: `ram` is a RAM disk; `cache` is a
+    disk, with the file in the page cache; `disk` is a disk, and the file is dropped from the page
+    cache before each transfer."""
     synced: bool = False
-    """Whether a received file is on the disk before its transfer has ended (fsync(2))."""
+    """Whether a received file must be on the disk before its transfer counts as ended
+    (fsync(2))."""
 
 
 FileStore = Annotated[MemoryStore | FolderStore, Field(discriminator="kind")]
@@ -226,30 +231,32 @@ class FtpServer(Wire):
     kind: Literal["ftp-server"] = "ftp-server"
     direction: Literal["get", "put"]
     size_bytes: int = Field(gt=0)
-    """Size of the file that it sends."""
+    """Size of the file that the server sends."""
     store: FileStore = MemoryStore()
     data_path: DataPath = "copying"
     login: FtpLogin | None = None
-    """Who may log in, from any of the accepted addresses; None: the agents of the run, by its
-    token."""
+    """A user who may log in from any of the accepted addresses; None: only the agents of the run
+    may log in, with the run's token."""
     verify: bool = True
-    """Whether each byte that it receives is verified."""
+    """Whether each received byte is verified."""
 
 
 class FtpClient(Wire):
-    """Fetches a file by FTP, or sends it, again and again: a session a connection."""
+    """Fetches or sends a file by FTP, again and again, with one session for each connection."""
 
     kind: Literal["ftp-client"] = "ftp-client"
     direction: Literal["get", "put"]
     size_bytes: int = Field(gt=0)
     path: str = "data"
-    """Name of the file at the server; of a put, the connection's number there is added to it."""
+    """Name of the file at the server; when files are sent to the server, the number of the
+    connection at the server is appended."""
     store: FileStore = MemoryStore()
     data_path: DataPath = "copying"
     login: FtpLogin | None = None
-    """The name with which it logs in; None: as an agent of the run, by its token."""
+    """The user as whom the client logs in; None: it logs in as an agent of the run, with the run's
+    token."""
     verify: bool = True
-    """Whether each byte that it receives is verified."""
+    """Whether each received byte is verified."""
     pause_ns: int = Field(default=0, ge=0)
     """Time from the end of a transfer to the start of the next one of the same session."""
     warmup: Until
@@ -257,7 +264,7 @@ class FtpClient(Wire):
 
 
 class RequestServer(Wire):
-    """Answers each whole request at once."""
+    """Answers each request as soon as the whole request has arrived."""
 
     kind: Literal["request-server"] = "request-server"
     request_bytes: int = Field(gt=0)
@@ -276,19 +283,19 @@ class RequestClient(Wire):
 
 
 class Deck(Wire):
-    """Registered users that one generator deals, like cards."""
+    """The registered users of one generator, which it draws like cards from a deck."""
 
     first: int = Field(ge=0)
-    """Number of its first user."""
+    """Number of the first user in the deck."""
     step: int = Field(gt=0)
-    """Distance from one user to the next: the number of generators."""
+    """Difference between the numbers of one user and the next: the number of generators."""
     users: int = Field(ge=0)
 
 
 class TransactionClient(Wire):
-    """Users of an application over HTTP: one of the generators of load.
+    """A load generator: simulates users of an application over HTTP.
 
-    The plan has no connections of it: it opens one for each of its users.
+    The plan lists no connections for a generator, since it opens one for each of its users.
     """
 
     kind: Literal["transaction-client"] = "transaction-client"
@@ -299,29 +306,30 @@ class TransactionClient(Wire):
     host: str
     """The name of the application server in requests."""
     script: Literal["brokerage", "plain"]
-    """Who knows the requests of operations: the generator, or the plan. Users of the brokerage log
-    in before anything else."""
+    """Whether the generator knows the requests of each operation (`brokerage`), or the plan lists
+    them (`plain`). Users of the brokerage log in before anything else."""
     mix: tuple[Operation, ...] = Field(min_length=1)
     load: Load
     """This generator's own users, or the time between its own submissions."""
     deck: Deck = Deck(first=0, step=1, users=0)
-    """Registered users of the brokerage that it deals."""
+    """The registered users of the brokerage that this generator draws from."""
     quotes: int = Field(default=0, ge=0)
-    """Quoted stocks of the brokerage."""
+    """Number of stocks that the brokerage quotes."""
     page_images: int = Field(default=0, ge=0)
-    """Images per page of the brokerage, each one more page element."""
+    """Number of images on each page of the brokerage; each is one more page element."""
     statistics_every_ns: int = Field(gt=0)
     """Time between two blocks of statistics."""
     request_timeout_ns: int = Field(gt=0)
-    """Time until a request without a whole answer is an error, and its connection is closed."""
+    """A request that is not fully answered within this time is an error, and its connection is
+    closed."""
     seed: str
-    """Seed of the run, 16 hexadecimal digits: with the host's name it gives the draws of the
-    simulator."""
+    """Seed of the run: 16 hexadecimal digits. With the host's name, it gives the same random
+    numbers as in the simulator."""
     number: int = Field(ge=0)
-    """Its number among the generators: distinguishes the data that it creates at the application
-    from the other generators' data."""
+    """The number of this generator among the generators; it distinguishes the data that each
+    generator creates in the application."""
     warmup: Until
-    """A time, or a count of 0 for none."""
+    """A time; or a count of 0: no warm-up."""
     measure: Until
     """A time."""
 
@@ -348,11 +356,12 @@ AgentWorkload = Annotated[
 ]
 
 AGENT_WORKLOAD: Final[TypeAdapter[AgentWorkload]] = TypeAdapter(AgentWorkload)
-"""Reads an agent's part in the traffic of a run."""
+"""Parses the task of an agent in the traffic of a run."""
 
 
 class ProbeServer(Wire):
-    """Answers the requests of a latency probe, on connections of its own, the last of the plan."""
+    """Answers the requests of a latency probe. The probe has connections of its own, which come
+    last in the plan."""
 
     kind: Literal["server"] = "server"
     connections: int = Field(default=1, gt=0)
@@ -366,11 +375,11 @@ class ProbeClient(Wire):
 
     kind: Literal["client"] = "client"
     connections: int = Field(default=1, gt=0)
-    """Number of the probe's connections: the last of the plan."""
+    """Number of the probe's connections, which come last in the plan."""
     request_bytes: int = Field(default=64, gt=0)
     response_bytes: int = Field(default=64, gt=0)
     interval_ns: int = Field(default=10_000_000, gt=0)
-    """Between two requests of a connection."""
+    """Time between two requests of a connection."""
     idle_ns: int = Field(default=0, ge=0)
     """Length of the phase before the workload, with only the probe; 0: there is no such phase."""
 
@@ -385,14 +394,15 @@ class AgentPlan(Wire):
     run: str
     node: str
     token: str = Field(pattern="^[0-9a-fA-F]{32}$", repr=False)
-    """Shared secret by which the agents of a run recognise each other. It is never shown."""
+    """A secret by which the agents of a run recognise each other. It is never shown."""
     time_limit_ms: int = Field(gt=0)
-    """After this time the agent ends with an error, whatever it is doing."""
+    """After this time the agent ends with an error, even in the middle of its work."""
     silence_limit_ms: int | None = Field(default=None, gt=0, lt=2**31)
-    """Time for which all peers with outstanding data may be silent; None: up to the time limit.
+    """How long all peers that still have data to send may be silent; None: up to the time limit.
     Servers ignore it."""
     progress_interval_ms: int | None = Field(default=None, gt=0, lt=2**31)
-    """Between two progress records of a client while its traffic goes on; None: it writes none."""
+    """Time between two progress records of a client while it has traffic; None: the client writes
+    none."""
     cpu: int | None = None
     """CPU that the agent stays on; None: the kernel chooses."""
     socket: SocketOptions = SocketOptions()
@@ -439,11 +449,12 @@ class ReadyRecord(Wire):
     pid: int
     """The process id in the agent's own pid namespace."""
     listening: tuple[Endpoint, ...]
-    """An endpoint for each local address of connections that it accepts, in order."""
+    """The endpoints on which the agent listens: one for each local address of the connections that
+    it accepts, in order."""
 
 
 class ConnectionRecord(Wire):
-    """A connection is open; its options are the ones that the kernel reports."""
+    """A connection is open. Its options are given as the kernel reports them."""
 
     kind: Literal["connection"] = "connection"
     connection: int
@@ -452,18 +463,18 @@ class ConnectionRecord(Wire):
     peer: Endpoint
     congestion_control: str
     send_buffer_bytes: int
-    """As the kernel accounts it: twice the requested size."""
+    """As the kernel reports it: twice the requested size."""
     receive_buffer_bytes: int
     no_delay: bool
 
 
 PhaseName = Literal["idle", "warm-up", "measure"]
-"""Phases of a client, in order. In `idle` only the probe runs; it exists only if the plan gives it
-a time."""
+"""Phases of a client, in order. In the phase `idle` only the probe runs; this phase exists only if
+the plan sets a time for it."""
 
 
 class InTime(Wire):
-    """Bytes that each connection of a client had carried when the time of a phase was over."""
+    """How many bytes each connection of a client had carried when the time of a phase was over."""
 
     bytes_received: tuple[int, ...]
     """All verified."""
@@ -472,7 +483,7 @@ class InTime(Wire):
 
 
 class PhaseRecord(Wire):
-    """A phase of a client has ended and nothing is in flight any more.
+    """A phase of a client has ended, and nothing is in flight.
 
     After the measuring phase the client waits for `stop`, after the others for `go`.
     """
@@ -481,26 +492,27 @@ class PhaseRecord(Wire):
     name: PhaseName
     from_ns: int
     to_ns: int
-    """A measuring phase that ends after a time ends then, whatever is in flight."""
+    """For a measuring phase that ends after a time, the end of that time, even if something was
+    still in flight."""
     quiet_ns: int
-    """Time from which nothing of it was in flight any more."""
+    """Time at which all traffic of the phase had arrived."""
     bytes_received: tuple[int, ...]
-    """On each connection until then, all verified."""
+    """Bytes received on each connection until then, all of them verified."""
     bytes_sent: tuple[int, ...]
-    """Handed to the kernel on each connection until then."""
+    """Bytes handed to the kernel on each connection until then."""
     in_time: InTime | None
     """Bytes that connections had carried at `to_ns`; None: the phase did not end after a time."""
 
 
 class ProgressRecord(Wire):
-    """Progress of a client; shows that it is alive."""
+    """Progress of a client, which also shows that the client is alive."""
 
     kind: Literal["progress"] = "progress"
     at_ns: int
     samples: int
     """Iterations, transfers or requests of this phase that have completed, without the probe's."""
     bytes: int
-    """Sent and received so far, over all phases and connections."""
+    """Bytes sent and received so far, over all phases and connections."""
 
 
 class ConnectionCounters(Wire):
@@ -511,13 +523,13 @@ class ConnectionCounters(Wire):
     bytes_received: int
     """Bytes received by the application, all verified."""
     bytes_sent: int
-    """Handed by the application to the kernel."""
+    """Bytes that the application handed to the kernel."""
     tcp: dict[str, int]
     """From the kernel (TCP_INFO): srtt_us, rttvar_us, min_rtt_us, rto_us, cwnd_segments,
     ssthresh_segments, delivery_rate_bytes_per_s, retransmissions, timeouts, and the payload
-    tcp_bytes_sent (retransmissions included), tcp_bytes_acked and tcp_bytes_received. Only TCP's
-    bytes include the 36 bytes by which both ends recognise each other when a connection opens, and
-    the one byte that answers them."""
+    tcp_bytes_sent (retransmissions included), tcp_bytes_acked and tcp_bytes_received. When a
+    connection opens, both ends recognise each other by 36 bytes and a one-byte answer. TCP's
+    counters include these bytes; those of the application do not."""
 
 
 class SnapshotRecord(Wire):
@@ -530,11 +542,11 @@ class SnapshotRecord(Wire):
     counters: dict[str, int]
     """Values that only grow, by name."""
     gauges: dict[str, int]
-    """Other values, states of the host, by name."""
+    """Momentary values (gauges) of the host, by name."""
     missing: dict[str, str]
     """Name of each value that could not be read -> the reason."""
     connections: tuple[ConnectionCounters, ...]
-    """The agent's connections that have been opened."""
+    """The counters of all connections that the agent has opened or accepted."""
     cost_ns: int
     """Duration of the reading."""
     raw: dict[str, str]
@@ -546,25 +558,25 @@ class IterationsRecord(Wire):
 
     kind: Literal["iterations"] = "iterations"
     started_ns: Times
-    """The time when its first request was due."""
+    """When the first request of each iteration was due."""
     ended_ns: Times
-    """Arrival of its last byte."""
+    """When the last byte of each iteration arrived."""
 
 
 class RequestsRecord(Wire):
-    """Times of an incast's requests to one server in the measuring phase."""
+    """Times of a client's requests to one server of an incast, in the measuring phase."""
 
     kind: Literal["requests"] = "requests"
     connection: int
     """Number of the server's connection."""
     intended_ns: Times
-    """The time when each request was due."""
+    """When each request was due."""
     sent_ns: Times
-    """The time when it was handed to the kernel."""
+    """When each request was handed to the kernel."""
     first_byte_ns: Times
-    """The time when the first bytes of the response were read."""
+    """When the client read the first bytes of each response."""
     done_ns: Times
-    """The time when its last byte was read."""
+    """When the client read the last byte of each response."""
 
 
 class ServedRecord(Wire):
@@ -572,16 +584,16 @@ class ServedRecord(Wire):
 
     kind: Literal["served"] = "served"
     requested_ns: Times
-    """The time when the last byte of each request was read."""
+    """When the server read the last byte of each request."""
     begun_ns: Times
-    """The time when the first bytes of the response were handed to the kernel."""
+    """When the first bytes of each response were handed to the kernel."""
     answered_ns: Times
-    """The time when its last byte was handed to the kernel."""
+    """When the last byte of each response was handed to the kernel."""
     retransmissions: tuple[int, ...]
     """Segments that the connection had retransmitted at each request, and at the end
     (`tcpi_total_retrans`)."""
     timeouts: tuple[int, ...]
-    """Its retransmission timeouts, likewise (`tcpi_total_rto`)."""
+    """Retransmission timeouts of the connection, at the same times (`tcpi_total_rto`)."""
 
 
 class TransfersRecord(Wire):
@@ -592,25 +604,25 @@ class TransfersRecord(Wire):
     bytes_received: tuple[int, ...]
     """Payload that the client received."""
     bytes_sent: tuple[int, ...]
-    """Payload that it sent."""
+    """Payload that the client sent."""
     started_ns: Times
-    """The time when it was due."""
+    """When each transfer was due."""
     ended_ns: Times
-    """Arrival of its last byte, or of the confirmation; of a stream: the end of the phase's
+    """When the last byte, or the confirmation, arrived; for a stream, the end of the phase's
     time."""
     first_byte_ns: Times | None = None
-    """Of files: when the first byte of its data came, or left."""
+    """Only for files: when the first byte of the data arrived, or was sent."""
 
 
 class SessionsRecord(Wire):
-    """Log-ins of the sessions of a client of FTP, in the order in which they were complete."""
+    """Log-ins of an FTP client's sessions, in the order in which they completed."""
 
     kind: Literal["sessions"] = "sessions"
     connection: tuple[int, ...]
     connect_ns: Times
     """Time until the control connection was open."""
     login_ns: Times
-    """Time from there until the session was ready for transfers."""
+    """Time from then until the session was ready for transfers."""
 
 
 class SecondsRecord(Wire):
@@ -621,7 +633,7 @@ class SecondsRecord(Wire):
     kind: Literal["seconds"] = "seconds"
     connection: tuple[int, ...]
     start_ns: Times
-    """Start of the second, from the start of the phase."""
+    """Start of the second, counted from the start of the phase."""
     bytes_received: tuple[int, ...]
     """Bytes received by the client, all verified."""
     bytes_sent: tuple[int, ...]
@@ -635,12 +647,12 @@ class ResponseTimesRecord(Wire):
     of: Literal["workload", "probe"]
     """Origin of the requests."""
     operation: str | None = None
-    """Of transactions: `page element`, `transaction`, or an operation."""
+    """For transactions, what was timed: `page element`, `transaction`, or an operation."""
     latency: Literal["response", "service", "first-byte"] = "response"
-    """`response`: from its due time to the last byte of the answer. `service`: from its sending to
-    the last byte. `first-byte`: from its sending to the first byte."""
+    """`response`: from when the request was due to the last byte of the answer. `service`: from
+    when it was sent to the last byte. `first-byte`: from when it was sent to the first byte."""
     phase: PhaseName
-    """The phase in which the requests were due; of transactions: in which they ended."""
+    """The phase in which the requests were due; for transactions, the phase in which they ended."""
     count: int
     """Requests answered in the phase."""
     unanswered: int
@@ -651,12 +663,12 @@ class ResponseTimesRecord(Wire):
     """None if no request was answered."""
     sum_ns: int
     histogram: tuple[tuple[int, int], ...]
-    """With three significant digits (HdrHistogram): upper bound of each class in nanoseconds, and
-    its number of requests. Empty classes are left out."""
+    """A histogram with three significant digits (HdrHistogram): the upper bound of each class in
+    nanoseconds, and the number of requests in the class. Empty classes are left out."""
 
 
 class TransactionsRecord(Wire):
-    """Operations of a generator in its measuring phase: a row an operation."""
+    """Operations of a generator in its measuring phase, one row per operation."""
 
     kind: Literal["transactions"] = "transactions"
     operation: tuple[str, ...]
@@ -666,17 +678,17 @@ class TransactionsRecord(Wire):
     carried: tuple[int, ...]
     """Submissions in flight when the phase began."""
     not_met: tuple[int, ...]
-    """Submissions that were not begun: too many were in flight."""
+    """Submissions that were not made because too many were in flight."""
     completed: tuple[int, ...]
     """Submissions that ended in the phase without an error."""
     unfinished: tuple[int, ...]
     """Submissions in flight when the phase ended."""
     page_elements: tuple[int, ...]
-    """Answers of HTTP with success."""
+    """Successful HTTP answers."""
     network_errors: tuple[int, ...]
-    """Submissions that failed on their connection."""
+    """Submissions that failed because of their connection."""
     server_errors: tuple[int, ...]
-    """Submissions that the application refused or failed at."""
+    """Submissions that the application refused or answered with an error."""
     bytes_read: tuple[int, ...]
     """Headers included."""
     bytes_written: tuple[int, ...]
@@ -684,7 +696,7 @@ class TransactionsRecord(Wire):
 
 
 class TransactionErrorsRecord(Wire):
-    """Errors of a generator in its measuring phase: a row an operation and reason."""
+    """Errors of a generator in its measuring phase, one row per operation and reason."""
 
     kind: Literal["transaction-errors"] = "transaction-errors"
     operation: tuple[str, ...]
@@ -695,20 +707,20 @@ class TransactionErrorsRecord(Wire):
 
 class StatisticsRecord(Wire):
     """Statistics of a generator at intervals, cumulative from the start of its measuring phase: the
-    last row is the whole phase."""
+    last row covers the whole phase."""
 
     kind: Literal["statistics"] = "statistics"
     at_ns: Times
     """Time since the phase began."""
     users: tuple[int, ...]
     page_elements: tuple[int, ...]
-    """Answers of HTTP with success."""
+    """Successful HTTP answers."""
     transactions: tuple[int, ...]
     """Operations that ended without an error."""
     network_errors: tuple[int, ...]
-    """Submissions that failed on their connection."""
+    """Submissions that failed because of their connection."""
     server_errors: tuple[int, ...]
-    """Submissions that the application refused or failed at."""
+    """Submissions that the application refused or answered with an error."""
     bytes_read: tuple[int, ...]
     """Headers included."""
     bytes_written: tuple[int, ...]
@@ -716,11 +728,11 @@ class StatisticsRecord(Wire):
     response_sum_ns: tuple[int, ...]
     """Response times of all page elements together."""
     not_met: tuple[int, ...]
-    """Submissions that were due and not begun."""
+    """Submissions that were due but not made."""
 
 
 class SamplesRecord(Wire):
-    """Samples of the host, taken at intervals. Absent when the plan has no interval."""
+    """Samples of the host, taken at intervals. Absent if the plan sets no interval."""
 
     kind: Literal["samples"] = "samples"
     at_ns: Times
@@ -730,49 +742,51 @@ class SamplesRecord(Wire):
     cost_ns: Times
     """Duration of the reading."""
     skipped: int
-    """Samples left out because an earlier one overran them."""
+    """Samples that were skipped because an earlier one took too long."""
     values: dict[str, tuple[int | None, ...]]
-    """Counters and states by name, a value for each sample; None: it could not be read."""
+    """Counters and gauges by name, with a value for each sample; None: the value could not be
+    read."""
 
 
 class ConnectionSeriesRecord(Wire):
-    """TCP_INFO of a connection at intervals. Absent when the plan has no interval."""
+    """TCP_INFO of a connection at intervals. Absent if the plan sets no interval."""
 
     kind: Literal["connection-series"] = "connection-series"
     connection: int
     at_ns: Times
     values: dict[str, tuple[int, ...]]
-    """By name, as in ConnectionCounters.tcp, a value for each sample."""
+    """Name, as in ConnectionCounters.tcp -> a value for each sample."""
 
 
 class RefusedRecord(Wire):
-    """Connections that a listening agent closed at once."""
+    """Number of connections that a listening agent refused: it closed them at once."""
 
     kind: Literal["refused"] = "refused"
     wrong_address: int
-    """Connections from or to an address other than their plan's."""
+    """Connections from or to an address that the plan does not list for them."""
     wrong_token: int
     """Connections without the token, or with an unexpected number."""
 
 
 class PacingRecord(Wire):
-    """Lateness of messages that were due at an instant.
+    """Lateness of messages that had a due time.
 
-    Of a client: requests that do not wait for an earlier response; of a server: delayed responses.
-    Absent when there was none.
+    For a client, these are requests that do not wait for an earlier response; for a server, delayed
+    responses. Absent if there were none.
     """
 
     kind: Literal["pacing"] = "pacing"
     due_ns: Times
-    """The instants."""
+    """When each message was due."""
     late_ns: Times
-    """Lateness at each instant."""
+    """Lateness of each message."""
     one_of: int = 1
-    """Only one of this many instants is kept; 1 up to 262,144 instants."""
+    """Only one of this many messages is recorded; 1 (all are recorded) for up to 262,144
+    messages."""
 
 
 class ErrorRecord(Wire):
-    """Why an agent or the switch ends early; nothing follows it."""
+    """Why an agent or the switch ends early; no record follows this one."""
 
     kind: Literal["error"] = "error"
     message: str
@@ -810,6 +824,6 @@ AgentRecord = Annotated[
 ]
 
 AGENT_RECORD: Final[TypeAdapter[AgentRecord]] = TypeAdapter(AgentRecord)
-"""Reads a line of an agent's output."""
+"""Parses a line of an agent's output."""
 COMMAND: Final[TypeAdapter[Command]] = TypeAdapter(Command)
-"""Reads a command, as an agent does."""
+"""Parses a command, as an agent does."""

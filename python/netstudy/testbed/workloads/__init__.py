@@ -1,4 +1,4 @@
-"""Workloads on real hosts, one file for each kind, and their list."""
+"""Workloads on real hosts, one file for each kind, and the list of all."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ TRAFFIC: tuple[AnyTraffic, ...] = (
 
 
 def traffic_of(work: wire.Workload) -> AnyTraffic:
-    """The implementation for a workload on the wire."""
+    """The implementation for a workload of a plan."""
     return next(one for one in TRAFFIC if isinstance(work, one.wired))

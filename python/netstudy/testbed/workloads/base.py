@@ -1,4 +1,4 @@
-"""The interface of workloads for the workload-independent parts of a real testbed."""
+"""What a workload must offer to the parts of a real testbed that are the same for all workloads."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Traffic(ABC, Generic[WireT]):
     evidence."""
 
     wired: ClassVar[type[wire.Traffic]]
-    """The plan's type for this workload."""
+    """The type that describes this workload in a plan."""
 
     @abstractmethod
     def client(self, run: wire.Run, spec: AgentSpec) -> agent_wire.AgentWorkload:
@@ -51,12 +51,12 @@ class Traffic(ABC, Generic[WireT]):
 
     @abstractmethod
     def counted(self, work: WireT) -> int:
-        """Samples of all clients together for a count of one."""
+        """How many samples all clients together make for each count of one in the plan."""
 
     @abstractmethod
     def resized(self, work: WireT, share: float) -> wire.Traffic:
-        """The workload for a trial of the machine: with messages scaled by `share`, and without
-        pauses. It may be another workload that fills the same links."""
+        """The workload to use in a trial of the machine's capacity: with messages scaled by
+        `share`, and without pauses. It may be a different workload that fills the same links."""
 
     def longest_wait_ns(self, work: WireT) -> int:  # noqa: ARG002
         """The longest time for which the workload itself may keep all ends idle."""
@@ -97,7 +97,7 @@ class ApplicationTraffic(Traffic[WireT]):
         """The phases in which the application has work to do."""
 
     def client(self, run: wire.Run, spec: AgentSpec) -> agent_wire.AgentWorkload:  # noqa: ARG002
-        """See Traffic.client. Never called: `generator` gives the task, which needs addresses."""
+        """See Traffic.client. Never called: the task needs addresses, so `generator` returns it."""
         raise AssertionError("the task of a generator needs addresses")
 
     def server(self, run: wire.Run, spec: AgentSpec) -> agent_wire.AgentWorkload:  # noqa: ARG002
@@ -105,7 +105,8 @@ class ApplicationTraffic(Traffic[WireT]):
         raise AssertionError("no agent listens in place of the application")
 
     def is_all_payload(self, work: WireT) -> bool:  # noqa: ARG002
-        """See Traffic.is_all_payload: programs that are not ours open and close connections."""
+        """See Traffic.is_all_payload: the application, which need not be ours, opens and closes
+        connections."""
         return False
 
 
@@ -113,16 +114,16 @@ AnyTraffic = Traffic[Any]
 
 
 def until(run: wire.Run, kind: wire.PhaseKind) -> wire.Until:
-    """The end of a phase, for an agent; a phase that the run lacks has count 0."""
+    """When a phase ends, in the form that agents take; if the run lacks the phase, a count of 0."""
     return run.until(kind) or wire.UntilCount(count=0)
 
 
 def connection_samples(evidence: Evidence, busy_ns: Mapping[int, int]) -> wire.ConnectionSamples:
     """A row for each connection of the workload; `busy_ns` says how long each was busy.
 
-    Bytes are the bytes that the applications at both ends verified in the measuring phase. If the
-    phase ends after a time: bytes that the client had received, and that its peer had acknowledged,
-    at that time, which only the client knows.
+    The bytes are those that the applications at both ends verified in the measuring phase. If the
+    phase ends after a time, they are the bytes that the client had received and that its peer had
+    acknowledged at that time; only the client knows these numbers.
     """
     rows = evidence.specs.workload
     connections = [evidence.specs.connections[row] for row in rows]
@@ -148,7 +149,7 @@ def connection_samples(evidence: Evidence, busy_ns: Mapping[int, int]) -> wire.C
 
 
 def phase_ns(evidence: Evidence) -> dict[int, int]:
-    """Row -> duration of its client's measuring phase."""
+    """Connection's row -> duration of the measuring phase at the connection's client."""
     return {
         row: client.phase("measure").to_ns - client.phase("measure").from_ns
         for client in evidence.clients
@@ -157,8 +158,8 @@ def phase_ns(evidence: Evidence) -> dict[int, int]:
 
 
 def _in_time(evidence: Evidence, row: int) -> tuple[int, int] | None:
-    """Bytes that a connection had received and sent when the time of the phase was over; None: the
-    phase did not end after a time."""
+    """How many bytes a connection had received and sent when the time of the measuring phase was
+    over; None: the phase did not end after a time."""
     spec, number = evidence.specs.end(row, "client")
     carried = evidence.agents[spec].phase("measure").in_time
     if carried is None:
@@ -191,8 +192,8 @@ def histograms(evidence: Evidence) -> tuple[wire.RequestHistogram, ...]:
 
 def seconds(evidence: Evidence) -> wire.SecondSamples:
     """A row for each connection of the workload and each second of the measuring phase, which ends
-    with the last client. Bytes that the client sent count once the server's TCP has acknowledged
-    them."""
+    when the last client ends it. Bytes that a client sends count from when the server's TCP has
+    acknowledged them."""
     rows = sorted(
         (start_ns, agent.spec.rows[number], received, sent)
         for agent in evidence.clients
@@ -212,7 +213,7 @@ def _seconds_of(agent: AgentEvidence) -> Iterator[tuple[int, int, int, int]]:
 
 
 _DIGITS = 3
-"""The precision of the agents' histograms."""
+"""The number of significant digits of the agents' histograms."""
 
 
 def _servers(evidence: Evidence, spec: AgentSpec, of: str) -> Iterator[str]:

@@ -15,7 +15,8 @@ from netstudy.testbed.real.evidence import Evidence
 from netstudy.testbed.workloads.base import Traffic, connection_samples, histograms
 
 _LONGEST_WAIT_MEANS = 50
-"""Longest exponential wait as a multiple of its mean: a longer one has a probability of 2e-22."""
+"""The longest exponentially distributed wait, as a multiple of the mean: the probability of a
+longer one is 2e-22."""
 
 
 class IncastTraffic(Traffic[wire.Incast]):
@@ -142,7 +143,8 @@ def _sums(parts: Iterator[list[int]]) -> tuple[int, ...]:
 
 
 def _busy_ns(evidence: Evidence) -> dict[int, int]:
-    """Row -> time from the start of an iteration to the last byte of that server, summed."""
+    """Connection's row -> time from the start of an iteration to the last byte from that server,
+    summed over all iterations."""
     started_ns = sum(_iterations(evidence).started_ns)
     client = evidence.clients[0]
     return {
@@ -171,9 +173,10 @@ def _all_arrived(evidence: Evidence) -> wire.Check:
 
 
 def _below_line_rate(evidence: Evidence) -> wire.Check:
-    """Checks only payload, iteration by iteration, since iterations do not overlap.
+    """Counts only the payload, for each iteration by itself, since iterations do not overlap.
 
-    A token bucket that filled up while nothing was sent passes a burst of its depth at once.
+    A token bucket fills up while nothing is sent, and then lets a burst as large as the bucket pass
+    at once.
     """
     work = _work(evidence.run)
     (client,) = work.roles.client

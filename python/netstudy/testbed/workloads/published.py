@@ -1,11 +1,11 @@
-"""Published values as records, for which nothing is run."""
+"""Turns published values into records, without executing anything."""
 
 from __future__ import annotations
 
 from netstudy.wire import Published, Run, RunRecord
 
 SOURCE = "published in"
-"""Name of the source in a record's environment."""
+"""Name under which the environment of a record has the source of the values."""
 
 
 def record_of(run: Run) -> RunRecord:

@@ -47,11 +47,12 @@ class RequestTraffic(Traffic[wire.Request]):
         )
 
     def counted(self, work: wire.Request) -> int:
-        """See Traffic.counted: a request of each connection."""
+        """See Traffic.counted: one request on each connection."""
         return sum(1 for _ in work.connected)
 
     def resized(self, work: wire.Request, share: float) -> wire.Request:
-        """See Traffic.resized. Small messages stay small: they fill no link."""
+        """See Traffic.resized. Small messages are not made larger, since they do not fill a
+        link."""
         sizes = {
             name: max(round(getattr(work, name) * min(share, 1.0)), 1)
             for name in ("request_bytes", "response_bytes")
@@ -69,7 +70,7 @@ class RequestTraffic(Traffic[wire.Request]):
         return sum(one.sum_ns for one in found) / count if count else None
 
     def samples(self, evidence: Evidence) -> wire.Samples:
-        """See Traffic.samples. A connection is busy for as long as its client's phase lasts."""
+        """See Traffic.samples. A connection counts as busy for the whole phase of its client."""
         return wire.Samples(
             connection=connection_samples(evidence, phase_ns(evidence)),
             request=histograms(evidence),
@@ -94,9 +95,9 @@ def _measured(evidence: Evidence) -> Iterator[agent_wire.ResponseTimesRecord]:
 
 
 def _all_answered(evidence: Evidence) -> wire.Check:
-    """Compares the bytes that both applications verified until nothing was in flight with the
-    requests that were due in the measuring phase, and their number with the plan's, if it gives
-    one."""
+    """Makes two checks. The bytes that both applications verified, until nothing was in flight,
+    must be those of the requests that were due in the measuring phase. If the plan gives a number
+    of requests, this number must have been due."""
     work = _work(evidence.run)
     count = sum(one.count + one.unanswered for one in _measured(evidence))
     growth = [

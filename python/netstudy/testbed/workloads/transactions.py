@@ -1,4 +1,4 @@
-"""Transactions on real hosts: generators of load ask an application over HTTP."""
+"""Transactions on real hosts: load generators send requests to an application over HTTP."""
 
 from __future__ import annotations
 
@@ -23,15 +23,18 @@ from netstudy.units import ETHERNET_HEADER_BYTES, IP_TCP_HEADER_BYTES, TIMESTAMP
 from netstudy.wire_model import Wire
 
 _TIMEOUT_NS: Final = 15_000_000_000
-"""Time until a request without an answer is an error: less than the limit of a server's silence."""
+"""A request that is not answered within this time is an error; shorter than the time that a server
+may be silent."""
 _ELEMENTS: Final = "page element"
 _TRANSACTIONS: Final = "transaction"
 _THINK_MAX: Final = 10
-"""The longest think time as a multiple of its mean: one in 22,000 exponential times is longer."""
+"""The longest think time, as a multiple of the mean: one in 22,000 exponentially distributed times
+is longer."""
 _PAGE_MAX_BYTES: Final = 262_144
-"""Upper bound of the bytes of a page element of the brokerage."""
+"""The most bytes that a page element of the brokerage can have."""
 _LOSS_SHARE: Final = 0.02
-"""Allowance for segments that arrive twice, and for TCP options that most segments lack."""
+"""Share of the bytes allowed for segments that arrive twice, and for TCP options that most segments
+do not have."""
 _CPU_MAX_PCT: Final = 80.0
 """Above this share of one CPU, a generator may be late because it is too busy."""
 
@@ -56,8 +59,9 @@ class TransactionsTraffic(ApplicationTraffic[wire.Transactions]):
     def generator(
         self, run: wire.Run, spec: AgentSpec, local: agent_wire.Address, target: agent_wire.Endpoint
     ) -> agent_wire.TransactionClient:
-        """See ApplicationTraffic.generator. Generators share users and rate, and deal registered
-        users in turn, so that no two have the same one."""
+        """See ApplicationTraffic.generator. Generators divide the users or the rate among
+        themselves. Registered users are dealt to them in turn, so that no two generators have the
+        same user."""
         work = _work(run)
         generators = list(dict.fromkeys(work.roles.client))
         number = generators.index(spec.endpoint)
@@ -89,7 +93,7 @@ class TransactionsTraffic(ApplicationTraffic[wire.Transactions]):
         )
 
     def application_phases(self, work: wire.Transactions) -> Collection[wire.PhaseKind]:
-        """See ApplicationTraffic.application_phases: a program of the user's has none."""
+        """See ApplicationTraffic.application_phases: a user's own program has no such phases."""
         return wire.APPLICATION_PHASES if isinstance(work.application, wire.Brokerage) else ()
 
     def unsupported(self, run: wire.Run) -> Iterator[str]:
@@ -121,8 +125,8 @@ class TransactionsTraffic(ApplicationTraffic[wire.Transactions]):
         return 1
 
     def resized(self, work: wire.Transactions, share: float) -> wire.Transfer:
-        """See Traffic.resized: files from the application's host to the clients' fill the same
-        links, whatever an application can do."""
+        """See Traffic.resized: files sent from the application's host to the clients' hosts fill
+        the same links, and do not depend on how fast an application is."""
         size = (
             work.costs.response_bytes
             if work.costs
@@ -202,8 +206,8 @@ def _host(endpoint: str) -> str:
 
 
 def _part(total: int, number: int, of: int) -> int:
-    """The share of one generator. If the number does not divide evenly, the first generators have
-    one more."""
+    """One generator's share of a number. If the number cannot be divided evenly, the first
+    generators have one more."""
     return total // of + (number < total % of)
 
 
@@ -252,7 +256,7 @@ TableT = TypeVar("TableT", wire.TransactionSamples, wire.TransactionErrors, wire
 
 
 def _joined(table: type[TableT], kind: type[Wire], evidence: Evidence, rows: str) -> TableT:
-    """Joins the tables of all generators; `rows` is a column that each table has."""
+    """Joins the tables of all generators; `rows` names a column that every table has."""
     columns: dict[str, tuple[object, ...]] = dict.fromkeys(table.model_fields, ())
     for client in evidence.clients:
         record = client.one(kind)
@@ -266,7 +270,7 @@ def _joined(table: type[TableT], kind: type[Wire], evidence: Evidence, rows: str
 
 @dataclass(frozen=True)
 class _Found:
-    """The tables of a run's evidence, and their totals."""
+    """The tables in the evidence of a run, and their totals."""
 
     evidence: Evidence
 
@@ -282,9 +286,8 @@ class _Found:
 
     @property
     def uncounted(self) -> int:
-        """Number of operations whose bytes and answers are in the counters of hosts, but may be
-        missing in the tables: failed operations, and operations in flight at the end of the
-        phase."""
+        """Number of failed operations, and of operations in flight at the end of the phase: the
+        hosts' counters include their bytes and answers, but the tables may not."""
         table = self.transactions
         parts = (table.network_errors, table.server_errors, table.unfinished)
         return sum(sum(column) for column in parts)
@@ -300,7 +303,7 @@ class _Found:
 
 
 _REQUESTS_MAX: Final = 5
-"""The most requests of an operation of the brokerage, with the log-in before it."""
+"""The most requests in an operation of the brokerage, including a log-in before it."""
 
 
 def _accounted(table: wire.TransactionSamples) -> wire.Check:
@@ -347,8 +350,8 @@ def _summed_up(table: wire.TransactionSamples, blocks: wire.StatisticsSamples) -
 
 
 def _read(found: _Found) -> wire.Check:
-    """Compares the generators' bytes with the bytes that their interfaces received, without
-    headers."""
+    """Compares the bytes that the generators counted with those that their interfaces received,
+    headers subtracted."""
     header = ETHERNET_HEADER_BYTES + IP_TCP_HEADER_BYTES + TIMESTAMPS_BYTES
     came = 0
     for (host, _), agent in found.evidence.interfaces.items():

@@ -1,5 +1,5 @@
-"""Transfers on real hosts: over plain TCP, from the server, to it or both ways at once; and files
-by FTP."""
+"""Transfers on real hosts: over plain TCP (from the server, to the server, or both at once), and
+files by FTP."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from netstudy.testbed.workloads.base import (
 from netstudy.units import bytes_in
 
 _CHUNK_BYTES = 65_536
-"""Payload of one exchange of a stream. Its request and its confirmation are a thousandth of
-that."""
+"""Payload of one exchange of a stream. The request and the confirmation have a thousandth of this
+size."""
 _LEAST_AHEAD_BYTES = 4 * _CHUNK_BYTES
 _TURN_NS = 1_000_000
-"""A stream requests more than its path holds, so that no end is ever idle: at least four chunks, or
-the bytes that the path carries while other processes of the hosts run. The end of a phase waits for
-all of them."""
+"""A stream requests more than its path can hold, so that neither end is ever idle: at least four
+chunks, and at least what the path carries while other processes of the hosts run. A phase ends only
+when all of these bytes have arrived."""
 
 
 class TransferTraffic(Traffic[wire.Transfer]):
-    """As many connections for each pair as there are flows."""
+    """Each pair has as many connections as the plan has flows for it."""
 
     wired = wire.Transfer
 
@@ -100,17 +100,17 @@ class TransferTraffic(Traffic[wire.Transfer]):
         return frozenset(one.folder for one in stores if one.kind == "folder")
 
     def is_all_payload(self, work: wire.Transfer) -> bool:
-        """See Traffic.is_all_payload: sessions carry commands and replies too, and open connections
-        for their files."""
+        """See Traffic.is_all_payload: FTP sessions also carry commands and replies, and open
+        connections for files."""
         return work.ftp is None
 
     def counted(self, work: wire.Transfer) -> int:
-        """See Traffic.counted: a transfer of each connection."""
+        """See Traffic.counted: one transfer on each connection."""
         return sum(1 for _ in work.connected)
 
     def resized(self, work: wire.Transfer, share: float) -> wire.Transfer:
-        """See Traffic.resized. Files are made in memory and discarded: a disk is no limit of the
-        network."""
+        """See Traffic.resized. Files are generated in memory and discarded, since a disk says
+        nothing about the network."""
         size = work.size_bytes and max(round(work.size_bytes * share), 1)
         ftp = work.ftp and wire.Ftp()
         return work.model_copy(update={"size_bytes": size, "pause_ns": 0, "ftp": ftp})
@@ -153,11 +153,11 @@ class TransferTraffic(Traffic[wire.Transfer]):
 
 _READ, _WRITTEN = "process_bytes_read", "process_bytes_written"
 _MAJOR_FAULTS = "process_major_faults"
-"""Counters of an agent: bytes that a disk read, and wrote, on its behalf."""
+"""Counters of an agent: bytes that were read from a disk, and written to a disk, on its behalf."""
 _INSIDE_BPS = 100_000_000_000
-"""Rate assumed for a path inside a host."""
+"""Assumed rate of a path inside a host."""
 _Transfer = tuple[AgentEvidence, int, int, int, int, int]
-"""The client, the row of the connection, start and end, payload received and sent."""
+"""A transfer: the client, the row of the connection, start and end, payload received and sent."""
 
 
 def _work(run: wire.Run) -> wire.Transfer:
@@ -175,17 +175,18 @@ def _size(run: wire.Run) -> agent_wire.TransferSize:
 
 
 def _ahead_bytes(run: wire.Run, route: Route) -> int:
-    """Twice the bytes that the path or a window holds, and the bytes for the time in which other
+    """Twice the bytes that the path or a window can hold, plus what the path carries while other
     processes run."""
     slowest_bps = min((port.rate_bps for port, _ in route.hops), default=_INSIDE_BPS)
     turn = max(_LEAST_AHEAD_BYTES, bytes_in(slowest_bps, _TURN_NS))
-    # No connection has more in flight than a receive buffer holds.
+    # No connection can have more in flight than the receive buffer holds.
     window = max(group.tcp.receive_buffer_bytes for group in run.network.groups)
     return turn + 2 * min(held_bytes(run.network, route), window)
 
 
 def held_bytes(network: wire.Network, route: Route) -> int:
-    """Most bytes that a path holds: on its links, and in the buffers of its switches."""
+    """The most bytes that can be in flight on a path: on its links and in the buffers of its
+    switches."""
     fastest_bps = max((port.rate_bps for port, _ in route.hops), default=0)
     on_links = bytes_in(fastest_bps, 2 * route.delay_ns)
     return on_links + sum(
@@ -210,9 +211,9 @@ def _transfers(evidence: Evidence) -> Iterator[_Transfer]:
 
 
 def _busy_ns(evidence: Evidence) -> dict[int, int]:
-    """Time for which each connection was busy: during its transfers if these are counted; during
-    the whole phase if it ends after a time, since a transfer cut off there has carried bytes
-    too."""
+    """How long each connection was busy. If the plan counts transfers, this is the time of its
+    transfers. If the phase ends after a time, it is the whole phase, since a transfer that was cut
+    off at the end has carried bytes too."""
     if isinstance(evidence.run.until("measure"), wire.UntilTime):
         return phase_ns(evidence)
     busy_ns: dict[int, int] = {}
@@ -222,8 +223,8 @@ def _busy_ns(evidence: Evidence) -> dict[int, int]:
 
 
 def _whole(evidence: Evidence, size: int, work: wire.Transfer) -> wire.Check:
-    """Checks the size of each transfer of the measuring phase, and their number if the plan gives
-    one."""
+    """Checks the size of each transfer in the measuring phase, and the number of transfers if the
+    plan gives one."""
     receives, sends = "server" in work.sending, "client" in work.sending
     found = list(_transfers(evidence))
     wrong = [
@@ -241,8 +242,9 @@ def _whole(evidence: Evidence, size: int, work: wire.Transfer) -> wire.Check:
 
 
 def _arrived(evidence: Evidence, work: wire.Transfer) -> wire.Check:
-    """Bytes that the applications at one end sent in the measuring phase = bytes that those at the
-    other end verified; they cover the payload of the transfers, and their requests."""
+    """Checks that the bytes sent by the applications at one end in the measuring phase equal the
+    bytes verified at the other end, and that they include at least the payload of the transfers and
+    their requests."""
     sent = received = payload = 0
     for row in evidence.specs.workload:
         got, gave, _ = evidence.connection_growth(row, "client")
@@ -273,7 +275,7 @@ def _data_path(ftp: wire.Ftp, sends: bool) -> agent_wire.DataPath:
 
 
 def _store(ftp: wire.Ftp, sends: bool) -> agent_wire.FileStore:
-    """The place where one end has its file, or writes it."""
+    """Where one end has the file, or writes it."""
     if sends:
         if ftp.source == "memory":
             return agent_wire.MemoryStore()
@@ -323,9 +325,9 @@ def _first_bytes(evidence: Evidence, rows: list[_Transfer]) -> tuple[int, ...] |
 def _places(evidence: Evidence, ftp: wire.Ftp) -> Iterator[wire.Check]:
     """Checks that files were read from and written to the medium of the plan, by the bytes that the
     kernel charges to the processes (/proc/pid/io): none for the page cache and a RAM disk. If the
-    kernel has dropped pages of a file meanwhile, the file was not in the page cache. Pages of the
-    program are charged as well; it has read them before, and the detail counts the pages that it
-    lost since."""
+    kernel has dropped pages of a file meanwhile, the file was not in the page cache. The kernel
+    also charges the loading of the program's own pages. The program has read these pages
+    beforehand; the detail of the check gives the number of pages that were dropped since."""
     sends = "server" in evidence.sending
     senders, receivers = evidence.servers, evidence.clients
     if not sends:
@@ -342,7 +344,7 @@ def _places(evidence: Evidence, ftp: wire.Ftp) -> Iterator[wire.Check]:
 
 
 def _grown(agents: list[AgentEvidence], name: str) -> int:
-    """Growth of a counter of these agents' processes in the measuring phase."""
+    """Growth of a counter in the measuring phase, summed over the processes of these agents."""
     total = 0
     for agent in agents:
         edges = [agent.snapshots[edge].counters for edge in (wire.MEASURE_START, wire.MEASURE_END)]

@@ -1,11 +1,11 @@
 """Converts the values that a switch reports by SNMP to counters that only grow.
 
-The functions are pure: they take polls and return series of counters. They handle three problems.
-The wrap of a 32-bit counter is corrected if the counter can have wrapped at most once between two
-polls. If a counter restarted (because the switch restarted, or its counters were cleared or
-declared discontinuous), its growth between the two polls is not known, and the interval is marked.
-An agent may refresh its counters less often than it is polled (net-snmp: every 3 s): polls with
-unchanged values are left out, so that traffic is not attributed to the wrong interval.
+Pure functions: polls in, series of counters out. They handle three problems. A 32-bit counter
+wraps, which is corrected if it can have wrapped at most once. A counter that restarted (the switch
+restarted, its counters were cleared or declared discontinuous) has no known growth over that
+moment: the interval is marked. An agent may refresh its counters less often than it is polled
+(net-snmp: every 3 s): polls with unchanged values are left out, so that traffic is not attributed
+to the wrong interval.
 """
 
 from __future__ import annotations
@@ -47,23 +47,22 @@ the switch has is used; objects that the switch lacks are left out of the sum.""
 _OCTETS: Final = ("ifInOctets", "ifOutOctets")
 _DISCARDS: Final = "ifOutDiscards"
 _WIDE: Final = "ifHC"
-"""Beginning of the names of 64-bit counters, which never wrap in practice."""
+"""Prefix of 64-bit counters, which do not wrap within a lifetime."""
 
 _WRAP: Final = 1 << 32
 _NS_PER_CS: Final = 10_000_000
 _CLOCK_NS: Final = 1_000_000_000
-"""How far the switch's clock may differ from ours over an interval, in addition to 5 % of the
-interval."""
+"""Largest difference between the switch's clock and ours over an interval, in addition to 5 % of
+the interval."""
 _SLACK: Final = 1.1
 _SLACK_NS: Final = 100_000_000
-"""A counter grows by at most `_SLACK` × the line rate × (the time between the middles of two polls
-+ `_SLACK_NS`)."""
+"""Bound of a counter's growth: this factor × the line rate × (the time between the middles of two
+polls + this time)."""
 _SMALLEST_FRAME_BYTES: Final = 64
 _CHANGES_MIN: Final = 3
-"""With fewer refreshes than this, the time between refreshes is not computed."""
+"""Fewest refreshes from which the time between them is determined."""
 SLOWER: Final = 1.25
-"""An SNMP agent counts as slower than the polls if the time between its refreshes is more than this
-many poll intervals."""
+"""An agent is slower than the polls if its refreshes are further apart than this many intervals."""
 
 
 @dataclass(frozen=True)
@@ -75,13 +74,13 @@ class Polls:
     """The host that polled."""
     every_ns: int
     own_port: str
-    """The port of the switch that leads to the polling host."""
+    """The switch's port that leads to this host."""
     samples: tuple[SnmpSamples, ...]
     """Samples by port. The poller's own port is included; its counters grow with each poll."""
     edges: Mapping[str, int]
-    """Start or end of a phase -> when the additional poll made there was complete."""
+    """Edge of a phase -> the end of the additional poll at this edge."""
     rates_bps: Mapping[str, int]
-    """Port -> the higher of the rates of the two directions of its link."""
+    """Port -> the higher rate of its link's two directions."""
 
     def course(self, port: str) -> Course:
         """The counters of a port. Raises LookupError when it was not polled."""
@@ -93,8 +92,8 @@ class Polls:
 
     @property
     def refresh_ns(self) -> float | None:
-        """Time between two refreshes of the agent's counters; None: too few were seen. A refresh
-        time shorter than the interval of the polls looks like that interval."""
+        """Time between two refreshes of the agent's counters; None: too few were seen. Times below
+        the interval of the polls cannot be distinguished from it."""
         found = (refresh_ns(one, self.every_ns) for one in self.samples)
         known = [one for one in found if one is not None]
         return min(known, default=None)
@@ -111,11 +110,10 @@ class Course:
     """Counters of a port, poll by poll."""
 
     at_ns: tuple[int, ...]
-    """For each poll, the middle between request and answer; if there was no answer, the time of the
-    request."""
+    """The middle between request and answer; the request where there was no answer."""
     values: Mapping[str, tuple[int | None, ...]]
-    """Counter -> its value, corrected for wraps. `discontinuities` counts the restarts so far, over
-    which the growth of counters is not known. At a poll without an answer, all values are None."""
+    """Counter -> its value, corrected for wraps. `discontinuities` counts the moments over which no
+    growth is known; all are None at a poll without an answer."""
     discontinuities: tuple[tuple[int, str], ...]
     """Time and reason of each discontinuity."""
     unanswered: tuple[tuple[int, str], ...]
@@ -142,11 +140,11 @@ class Course:
 
 
 def refresh_ns(samples: SnmpSamples, every_ns: int) -> float | None:
-    """Time between two refreshes: the median of the times between consecutive polls that showed
-    changed values, leaving out times in which the port was idle. None: too few were seen.
+    """Time between two refreshes: the median of the times between consecutive polls with changed
+    values, without times during which the port was idle. None: too few were seen.
 
-    The additional polls at the start and end of phases are left out, since they are not made at the
-    regular interval."""
+    Polls at the edges of phases come out of turn, soon before or after another one; they are left
+    out."""
     spans: list[int] = []
     previous: int | None = None
     changed_ns: int | None = None
@@ -168,8 +166,8 @@ def refresh_ns(samples: SnmpSamples, every_ns: int) -> float | None:
 
 
 def course(samples: SnmpSamples, rate_bps: int, slow_ns: float | None = None) -> Course:
-    """The counters of a port with the given line rate. `slow_ns` is the time between refreshes if
-    the SNMP agent is slower than the polls, else None."""
+    """The counters of a port on a line with the given rate. `slow_ns` is the time between refreshes
+    of an agent that is slower than the polls."""
     kept = list(_fresh(samples, slow_ns))
     at_ns = _times(samples)
     grown: dict[str, int] = {}
@@ -184,7 +182,7 @@ def course(samples: SnmpSamples, rate_bps: int, slow_ns: float | None = None) ->
             for column in columns.values():
                 column.append(None)
             continue
-        # Only growth is added up, so a wrap or a restart causes no jump in the series.
+        # Only growth is added up, so that a wrap or a restart leaves no step in the column.
         if before is not None:
             growth, why = _growth(samples, before, place, (rate_bps, slack_ns))
             if why is not None:
@@ -229,8 +227,8 @@ def _is_news(samples: SnmpSamples, before: int, after: int) -> bool:
 
 
 def _fresh(samples: SnmpSamples, slow_ns: float | None) -> Iterator[int]:
-    """The polls to keep: those without an answer, and the first one after each refresh. A poll
-    counts as the first if values have changed, or if a refresh was due since the last one."""
+    """Polls without an answer, and the first poll after each refresh: values have changed, or a
+    refresh was due since the last one."""
     at_ns = _times(samples)
     last: int | None = None
     for place in range(len(at_ns)):
@@ -261,8 +259,8 @@ def _objects(samples: SnmpSamples, name: str) -> list[str]:
 def _growth(
     samples: SnmpSamples, before: int, after: int, line: tuple[int, int]
 ) -> tuple[dict[str, int], str | None]:
-    """Growth of each object between two answers, or the reason why the growth is not known. `line`
-    gives the line rate, and how much further apart the agent's readings may be than the polls."""
+    """Growth of each object between two answers, or the reason why it is not known. `line` is the
+    line rate, and the time by which the agent's readings may be further apart than the polls."""
     rate_bps, slack_ns = line
     at_ns = _times(samples)
     elapsed_ns = at_ns[after] - at_ns[before]
@@ -287,8 +285,8 @@ def _growth(
 
 
 def _restarted(samples: SnmpSamples, before: int, after: int, elapsed_ns: int) -> str | None:
-    """The reason if sysUpTime advanced less than our clock; a wrap of sysUpTime after 497 days is
-    allowed for."""
+    """The reason if sysUpTime advanced less than our clock, other than by its wrap after 497
+    days."""
     column = samples.values.get(UP_TIME)
     first, last = (column[before], column[after]) if column else (None, None)
     if first is None or last is None:
@@ -298,7 +296,7 @@ def _restarted(samples: SnmpSamples, before: int, after: int, elapsed_ns: int) -
         if up >= first and abs((up - first) * _NS_PER_CS - elapsed_ns) <= allowed_ns:
             return None
     if last > first and (last - first) * _NS_PER_CS > elapsed_ns:
-        return None  # a fast clock does not mean a restart
+        return None  # a clock that is fast is no restart
     return f"the switch restarted: it is up for {last / 100:.2f} s, {first / 100:.2f} s before"
 
 
@@ -310,12 +308,13 @@ def _declared(samples: SnmpSamples, before: int, after: int) -> str | None:
 
 
 def _most(name: str, elapsed_ns: int, rate_bps: int) -> float:
-    """The largest growth of a counter that the line rate allows in a given time."""
+    """Largest possible growth of a counter in a time, by the line rate."""
     if name == _DISCARDS:
-        return _WRAP / 2  # a port may drop what all other ports receive octets = _SLACK * rate_bps
-    / 8 * elapsed_ns / 1e9 is_octets = name in _OCTETS or name.endswith(("HCInOctets",
-    "HCOutOctets")) gap_bytes = FRAMING_BYTES - 18 return octets if is_octets else octets /
-    (_SMALLEST_FRAME_BYTES + gap_bytes)
+        return _WRAP / 2  # a port may drop what all other ports receive
+    octets = _SLACK * rate_bps / 8 * elapsed_ns / 1e9
+    is_octets = name in _OCTETS or name.endswith(("HCInOctets", "HCOutOctets"))
+    gap_bytes = FRAMING_BYTES - 18
+    return octets if is_octets else octets / (_SMALLEST_FRAME_BYTES + gap_bytes)
 
 
 def unanswered(polls: Polls, first_ns: int, last_ns: int) -> list[str]:

@@ -1,12 +1,13 @@
-"""Contribution of each mechanism of the simulator to its accuracy on the published incast tables.
+"""Measures how much each mechanism of the simulator contributes to its agreement with the published
+incast tables.
 
 usage: python -m tools.ablation [--iterations 100] [--seed 1]
 
 Runs the incast study with its profiles unchanged, then with one mechanism at a time removed, always
-with the same random numbers. Writes the median errors, over some numbers of servers from the range,
-into studies/incast/accuracy.md, one table per configuration. Nothing is refitted: a row shows how
-accurate the other mechanisms are without the removed one. Mechanisms that the profiles do not use
-are left out.
+with the same random numbers. Writes the median errors into studies/incast/accuracy.md, one table
+per configuration. Only some numbers of servers are simulated. Nothing is fitted again: a row shows
+how accurate the model is without the removed mechanism. Mechanisms that the profiles do not use are
+left out.
 """
 
 from __future__ import annotations
@@ -35,12 +36,13 @@ PATHS = {
     "buffer": "network.nodes.buffer.",
     "workload": "workload.",
 }
-"""Part of the settings -> the path of that part in a run."""
+"""Part of the settings -> where that part is in a run, as a path."""
 
 
 @dataclass(frozen=True)
 class Mechanism:
-    """A part of the model, the name of its replacement, and the change that replaces it."""
+    """A mechanism of the model: its name, the name of what replaces it, and the change that does
+    so."""
 
     name: str
     instead: str
@@ -48,7 +50,7 @@ class Mechanism:
 
 
 def settings(sections: Mapping[str, Mapping[str, Any]]) -> Change:
-    """A change to the same settings in every run that has them."""
+    """A change that sets the same values in every run that has these settings."""
     values = {
         PATHS[part] + key: value for part, own in sections.items() for key, value in own.items()
     }
@@ -56,12 +58,12 @@ def settings(sections: Mapping[str, Mapping[str, Any]]) -> Change:
 
 
 def only(kind: str, change: Change) -> Change:
-    """The change, only in runs whose switch has a buffer of this kind."""
+    """The given change, but only in runs whose switch has a buffer of this kind."""
     return lambda run: change(run) if switch_of(run)["buffer"]["kind"] == kind else {}
 
 
 def switch_of(run: Run) -> Run:
-    """The one switch of a run."""
+    """The only switch of a run."""
     (found,) = (node for node in run["network"]["nodes"] if node["kind"] == "switch")
     return dict(found)
 
@@ -108,7 +110,7 @@ MECHANISMS = (
 
 @dataclass(frozen=True)
 class Row:
-    """A line of the table."""
+    """A row of the table."""
 
     name: str
     instead: str
@@ -170,7 +172,8 @@ def rows(iterations: int, seed: int) -> list[Row]:
 
 
 def table(found: Sequence[Row], configuration: str) -> Table:
-    """Median errors by metric and switch, and the ratio of the switches' completion times."""
+    """Median errors by metric and switch, and the ratio between the completion times of the
+    switches."""
     groups = (
         Group("Taken away"),
         Group("In its place"),

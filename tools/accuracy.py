@@ -4,7 +4,7 @@ usage: python -m tools.accuracy RESULTS
 
 Writes the first marked part of studies/incast/accuracy.md from a finished run of studies/incast. No
 number between the markers is typed by hand: the goals are defined below, and all other numbers come
-from the run's folder.
+from the results folder.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ class Goal:
     median_abs_pct_max: float | None = None
     rank_correlation_min: float | None = None
     ratio_error_pct_max: float | None = None
-    """Error of the ratio of this switch to the base switch, with the most servers."""
+    """The limit applies to the ratio of this switch to the base switch, with the most servers."""
     row_pct_max: float | None = None
-    """Error of each row; or `packets_max`, if larger."""
+    """The limit applies to each row; `packets_max` is allowed instead if it is larger."""
     packets_max: float = 0.0
 
 
@@ -161,7 +161,7 @@ def _goal_rows(goal: Goal, reference: PanelReference) -> Iterator[tuple[Value, .
 
 
 def _each_row(goal: Goal, bound_pct: float, one: Agreement) -> tuple[Value, ...]:
-    """The table row that counts the published rows within the bound."""
+    """A row of the table that says how many published rows are within the permitted error."""
     rows = [row for row in one.rows if row.published is not None and row.own is not None]
     good = [row for row in rows if is_within(row, bound_pct, goal.packets_max)]
     bound = _percent(bound_pct, "within")
@@ -182,8 +182,9 @@ def is_within(row: Beside, bound_pct: float, packets_max: float) -> bool:
 def tests_table(references: Mapping[str, PanelReference], records: Sequence[RunRecord]) -> Table:
     """Rank correlations of completion times between single replicates.
 
-    A replicate is a test, like the published one. Two simulated tests agree only to some extent,
-    so a simulated test cannot be expected to agree more closely with the published test.
+    Each replicate corresponds to one test like the published one. Two simulated tests agree only to
+    some extent, so a simulated test cannot be expected to agree more closely with the published
+    test.
     """
     groups = tuple(
         map(Group, ("Rank correlation, completion time", "Tests", "Median", "From", "To"))
@@ -200,7 +201,7 @@ def tests_table(references: Mapping[str, PanelReference], records: Sequence[RunR
 
 
 Test = dict[Level, float]
-"""The mean completion time of a replicate, by the number of servers."""
+"""Number of servers -> mean completion time of one replicate."""
 
 
 def _tests(configuration: str, switch: Level, records: Sequence[RunRecord]) -> list[Test]:

@@ -1,11 +1,12 @@
-"""How close calibrated models come to published values: writes calibration.md of their studies.
+"""Writes the pages calibration.md of studies: how close calibrated models come to the published
+values.
 
 usage: python -m tools.calibration [PROFILE...]
 
-Repeats the `netstudy calibrate` command that found a profile's figures, but with one round, which
-keeps the figures, and with longer runs. Writes the result into the marked part of the study's page.
-No number between the markers is typed by hand: the aims are defined below, and all other numbers
-come from the command's output, the study's reference data and the profiles.
+Repeats the `netstudy calibrate` command that fitted a profile, with two differences: only one
+round, so that the figures do not change, and longer runs. Writes the result into the marked part of
+the study's page. No number between the markers is typed by hand: the aims are defined below, and
+all other numbers come from the command's output, the study's reference data and the profiles.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ MEASURE: Final = "120 s"
 """Simulated time of each run: long enough that random variation is small compared with the aims."""
 
 BASE: Final = 100.0
-"""Published value of a base row, of which the other rows are a percentage."""
+"""The published value of a row that is the base of percentages: the other rows are percentages of
+it."""
 
 
 @dataclass(frozen=True)
@@ -59,11 +61,11 @@ class Aim:
     share: float = 0.0
     """Permitted error as a share of the published value."""
     share_extrapolated: float | None = None
-    """The share for rows with more CPUs than any fitted row."""
+    """The same, for rows with more CPUs than any fitted row."""
     least: float = 0.0
-    """Permitted error in the metric's unit."""
+    """Permitted error, in the unit of the metric."""
     factor: float = 1.0
-    """Permitted ratio to the published value, upwards and downwards."""
+    """Permitted factor between simulated and published value, in both directions."""
 
     def share_of(self, row: Row) -> float:
         """The share that applies to a row."""
@@ -92,8 +94,8 @@ class Row:
     simulated: float
     left_out: float | None
     kind: str
-    """fitted; predicted; extrapolated: predicted, with more CPUs than any fitted row; base: the
-    other rows of the file are percentages of this row."""
+    """One of: fitted; predicted; extrapolated (predicted, with more CPUs than any fitted row); base
+    (the other rows of the file are percentages of this row)."""
 
 
 BEGIN = "<!-- calibration: written by python -m tools.calibration -->"
@@ -101,8 +103,8 @@ END = "<!-- end of calibration -->"
 
 
 def command_of(profile: str, library: HardwareLibrary) -> str:
-    """The command that found the figures of a profile. Raises StudyError if the profile names no
-    command, or several."""
+    """The command that fitted the figures of a profile. Raises StudyError unless the profile names
+    exactly one command."""
     found = {row.origin for row in fitted_rows(profile, library)}
     if len(found) != 1:
         raise StudyError(f"the figures of {profile} were found by {len(found)} commands, not one")
@@ -110,7 +112,8 @@ def command_of(profile: str, library: HardwareLibrary) -> str:
 
 
 def judging(command: str, measure: str) -> list[str]:
-    """The words of a command that evaluates the figures found by `command`, without refitting."""
+    """The arguments of a command that evaluates the figures that `command` fitted, without fitting
+    again."""
     words = shlex.split(command)
     head, options, values = words[:3], words[3::2], words[4::2]
     kept = [
@@ -137,8 +140,8 @@ def answer(words: Sequence[str]) -> dict[str, Any]:
 
 def rows_of(found: Mapping[str, Any]) -> list[Row]:
     """The rows of a command's output, by file. If the source prints 100 for a row, the simulated
-    values are percentages of that row too, as in the source; the fit distributes its error among
-    all rows instead."""
+    values are made percentages of that row too, as in the source. (The fit, in contrast, spreads
+    the error of the base over all rows.)"""
     rows = [
         Row(
             file=one["row"].rpartition(":")[0],
@@ -176,7 +179,8 @@ def _in_percent_of_base(row: Row, rows: Sequence[Row]) -> Row:
 
 
 def block(profile: str, words: Sequence[str], found: Mapping[str, Any]) -> str:
-    """The text between the markers of a profile's page, from a command's output `found`."""
+    """The text between the markers of a profile's page, made from `found`, the output of the
+    command."""
     study = load(ROOT / words[2])
     rows = rows_of(found)
     told = {one.file: tuple(one.factors) for one in study.reference}
@@ -207,7 +211,7 @@ def block(profile: str, words: Sequence[str], found: Mapping[str, Any]) -> str:
 def aims_table(rows: Sequence[Row], told: Mapping[str, Sequence[str]]) -> Table:
     """For each aim and kind of row, the row that is farthest from the published value. Kinds:
     fitted rows, the same rows predicted by a fit to the others (left out), and rows that were not
-    fitted. `told`: the factors of each file."""
+    fitted. `told` gives the factors of each file."""
     left_out = (
         replace(row, simulated=row.left_out, kind="left out")
         for row in rows

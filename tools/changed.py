@@ -2,9 +2,10 @@
 
 usage: python -m tools.changed [COMMIT]
 
-Prints assignments for the shell: the crates, the paths of tests/ and the marks to test. The layers
-of the front and the dependencies of the crates decide: a test is chosen if it uses changed code or
-a layer above it. If this does not decide, everything is tested.
+Prints assignments for the shell: which crates, which paths in tests/ and which marks to test. The
+choice follows the layers of the front and the dependencies between crates: a test is chosen if it
+uses the changed code or a layer above it. If a changed file belongs to neither, everything is
+tested.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _NOT_SLOW = "not slow"
 _WITH_ENGINE = "engine and not slow"
 _MODULE = re.compile(r"(?:netstudy|tests|tools)(?:\.\w+)*")
 _SETUP = ("tests/setup", "tests/docs")
-"""Tests of the Makefile, of the shell tools, and of their descriptions in pages."""
+"""Tests of the Makefile and the shell tools, and of pages that describe them."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Choice:
     """The tests to run."""
 
     crates: tuple[str, ...]
-    """Names of packages; `--workspace` for all of them."""
+    """Names of packages; `--workspace` means all."""
     paths: tuple[str, ...]
     """Files and folders of tests/."""
     marks: str = _NOT_SLOW
@@ -103,7 +104,8 @@ def _with_dependents(package: str) -> set[str]:
 
 @cache
 def _ranks() -> dict[str, int]:
-    """Module of the front -> index of its layer from the top, by the contract in pyproject.toml."""
+    """Module of the front -> number of its layer, counted from the top, according to the contract
+    in pyproject.toml."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
     contracts = settings["tool"]["importlinter"]["contracts"]
     contract = next(one for one in contracts if one["id"] == "layers")
@@ -142,8 +144,9 @@ def _test_files() -> tuple[PurePosixPath, ...]:
 
 def _reached(test: PurePosixPath) -> set[str]:
     """Modules of the repository that a test file uses, directly, through other files of tests/ and
-    tools/, or through the conftest.py of its folders. The layers cover imports within the front."""
-    # The conftest.py of tests/ serves all areas: its imports do not tell what a single test uses.
+    tools/, or through the conftest.py of its folders. Imports within the front need not be
+    followed, since the layers cover them."""
+    # All areas share the conftest.py of tests/, so its imports do not show what a single test uses.
     ahead = [test, *(folder / "conftest.py" for folder in test.parents[:-2])]
     files: set[PurePosixPath] = set()
     modules: set[str] = set()
@@ -184,7 +187,7 @@ def _modules(tree: ast.AST) -> Iterator[str]:
                 continue
         for name in found:
             if _MODULE.fullmatch(name):
-                # The bare name is the program, which uses all layers.
+                # The name `netstudy` alone means the program, which uses all layers.
                 yield "netstudy.__main__" if name == "netstudy" else name
 
 

@@ -50,11 +50,11 @@ ORDER = (
     "latency-under-load",
 )
 TESTBEDS = ("sim", "netns")
-"""Sides A and B of each comparison."""
+"""The two testbeds that are compared: A and B."""
 
 
 def studies() -> list[Study]:
-    """The scenarios, the simplest first."""
+    """The scenarios, in order of difficulty."""
     return [load(STUDIES / f"{name}.yaml") for name in ORDER]
 
 
@@ -96,7 +96,8 @@ def _section(study: Study, results: Path) -> Iterator[str]:
 
 
 def seeds_table(found: FolderComparison) -> Table:
-    """For each metric, its band and the largest difference in any cell between runs of one seed.
+    """For each metric, the band, and the largest difference between two runs with the same seed,
+    over all cells.
 
     A band is at most 1.5 times the largest difference.
     """
@@ -139,7 +140,7 @@ def _of_seeds(found: FolderComparison, metric: Metric) -> Iterator[tuple[float, 
 
 
 def _made_on(folders: Sequence[Folder]) -> str:
-    """A sentence that names testbed, engine and kernel of A and B."""
+    """A sentence with the testbed, engine and kernel of A and of B."""
     parts = []
     for name, folder in zip("AB", folders, strict=True):
         side = side_of(folder)

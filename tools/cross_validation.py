@@ -3,10 +3,10 @@
 usage: python -m tools.cross_validation [--iterations 60] [--seed 1]
 
 A fit starts at the first value of each figure's list, not at the profiles' values. It searches each
-list twice by the rule of `tools.fit`, with the targets of two configurations; its result predicts
-the third configuration with new random numbers. For comparison, the profiles, which were fitted to
-all three, are run with the same random numbers. A large difference between the two would show that
-the model fits but does not predict.
+list twice, as `tools.fit` does, but with the targets of only two configurations. The fitted figures
+then predict the third configuration, with new random numbers. For comparison, the profiles, which
+were fitted to all three configurations, are run with the same random numbers. If their errors were
+much smaller, the model would fit the data but not predict them.
 
 Written into studies/incast/accuracy.md.
 """
@@ -25,12 +25,12 @@ from tools.fit import Chosen
 from tools.trial import Accuracy
 
 ROUNDS = 2
-"""How often a fit searches the list of each figure."""
+"""How many times a fit goes through the lists of all figures."""
 
 
 @dataclass(frozen=True)
 class Fold:
-    """A configuration that was left out of a fit, and the accuracy of its prediction."""
+    """A configuration that was left out of a fit, and how accurately it was predicted."""
 
     left_out: str
     chosen: Chosen
@@ -57,7 +57,7 @@ def fold(left_out: str, iterations: int, seed: int) -> Fold:
 
 
 def errors_table(folds: Sequence[Fold]) -> Table:
-    """Median errors of each configuration, predicted and fitted."""
+    """Median errors for each configuration, when predicted and when fitted."""
     groups = (
         *map(Group, ("Configuration", "Quantity", "Switch")),
         Group("Predicted from the other two", "%"),

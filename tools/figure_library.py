@@ -2,7 +2,7 @@
 
 usage: python -m tools.figure_library
 
-Run it after a change of vl-convert's release; a test fails if the library is out of date.
+Run this after changing the release of vl-convert; a test fails if the library is out of date.
 """
 
 from __future__ import annotations

@@ -9,25 +9,25 @@ random numbers.
 
 All configurations have equal weight, however many rows their tables have. The error of a
 configuration is the mean over up to four series: completion times, drops, retransmissions, and the
-ratio of the two switches' completion times at the end of the range, with which the study's verdict
-ends. The ratio is taken over the last quarter of the range, since a single row has sampling errors
-of both switches. It is a series of its own because completion times do not determine it: two
+ratio between the two switches' completion times with the most servers, which ends the study's
+verdict. The ratio is taken over the last quarter of the range, since a single row has sampling
+errors of both switches. It is a series of its own because completion times do not determine it: two
 switches that are both a tenth too slow have the published ratio, and two that are a tenth off in
 opposite directions do not. The error of a series is the mean absolute log ratio of simulated to
-published values. No value counts more than a quarter, so that no single row dominates the fit: the
-published means with few servers have sampling errors too. Two packets are added to both sides of a
-ratio of packet counts, so that small differences between small counts hardly matter.
-Retransmissions count only in the configuration where the host itself loses frames: with jumbo
-frames, they follow from the drops.
+published values. No log ratio counts as more than a quarter, so that no single row dominates the
+fit: published means with few servers have large sampling errors. Before the ratio of two packet
+counts is taken, two packets are added to each, so that differences between small counts hardly
+matter. Retransmissions count only in the configuration where the host itself loses frames: with
+jumbo frames, they follow from the drops.
 
-The lists are no finer than runs as long as the published test can resolve: between closer values,
-chance would decide. A fit uses only some numbers of servers from the range, since neighbouring
-numbers give nearly the same information.
+The values in a list are only so close that runs as long as the published test can tell them apart:
+between closer values, chance would decide. A fit uses only some numbers of servers from the range,
+since neighbouring numbers give nearly the same information.
 
-Then each figure gets an interval, with new random numbers: the values of its list, around the
-fitted value, that fit as well (`netstudy.calibration.fits_as_well`), with all other figures fixed.
-An interval may end at the end of the list. --rounds 0 keeps the profiles' values and finds only
-the intervals.
+Then each figure gets an interval, with new random numbers: the values in the figure's list, around
+the fitted value, that fit equally well (`netstudy.calibration.fits_as_well`) while all other
+figures are fixed. An interval may reach the end of the list. --rounds 0 keeps the profiles' values
+and finds only the intervals.
 
 The search and its targets, runs, intervals and profiles work as in `netstudy calibrate`; only the
 error to minimise differs (docs/decisions/0051-what-a-fit-makes-small.md). With --write, the result
@@ -64,11 +64,12 @@ from tools import trial
 from tools.trial import Said
 
 SERVERS = (2, 4, 6, 8, 11, 16, 20, 23)
-"""Numbers of servers. With one server, too few frames are lost to fit anything."""
+"""The numbers of servers that a fit uses. With one server, too few frames are lost to fit
+anything."""
 END = range(18, 24)
 """The last quarter of the range of servers."""
 WORST = 0.25
-"""Largest absolute log ratio that counts: larger ratios count as this."""
+"""Absolute log ratios larger than this count as this."""
 PACKETS = 2.0
 """Packets per iteration that are added to both sides of a ratio."""
 HOST_LOSES = frozenset({trial.STRIPED})
@@ -107,7 +108,8 @@ LISTS = _lists(
         "random_arbitration": (10, 30, 50, 100),
     },
 )
-"""Each fitted figure and its possible values, ascending, in its smallest unit."""
+"""Each fitted figure, with its possible values in ascending order, in the figure's smallest
+unit."""
 
 
 def error(aims: Sequence[Target], said: Said) -> float:
@@ -123,8 +125,8 @@ def error(aims: Sequence[Target], said: Said) -> float:
 
 
 def _series(configuration: str, aims: Sequence[Target], said: Said) -> Iterator[Sequence[float]]:
-    """Log ratios of times and of packets; and, at the end of the range, the error of the log ratio
-    of the two switches' times."""
+    """Log ratios of simulated to published times and packet counts; and, with the most servers, the
+    error of the log ratio between the switches' times."""
     times = _log_ratios(aims, said, COMPLETION.name)
     yield [*times.values()]
     yield [*_log_ratios(aims, said, DROPS.name, PACKETS).values()]
@@ -158,7 +160,7 @@ def in_profiles(model: Model) -> Chosen:
 def fit(
     model: Model, aims: Sequence[Target], begin: Chosen, seed: int, rounds: float = math.inf
 ) -> Chosen:
-    """Coordinate descent over the lists."""
+    """Searches the lists by coordinate descent: one figure at a time."""
 
     def loss(chosen: Mapping[Figure, float]) -> float:
         return error(aims, model.predict(Trial(chosen), trial.shown(aims), seed))
@@ -182,7 +184,8 @@ def errors(model: Model, aims: Sequence[Target], chosen: Chosen, seed: int) -> l
 def interval(
     figure: Figure, chosen: Chosen, model: Model, aims: Sequence[Target], seed: int, iterations: int
 ) -> Interval:
-    """The interval of values around the chosen one that fit as well, all other figures fixed."""
+    """The interval of values around the chosen one that fit equally well while all other figures
+    are fixed."""
     best = errors(model, aims, chosen, seed)
     values = sorted({*LISTS[figure], chosen[figure]})
     good = {

@@ -1,4 +1,4 @@
-"""Writes pages of docs/reference and the JSON Schemas from the product's own definitions.
+"""Writes the generated pages of docs/reference, and the JSON Schemas, from definitions in the code.
 
 usage: python -m tools.generate [--check]
 
@@ -205,7 +205,7 @@ def metrics() -> str:
 
 
 def _of_nodes(kind: Kind) -> str:
-    """The quantities that are read at a kind of node."""
+    """The quantities that are read at each kind of node."""
     known = {
         "host": HOST_METRICS,
         "switch": SWITCH_METRICS,
@@ -263,14 +263,14 @@ def _setting(knob: Knob) -> str:
 
 
 def tcp_example() -> str:
-    """All TCP profiles as they are in a plan, for tests of the engine."""
+    """All TCP profiles in the form that they have in a plan, for tests of the engine."""
     library = HardwareLibrary.default()
     tcps = {name: whole_tcp(library, name).model_dump() for name in library.names("tcp")}
     return json.dumps(tcps, indent=1) + "\n"
 
 
 def plan_example() -> str:
-    """The plan of the two published switches with two servers."""
+    """A plan with the two switches of the published test and two servers."""
     only: dict[str, list[Level]] = {"servers": [2], "configuration": ["4 MB"]}
     planned = make_plan(load(ROOT / "studies/incast"), only=only).plan
     runs = tuple(run for run in planned.runs if run.replicate == 1)
@@ -297,7 +297,7 @@ PAGES: dict[str, Callable[[], str]] = {
 
 
 def generated() -> dict[Path, str]:
-    """Every generated file, and its content."""
+    """Every generated file -> its content."""
     pages = {REFERENCE / name: page() for name, page in PAGES.items()}
     examples = {
         EXAMPLES / "tcp.json": tcp_example(),
@@ -308,14 +308,14 @@ def generated() -> dict[Path, str]:
 
 
 def outdated() -> list[Path]:
-    """The files whose text is out of date."""
+    """The files that are out of date."""
     return [
         path for path, text in generated().items() if not path.exists() or path.read_text() != text
     ]
 
 
 def main() -> int:
-    """Write or check; the exit code."""
+    """Write or check the files; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tools.generate", description=__doc__)
     parser.add_argument("--check", action="store_true", help="name what is out of date")
     if parser.parse_args().check:

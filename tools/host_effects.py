@@ -1,10 +1,11 @@
-"""Effects of host properties on losses, compared with the kernel: studies/conformance/results.md.
+"""Writes into studies/conformance/results.md how properties of hosts affect losses, compared with
+the kernel.
 
 usage: python -m tools.host_effects [--iterations 200] [--seed 1] [RESULTS]
 
-Simulates two cells of studies/conformance unchanged, and with one property of the hosts changed at
-a time. The kernel's figures are from the newest results folder in namespaces. No number between the
-markers is typed.
+Simulates two cells of studies/conformance as they are, and then with one property of the hosts
+changed at a time. The kernel's figures are taken from the newest results folder in namespaces. No
+number between the markers is typed by hand.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ class Scenario:
     study: str
     cell: Mapping[str, Level]
     variants: Mapping[str, Mapping[str, Any]]
-    """Name of a row -> path in a run -> value; no path: as in the study."""
+    """Name of a row -> path in a run -> value to set there; without a path, the run is as in the
+    study."""
 
     def load(self) -> Study:
         """The study itself."""
@@ -47,7 +49,7 @@ class Scenario:
 
 
 def jitter(mean_us: int) -> dict[str, Any]:
-    """The setting for this mean of a host's random time per segment."""
+    """The setting that gives a host this mean of random time per segment."""
     return {"network.groups.nic.receive_jitter_ns": mean_us * 1000}
 
 
@@ -79,7 +81,7 @@ COLLAPSE = Scenario(
 
 @dataclass(frozen=True)
 class Losses:
-    """Counts and completion time of an iteration, as means over all iterations."""
+    """Counts and completion time per iteration, as means over all iterations."""
 
     completion_ms: float
     frames_dropped: float
@@ -129,14 +131,15 @@ def simulated(scenario: Scenario, iterations: int, seed: int) -> Iterator[tuple[
 
 
 def measured(scenario: Scenario, results: Path) -> Losses:
-    """The losses with the kernel. Raises StudyError without a finished run in namespaces."""
+    """The losses with the kernel's TCP. Raises StudyError if there is no finished run in
+    namespaces."""
     folder = conformance.newest(scenario.load(), "netns", results)
     valid = (one for one in folder.records() if one.status == "ok")
     return losses([one for one in valid if one.treatment == scenario.cell])
 
 
 def table(scenario: Scenario, rows: Sequence[tuple[str, Losses]]) -> Table:
-    """A row for each variant, and the kernel's last."""
+    """One row for each variant; the last row is the kernel's."""
     groups = (
         Group(scenario.title),
         Group("Completion time", "ms"),

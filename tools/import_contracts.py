@@ -14,7 +14,7 @@ from importlinter import Contract, ContractCheck, fields, output
 
 
 class NoCircle(Contract):
-    """No module imports itself through others."""
+    """Contract: no module imports itself, directly or through others."""
 
     def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:  # noqa: ARG002  # the base's
         """Look for a circle."""
@@ -31,18 +31,18 @@ class NoCircle(Contract):
 
 
 class FewImports(Contract):
-    """No module imports more than `most` others."""
+    """Contract: no module imports more than `most` others."""
 
     most = fields.IntegerField()
 
     def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:  # noqa: ARG002  # the base's
         """Count the imports of each module."""
         found = {name: len(graph.find_modules_directly_imported_by(name)) for name in graph.modules}
-        most = cast("int", self.most)  # a field is its value once the contract is read
+        most = cast("int", self.most)  # import-linter replaces the field by its value
         many = {name: count for name, count in sorted(found.items()) if count > most}
         return ContractCheck(kept=not many, metadata={"many": many})
 
     def render_broken_contract(self, check: ContractCheck) -> None:
-        """Print the modules, with the number of their imports."""
+        """Print the modules that break the contract, with the number of their imports."""
         for name, count in check.metadata["many"].items():
             output.print_error(f"{name} imports {count} modules, at most {self.most} are allowed")

@@ -1,4 +1,4 @@
-"""Finds names of workloads outside of their files.
+"""Finds names of workloads outside of the files of workloads.
 
 usage: python -m tools.one_file_a_workload
 
@@ -39,22 +39,23 @@ NAMES_OF_OTHERS: Final[Mapping[str, frozenset[str]]] = {
     "cli/init.py": frozenset({"transfer"}),
     "cli/validate.py": frozenset({"errors"}),
 }
-"""File -> names of workloads or their metrics that mean something else there: a template, a key of
-the output."""
+"""File -> words in it that look like names of workloads or their metrics, but mean something else:
+a template, a key of the output."""
 TELLS_WORDS: Final = ("plan", "testbed", "analysis", "report")
-"""Layers whose texts must not contain words of a workload. Studies and verbs have examples."""
+"""Layers whose texts must not contain words of a workload. Other layers, those of studies and
+verbs, contain examples."""
 
 
 @dataclass(frozen=True)
 class Known:
-    """The names by which workloads are recognised."""
+    """The names by which this tool recognises workloads."""
 
     files: frozenset[str]
     """Names of the workloads' modules."""
     models: frozenset[str]
     """Names of the workloads' classes on the wire."""
     texts: frozenset[str]
-    """Texts that name nothing but a workload."""
+    """Texts that cannot mean anything but a workload."""
     metrics: frozenset[str]
     """Names of metrics that only workloads measure, without a statistic."""
     words: frozenset[str]
@@ -75,7 +76,7 @@ class Breach:
 
 def known() -> Known:
     """The names of this version's workloads. `published` is also a testbed, and a probe
-    also has requests, so a text with only these words is no evidence."""
+    also has requests, so a text of only these words does not prove that a workload is meant."""
     wired = get_args(get_args(wire.Workload)[0])
     kinds = {*Workload.kinds(), *(str(one.model_fields["kind"].default) for one in wired)}
     units = {unit for one in LOWERINGS for unit in (one.unit, one.unit.removesuffix("s"))}
@@ -142,7 +143,7 @@ def _imports(node: ast.Import | ast.ImportFrom, names: Known) -> Iterator[str]:
 
 
 def _holds(of: ast.expr) -> bool:
-    """Whether an expression has a part for each workload."""
+    """Whether an expression is an object with a part for each workload."""
     name = of.attr if isinstance(of, ast.Attribute) else of.id if isinstance(of, ast.Name) else ""
     return name in ("samples", "workload")
 

@@ -1,4 +1,5 @@
-"""Checks that two engines, built for any processors, write the same records byte for byte.
+"""Checks that two engines, possibly built for different processors, write the same records, byte
+for byte.
 
 usage: python -m tools.same_bytes ENGINE OTHER
 
@@ -46,7 +47,8 @@ def main() -> int:
 
 
 def emulation(engine: Path) -> tuple[str, ...] | None:
-    """Command prefix to start the engine here: empty, or an emulator; None: it cannot start."""
+    """The words to put before the command to start the engine on this machine: none, or an
+    emulator; None: the engine cannot be started."""
     try:
         subprocess.run([engine, "--version"], capture_output=True, check=True)
     except OSError as error:

@@ -13,16 +13,17 @@ Schema = dict[str, Any]
 
 WORDS = {"string": "text", "object": "map"}
 SCALARS = {("string", "number"): "text", ("string", "number", "boolean"): "level"}
-"""YAML reads a name such as 2010 as a number: a key that takes either is shown as text."""
+"""YAML reads a name such as 2010 as a number, so such keys accept both; the page shows them as
+text."""
 BOUNDS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
 UNITS: dict[str, Callable[[int], str]] = {
     "ns": format_duration,
     "bytes": format_size,
     "bps": format_rate,
 }
-"""Last part of a key's name -> formatter of its integers for people."""
+"""Unit at the end of a key's name -> function that formats the key's integers for people."""
 LEVEL_PATTERN = r"^\$\{"
-"""Start of the pattern of `${factor}` in the schema of a study."""
+"""Beginning of the pattern by which a study's schema describes `${factor}`."""
 
 
 def tables(schema: Schema, first: str) -> str:
@@ -33,7 +34,8 @@ def tables(schema: Schema, first: str) -> str:
 
 
 def _values_inside(part: Any, definitions: Schema) -> Any:
-    """The part with references to kinds of values replaced by them; objects stay references."""
+    """The part of the schema, in which references to kinds of values are replaced by the kinds
+    themselves; references to objects are kept."""
     if isinstance(part, list):
         return [_values_inside(item, definitions) for item in part]
     if not isinstance(part, dict):
@@ -84,8 +86,8 @@ def _row(key: str, schema: Schema, required: bool) -> str:
 
 
 def _in_units(key: str, value: object) -> str | None:
-    """An integer, of a key whose name ends in a unit, with a readable unit; None if the integer
-    itself is readable."""
+    """The integer of a key whose name ends in a unit, written with a readable unit; None if the
+    integer is readable as it is."""
     formatter = UNITS.get(key.rpartition("_")[2]) if "_" in key else None
     if formatter is None or not isinstance(value, int) or value < 1000:
         return None
@@ -94,7 +96,7 @@ def _in_units(key: str, value: object) -> str | None:
 
 
 def _bounds_in_units(key: str, kind: str) -> str:
-    """A bound with its integers also in a readable unit: 60000000000 (60 s)."""
+    """A bound; its integers are also given in a readable unit: 60000000000 (60 s)."""
 
     def told(found: re.Match[str]) -> str:
         text = _in_units(key, int(found[0]))
@@ -130,7 +132,8 @@ def _kind(schema: Schema) -> str:
 
 
 def _plain(schema: Schema) -> str:
-    """A value without alternatives. `null` is left out: it says that a key may be absent."""
+    """A value without alternatives. `null` is left out, since it only says that a key may be
+    absent."""
     kinds = schema.get("type", [])
     match [kinds] if isinstance(kinds, str) else kinds:
         case ["null"]:

@@ -1,8 +1,8 @@
 """Simulates the incast study, and compares it with the published values.
 
-Shared by the fit of the profiles, their cross-validation and the ablation of mechanisms. The
-ablation also changes settings directly in a plan, since some of them are in no profile. The
-simulation is that of `netstudy calibrate`.
+Used by the fit of the profiles, the cross-validation and the ablation of mechanisms. The ablation
+also changes settings directly in a plan, since some settings are not part of any profile. Runs are
+simulated as in `netstudy calibrate`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SHOWN = (COMPLETION, DROPS, RETRANSMISSIONS)
 
 Run = dict[str, Any]
 Change = Callable[[Run], Mapping[str, Any]]
-"""The changes to a run: path -> new value; empty if nothing changes."""
+"""Changes to a run, as path -> new value; empty if nothing changes."""
 Said = Mapping[Shown, float]
 """Simulated values."""
 
@@ -56,7 +56,7 @@ def model(
 
 
 def targets(of: Model) -> list[Target]:
-    """The published values of the metrics in `SHOWN` for which the model has runs."""
+    """The published values of the metrics in `SHOWN`, as far as the model has runs for them."""
     names = {metric.name for metric in SHOWN}
     return [one for one in published_targets(of.study, of.planned()) if str(one.metric) in names]
 
@@ -80,7 +80,7 @@ class Accuracy:
 
     median_abs_pct: Mapping[tuple[Metric, str], float]
     ratio: float
-    """Ratio of the two switches' completion times with the most servers."""
+    """Ratio between the completion times of the two switches, with the most servers."""
 
     @classmethod
     def of(cls, aims: Sequence[Target], said: Said) -> Accuracy:
@@ -106,8 +106,8 @@ class Accuracy:
 
 
 def places(run: Run, path: str) -> Iterator[tuple[dict[str, Any], str]]:
-    """Where a dotted path leads in a run: mappings and their last key. A list is searched item by
-    item."""
+    """The places in a run to which a dotted path leads: each as a mapping and a key in it. If the
+    path leads through a list, it is followed in each item."""
     *way, last = path.split(".")
     found: list[Any] = [run]
     for step in way:
@@ -117,12 +117,12 @@ def places(run: Run, path: str) -> Iterator[tuple[dict[str, Any], str]]:
 
 
 def always(values: Mapping[str, Any]) -> Change:
-    """A change to the same values in every run."""
+    """A change that sets the same values in every run."""
     return lambda _run: values
 
 
 def changed(base: wire.Plan, changes: Change) -> wire.Plan:
-    """A copy of the plan with the changes made in each run, at the paths that the run has."""
+    """A copy of the plan with the changes made in each run, as far as the run has the paths."""
     copy = json.loads(wire.to_json(base))
     for run in copy["runs"]:
         for path, value in changes(run).items():
@@ -146,7 +146,7 @@ def write(
 
 
 def markers(tool: str) -> tuple[str, str]:
-    """The markers around a tool's part of the page: its first and last line."""
+    """The markers around a tool's part of the page: the lines before and after it."""
     name = tool.replace("_", "-")
     return f"<!-- {name}: written by python -m tools.{tool} -->", f"<!-- end of {name} -->"
 

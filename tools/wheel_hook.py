@@ -1,6 +1,7 @@
-"""Puts the portable engine and the studies into the wheel: installing it needs no Rust.
+"""Puts the portable engine and the studies into the wheel, so that installing the wheel needs no
+Rust.
 
-Hatchling calls it; `make wheel` names the processor in NETSTUDY_WHEEL_ARCH.
+Hatchling calls this hook; `make wheel` sets the processor in NETSTUDY_WHEEL_ARCH.
 """
 
 from __future__ import annotations
@@ -12,15 +13,17 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 _OF_A_STUDY = (".yaml", ".csv")
-"""Suffixes of a study's input files: the study itself, its own profiles, published values."""
+"""Suffixes of the input files of a study: the study itself, its own profiles, and published
+values."""
 
 
 class EngineHook(BuildHookInterface):  # type: ignore[type-arg]
     """The hook named in pyproject.toml."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Add engine and studies, and set the platform. Raises KeyError without an engine."""
-        if version == "editable":  # a checkout has its engine next to its interpreter
+        """Add engine and studies, and set the platform. Raises KeyError if NETSTUDY_WHEEL_ARCH is
+        not set."""
+        if version == "editable":  # a checkout uses its own engine
             return
         arch = os.environ["NETSTUDY_WHEEL_ARCH"]
         build_data["pure_python"] = False

@@ -1,12 +1,12 @@
-"""Finds phrases that make a reader go back: in pages, docstrings, comments, messages and help.
+"""Finds phrases that readers stumble over: in pages, docstrings, comments, messages and help texts.
 
 usage: python -m tools.words [--count | --at-most N] [PATH]...
 
-Prints each hit below the paths, or in the whole repository; the exit code is 1 if there is one, or
-with `--at-most` more than so many. `--count` prints the number of hits of each phrase instead. A
-sentence is hard to read if its subject is a clause without a noun ("what stands there"), or if it
-uses a phrase of this project for a common thing ("is told of"). The report's sentences in
-`report/prose` and its templates are left out.
+Prints each hit below the paths, or in the whole repository; the exit code is 1 if there is a hit
+or, with `--at-most N`, if there are more than N. `--count` prints the number of hits of each phrase
+instead. A sentence is hard to read if its subject is a clause without a noun ("what stands there"),
+or if it describes a common thing by a phrase that only this project uses ("is told of"). The
+report's sentences in `report/prose` and its templates are left out.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ASKS: Final = (
     "says?|said|saying|tells?|telling|shows?|showing|knows?|known|knowing|asks?|asked|asking|sees?|"
     "seen|decides?|decided|names?|named|explains?|finds?|found|and|or|of|on|about|by|to|from|into"
 )
-"""Words before an indirect question, where `what` is normal English."""
+"""Words that begin an indirect question, after which `what` is normal English."""
 PHRASES: Final = {
     "headless what": re.compile(r"(?<!\w)(?<!\bso )(?i:what)(?! if\b)(?=\s+\w)(?![^.!?:]*\?)"),
     "those that": re.compile(r"\b[Tt]hose\s+(?:that|of|which|who|in|with)\b"),
@@ -46,7 +46,7 @@ ALLOWED: Final[dict[str, str]] = {
     "tools/words.py": "the phrases themselves",
     "docs/decisions": "records of their time",
 }
-"""Places that are not checked, and why."""
+"""Files that are not checked, and why."""
 _LEFT_OUT: Final = ("python/netstudy/report/prose", "tests/", "results/", "schema/", "target/")
 _REFERENCE: Final = "docs/reference/"
 """Generated from docstrings, which are checked themselves."""
@@ -54,7 +54,7 @@ _REFERENCE: Final = "docs/reference/"
 
 @dataclass(frozen=True)
 class Hit:
-    """A phrase in a text."""
+    """A hit: a phrase in a text."""
 
     path: str
     line: int
@@ -129,7 +129,7 @@ def _hits(name: str, line: int, text: str) -> Iterator[Hit]:
 
 
 def main(arguments: list[str]) -> int:
-    """Print the hits or their numbers; 1 if there are more than are allowed."""
+    """Print the hits or their numbers; returns 1 if there are more hits than allowed."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--count", action="store_true")
     parser.add_argument("--at-most", type=int, default=0, metavar="N")

@@ -1,9 +1,10 @@
 """Measures how fast the engine is, compared with earlier commits: `make bench`.
 
-Rates are useful data packets, the full-sized segments that a run must carry at least, a second of
-CPU time on one thread. An agent's cost of reading its host's counters is measured too. Each
-is the best of some rounds, since other load can only make it slower. Every call adds a line to
-benches/history.jsonl; keep it with the commit that it measured.
+Rates are useful data packets per second of CPU time on one thread. Useful packets are the
+full-sized segments that a run must carry at least. The CPU time in which an agent reads the
+counters of its host is measured too. Each number is the best of several rounds, since other load on
+the machine can only make it worse. Every call adds a line to benches/history.jsonl; keep it with
+the commit that it measured.
 """
 
 from __future__ import annotations
@@ -25,13 +26,14 @@ from tools.bench import history, probes, scenarios
 HISTORY = scenarios.ROOT / "benches/history.jsonl"
 ROUNDS = 3
 PACKETS = 20_000_000
-"""Useful packets of a measurement: one or two seconds."""
+"""Number of useful packets in one measurement, which takes one or two seconds."""
 MANY_FLOWS, MOST_FLOWS = 1_000, 10_000
 ENGINE = ("crates", "Cargo.toml")
 ON_THE_PACKET_PATH = ("fabric", "random", "sim", "tcp", "units", "workload")
-"""The crates whose counts the engine's profile holds."""
+"""The crates whose branch counts are in the engine's profile."""
 DEEP_BUFFER_BYTES, SHORT_BLOCK_BYTES = 64_000_000, 400_000
-"""For the most flows: their first windows fill the scenario's buffer a thousand times."""
+"""Buffer and block for the measurement with the most flows, whose first windows would fill the
+scenario's own buffer a thousand times."""
 
 
 def measure() -> history.Measurement:
@@ -62,7 +64,8 @@ def measure() -> history.Measurement:
 
 
 def _rates(runs: Sequence[wire.Run], rounds: int = ROUNDS) -> dict[str, float]:
-    """Useful packets a second of user time, the runs alternating, the best of all rounds."""
+    """Run -> useful packets per second of user time: the best of all rounds, in which the runs take
+    turns."""
     seconds: dict[str, list[float]] = {scenarios.name(one): [] for one in runs}
     for _ in range(rounds):
         for one in runs:
@@ -74,7 +77,8 @@ def _rates(runs: Sequence[wire.Run], rounds: int = ROUNDS) -> dict[str, float]:
 
 
 def _two_threads_ratio(one: wire.Run) -> float:
-    """Wall time of four equal runs on one thread against that on two, the best of each."""
+    """Wall time of four equal runs on one thread, divided by that on two threads; each is the
+    shortest of all rounds."""
     walls: dict[int, list[float]] = {1: [], 2: []}
     four = [one.model_copy(update={"id": f"{number:012x}"}) for number in range(4)]
     for _ in range(ROUNDS):
@@ -100,8 +104,9 @@ def _cpu() -> str:
 
 
 def commits_since_profile(root: Path = scenarios.ROOT) -> int:
-    """Commits to the engine's sources since its profile was recorded: counts of other sources do
-    not fit, and what they do not fit is compiled as if it were never run (docs/decisions/0024)."""
+    """Commits to the engine's sources since its profile was recorded: branch counts do not apply to
+    sources that have changed, and code without counts is compiled as if it never ran
+    (docs/decisions/0024)."""
     recorded = _git(root, "log", "-1", "--format=%H", "--", "crates/engine/profile")
     sources = [f"crates/{name}/src" for name in ON_THE_PACKET_PATH]
     return int(_git(root, "rev-list", "--count", f"{recorded}..HEAD", "--", *sources) or 0)
@@ -113,7 +118,7 @@ def _git(root: Path, *arguments: str) -> str:
 
 
 def table(compared: Sequence[history.Comparison]) -> Table:
-    """The measured numbers, one a row."""
+    """The measured numbers, one per row."""
     shown = Table("", "now", "against the last", "against the best")
     shown.caption = (
         "useful data packets a second of user time; memory in bytes; "

@@ -1,7 +1,9 @@
-"""Results of the simulators for the same scenario, side by side in benches/peers/results.md.
+"""Writes the results of all simulators for the same scenario side by side into
+benches/peers/results.md.
 
-Every program runs the same iterations from the same start with several seeds, so the page does not
-depend on the machine. Its table is written between two markers; the words around it are typed.
+Every simulator runs the same iterations from the same start with several seeds, so the page does
+not depend on the machine. The tables are written between two markers; the text around them is typed
+by hand.
 """
 
 from __future__ import annotations
@@ -18,13 +20,14 @@ from tools.bench.programs import PROGRAMS, Cell, Outcome
 PAGE = scenarios.ROOT / "benches/peers/results.md"
 BEGIN, END = "<!-- begin: written by make bench-peers -->", "<!-- end -->"
 ITERATIONS = (1, 20)
-"""One from new connections, whose slow start leaves little to chance, and some that follow."""
+"""Numbers of iterations to run: 1, on new connections, whose slow start leaves little to chance;
+and 20, to include later iterations."""
 SEEDS = (1, 2, 3)
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """Each program's outcomes for one cell, by its name: one a seed."""
+    """Name of each program -> its outcomes for one cell, one outcome per seed."""
 
     cell: Cell
     iterations: int
@@ -47,12 +50,13 @@ def observe(cell: Cell, iterations: int) -> Agreement:
 
 
 def goodput_mbps(outcomes: Sequence[Outcome]) -> float:
-    """Pooled: the seeds carry the same bytes, so times add up (a harmonic mean)."""
+    """The goodput over all seeds together. All seeds carry the same number of bytes, so this is the
+    harmonic mean."""
     return len(outcomes) / sum(1 / outcome.goodput_mbps for outcome in outcomes)
 
 
 def row(found: Agreement) -> list[str]:
-    """One line of the table: goodput, drops and timeouts an iteration, by program."""
+    """One row of the table: goodput, and drops and timeouts per iteration, of each program."""
     outcomes = [found.outcomes[program.name] for program in PROGRAMS]
     return [
         f"{found.cell.mtu}",
@@ -88,5 +92,5 @@ def _table(iterations: int, found: Sequence[Agreement]) -> str:
 
 
 def write(found: Sequence[Agreement], page: Path = PAGE) -> None:
-    """Put the tables into the page; StudyError when it lacks the markers."""
+    """Put the tables into the page. Raises StudyError if the page lacks the markers."""
     replace_between(page, BEGIN, END, markdown(found))

@@ -1,15 +1,13 @@
-"""Compares the brokerage with nginx, and measures its home page's cost: `make bench-brokerage`.
+"""Compares the brokerage with nginx, and measures the cost of a home page: `make bench-brokerage`.
 
-wrk asks for one page over connections that stay open: a page without database work of the brokerage
-and the same bytes as a file of nginx, then the home page with SQLite and with PostgreSQL. All
-servers run at once and are asked in turn, so that whatever else the machine does meets all of them;
-medians are compared.
-
-A server has one worker and stays on one CPU, wrk on another one; databases share the server's. CPU
-time a request is the time that the kernel charges to all processes of the server while wrk runs
-(/proc/pid/task/*/schedstat), by the requests that were answered. Everything happens on the
-loopback interface of a sandbox. Prints a table, and as the last line all figures as one JSON
-object.
+wrk requests one page over connections that stay open. First, a page of the brokerage that needs no
+database is compared with a file of the same bytes from nginx. Then the brokerage's home page is
+measured with SQLite and with PostgreSQL. All servers run at once and take turns, so that other load
+on the machine affects all of them; medians are compared. Each server has one worker; servers and
+databases share one CPU, wrk has another one. CPU time per request is the time that the kernel
+charges to all processes of the server while wrk runs (/proc/pid/task/*/schedstat), divided by the
+number of answered requests. Everything happens on the loopback interface of a sandbox. Prints a
+table, and in the last line all figures as one JSON object.
 """
 
 from __future__ import annotations
@@ -57,9 +55,10 @@ class Asked:
     requests: int
     seconds: float
     cpu_s: float
-    """Of the server's processes."""
+    """CPU time of the server's processes."""
     database_cpu_s: float
-    """Of the database's own processes; embedded, it is part of the server."""
+    """CPU time of the database's own processes; the time of an embedded database is part of
+    `cpu_s`."""
 
     @property
     def requests_per_s(self) -> float:
@@ -68,18 +67,18 @@ class Asked:
 
     @property
     def cpu_us(self) -> float:
-        """CPU time of the server a request."""
+        """CPU time of the server per request."""
         return self.cpu_s / self.requests * 1e6
 
     @property
     def database_cpu_us(self) -> float:
-        """CPU time of the database a request."""
+        """CPU time of the database per request."""
         return self.database_cpu_s / self.requests * 1e6
 
 
 @dataclass(frozen=True)
 class Target:
-    """A page to be asked for."""
+    """A page to request."""
 
     name: str
     url: str
@@ -89,7 +88,7 @@ class Target:
 
 
 def family_cpu_s(pid: int) -> float:
-    """CPU time so far of a process and its children, all threads."""
+    """CPU time so far of all threads of a process and its children."""
     spent_ns = 0
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -103,7 +102,8 @@ def family_cpu_s(pid: int) -> float:
 
 
 def requests_of(said: str) -> tuple[int, float]:
-    """Requests and seconds of wrk's report. Raises SystemExit where some were not answered."""
+    """The number of requests and the seconds in wrk's report. Raises SystemExit if some requests
+    were not answered."""
     found = re.search(r"(\d+) requests in ([\d.]+)s", said)
     if found is None or "Socket errors" in said or "Non-2xx" in said:
         raise SystemExit(f"wrk says: {said}")
@@ -127,7 +127,7 @@ def ask(target: Target, seconds: int, cpu: int) -> Asked:
 
 
 class Brokerage:
-    """A brokerage with its tables loaded."""
+    """A running brokerage whose tables are loaded."""
 
     def __init__(self, database: wire.SqliteDatabase | wire.PostgresqlDatabase, cpu: int) -> None:
         with staying_on(cpu):
@@ -165,7 +165,7 @@ class Brokerage:
         return wire.BROKERAGE_RECORD.validate_json(self.process.stdout.readline())
 
     def cookie(self) -> str:
-        """That of a user who is logged in."""
+        """The session cookie of a user who is logged in."""
         connection = http.client.HTTPConnection(str(ADDRESS), self.port)
         connection.request("POST", "/login", "uid=uid:1&passwd=xxx")
         answer = connection.getresponse()
@@ -189,7 +189,7 @@ class Brokerage:
 def brokerage(
     database: wire.SqliteDatabase | wire.PostgresqlDatabase, cpu: int
 ) -> Iterator[Brokerage]:
-    """A brokerage while the block lasts."""
+    """Runs a brokerage while the block lasts."""
     running = Brokerage(database, cpu)
     try:
         yield running
@@ -201,7 +201,7 @@ def brokerage(
 
 @contextmanager
 def nginx(page: bytes, cpu: int) -> Iterator[Target]:
-    """nginx with one worker that serves the page from a file, while the block lasts."""
+    """Runs nginx while the block lasts, with one worker that serves the page from a file."""
     (FOLDER / "page.html").write_bytes(page)
     config = FOLDER / "nginx.conf"
     config.write_text(
@@ -224,19 +224,20 @@ def nginx(page: bytes, cpu: int) -> Iterator[Target]:
 
 
 def postgresql_programs() -> Path | None:
-    """The folder of the newest release that is installed."""
+    """The folder with the programs of the newest installed release of PostgreSQL."""
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
     return found[-1].parent if found else None
 
 
 @contextmanager
 def postgresql(programs: Path, cpu: int) -> Iterator[tuple[wire.PostgresqlDatabase, int]]:
-    """A private cluster and its first process, while the block lasts."""
+    """Runs a private PostgreSQL cluster while the block lasts; yields the cluster and its first
+    process."""
     folder = FOLDER / "postgresql"
     folder.mkdir()
     if is_all_users():
         os.chown(folder, NOBODY, NOBODY)
-    as_user = as_ordinary_user()  # PostgreSQL refuses to be root's
+    as_user = as_ordinary_user()  # PostgreSQL refuses to run as root
     data = str(folder / "data")
     make = [str(programs / "initdb"), "-D", data, "-U", "bench", "-A", "trust"]
     subprocess.run([*as_user, *make], check=True, capture_output=True, cwd="/")
@@ -256,7 +257,8 @@ def postgresql(programs: Path, cpu: int) -> Iterator[tuple[wire.PostgresqlDataba
 
 
 def figures(taken: dict[str, Sequence[Asked]]) -> dict[str, dict[str, float]]:
-    """Medians of each page, and CPU time a request relative to nginx's in the same turn."""
+    """Medians for each page, and CPU time per request relative to that of nginx in the same
+    round."""
     shown = {}
     for name, turns in taken.items():
         beside = [one.cpu_us / other.cpu_us for one, other in zip(turns, taken[NGINX], strict=True)]
@@ -292,7 +294,7 @@ def table(shown: dict[str, dict[str, float]]) -> Table:
 def take_turns(
     targets: Sequence[Target], rounds: int, asked: Callable[[Target], Asked]
 ) -> dict[str, Sequence[Asked]]:
-    """Each page once a round, in an order that turns round."""
+    """Measures each page once per round, in reverse order in every second round."""
     taken: dict[str, list[Asked]] = {target.name: [] for target in targets}
     for turn in range(rounds):
         for target in targets if turn % 2 == 0 else reversed(targets):
@@ -301,7 +303,7 @@ def take_turns(
 
 
 def main() -> None:
-    """Go into a sandbox; there, measure and print."""
+    """Enter a sandbox, measure there, and print the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=int, default=5, help="of each turn")

@@ -1,4 +1,5 @@
-"""The dumbbell: bulk transfers between the hosts of two switches, over the link that joins them."""
+"""The dumbbell scenario: bulk transfers between hosts at two switches, over the link that joins the
+switches."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ NS2_SCRIPT = scenarios.PEERS / "ns2_dumbbell.tcl"
 
 @dataclass(frozen=True)
 class Cell:
-    """One size of the scenario. An iteration is a full segment of each transfer."""
+    """One size of the scenario. Here, an iteration means one full segment of each transfer."""
 
     mtu: int
 
@@ -37,7 +38,8 @@ def cells() -> list[Cell]:
 
 
 def engine_run(cell: Cell, segments: int, seed: int) -> wire.Run:
-    """The study's run whose transfers have so many full segments."""
+    """The run of the study for this cell, with the given number of full segments in each
+    transfer."""
     (run,) = (run for run in scenarios.dumbbell(seed) if run.treatment["mtu"] == cell.mtu)
     size = {"size_bytes": segments * cell.segment_bytes}
     return run.model_copy(update={"workload": run.workload.model_copy(update=size)})
@@ -58,13 +60,13 @@ def _ns2_job(cell: Cell, segments: int, seed: int) -> Job:
 
 
 def engine_outcome(output: str) -> Outcome:
-    """From the engine's records of one run: the transfers begin at once, the last one ends it."""
+    """The outcome in the engine's records of one run, in which all transfers begin at once."""
     (record,) = scenarios.run_records(output)
     return from_record(record)
 
 
 def from_record(record: wire.RunRecord) -> Outcome:
-    """Goodput is that until the last transfer has ended."""
+    """The outcome in a record. Goodput is computed until the last transfer has ended."""
     transfers, connections = record.samples.transfer, record.samples.connection
     assert transfers is not None, "a run that is ok has transfers"
     assert connections is not None, "a run that is ok has connections"

@@ -1,18 +1,18 @@
 """Compares the agent's FTP with vsftpd and curl: `make bench-ftp`.
 
-Two network namespaces with a veth pair between them, in a sandbox that leaves nothing behind. One
-server sends a file from a RAM disk to one client, or to five at once, which discard it.
+The programs run in two network namespaces, joined by a veth pair, in a sandbox that leaves nothing
+behind. One server sends a file from a RAM disk to one client, or to five at once, which discard it.
 
 - Servers: the agent's and vsftpd, both with the agent's client.
-- Clients: the agent's and curl, both with the agent's server. curl looks at no byte of a file; so
-  the agent's client is measured doing as little, and once more verifying each byte, as it does in
-  studies.
+- Clients: the agent's and curl, both with the agent's server. curl does not look at the bytes of a
+  file. So the agent's client is measured twice: without looking at them, and verifying each byte,
+  as it does in studies.
 
-The two take turns, so that whatever else the machine does meets both; medians are compared. The
-server stays on one CPU, the clients on another one. CPU time is only that of the compared side:
-for servers, of all their processes from the log-ins to the last byte; for clients, all time that
-the kernel charges to them (getrusage(2)). Prints a table, and as the last line all figures as
-one JSON object.
+The two programs take turns, so that other load on the machine affects both; medians are compared.
+The server stays on one CPU, the clients on another one. CPU time is only that of the compared side.
+For servers, it is the time of all their processes from the log-ins to the last byte; for clients,
+all time that the kernel charges to them (getrusage(2)). Prints a table, and in the last line all
+figures as one JSON object.
 """
 
 from __future__ import annotations
@@ -46,19 +46,19 @@ OURS_FOLDER, THEIRS_FOLDER = Path("/run/ours"), Path("/run/theirs")
 PORT = 4021
 LOGIN = wire.FtpLogin(user="anonymous", password="bench")
 FILES = 2
-"""Times that each client fetches the file."""
+"""How often each client fetches the file."""
 DataPath = Literal["copying", "sendfile"]
 
 
 @dataclass(frozen=True)
 class Case:
-    """The compared side, and its number of clients at once."""
+    """Which side is compared, the number of simultaneous clients, and how files are sent."""
 
     side: Literal["server", "client"]
     clients: int
     data_path: DataPath
     verifies: bool = False
-    """Whether the agent's client compares each byte with the one that was sent."""
+    """Whether the agent's client verifies each byte."""
 
     @property
     def theirs(self) -> str:
@@ -83,17 +83,17 @@ class Fetched:
 
     @property
     def gbps(self) -> float:
-        """Payload that arrived, in 10^9 bit/s."""
+        """Rate of the payload that arrived, in 10^9 bit/s."""
         return self.bytes * 8 / self.seconds / 1e9
 
     @property
     def cpu_ns_a_byte(self) -> float:
-        """Processor time of the compared side."""
+        """CPU time of the compared side."""
         return self.cpu_s / self.bytes * 1e9
 
 
 def cases() -> list[Case]:
-    """Both sides, one client and five, both data paths."""
+    """All cases: each side, with one client and with five, on both data paths."""
     paths: tuple[DataPath, ...] = ("copying", "sendfile")
     servers = [Case("server", clients, path) for clients in (1, 5) for path in paths]
     clients = [
@@ -132,7 +132,7 @@ class OurServer:
 
     @classmethod
     def start(cls, case: Case, size: int, cpu: int) -> OurServer:
-        """Makes its file and listens."""
+        """The server makes its file before it listens."""
         accept = [wire.AcceptConnection(local=SERVER, peer=CLIENT)] * case.clients
         store = wire.FolderStore(folder=str(OURS_FOLDER), place="ram")
         work = wire.FtpServer(
@@ -183,7 +183,7 @@ def _config(data_path: DataPath) -> Path:
 
 @contextmanager
 def vsftpd(case: Case, cpu: int) -> Iterator[wire.Endpoint]:
-    """vsftpd while the block lasts."""
+    """Runs vsftpd while the block lasts."""
     process = Process(
         "server", cpu, [find_program("vsftpd") or "vsftpd", str(_config(case.data_path))]
     )
@@ -195,7 +195,7 @@ def vsftpd(case: Case, cpu: int) -> Iterator[wire.Endpoint]:
 
 
 def vsftpd_cpu_s() -> float:
-    """Processor time so far of vsftpd and the processes of its sessions (/proc/pid/schedstat)."""
+    """CPU time used so far by vsftpd and the processes of its sessions (/proc/pid/schedstat)."""
     spent_ns = 0
     for path in Path("/proc").iterdir():
         try:
@@ -214,8 +214,9 @@ def our_client(
     *,
     server_cpu_s: Callable[[], float] | None = None,
 ) -> Fetched:
-    """The agent's client, a session for each of the case's clients. The processor time is its own;
-    with `server_cpu_s`, the server's from the log-ins to the last byte."""
+    """One turn with the agent's client, with a session for each client of the case. The CPU time is
+    that of the client; with `server_cpu_s`, that of the server from the log-ins to the last
+    byte."""
     opens = [wire.OpenConnection(local=CLIENT, peer=at, peer_number=n) for n in range(case.clients)]
     work = wire.FtpClient(
         direction="get",
@@ -244,7 +245,7 @@ def our_client(
 
 
 def curl(case: Case, size: int, at: wire.Endpoint, cpu: int) -> Fetched:
-    """curl, a process for each of the case's clients."""
+    """One turn with curl, with a process for each client of the case."""
     url = f"ftp://{LOGIN.user}:{LOGIN.password}@{at.address}:{at.port}/data"
     once = ["-o", "/dev/null", url]
     command = [find_program("curl") or "curl", "-sS", *(once * FILES)]
@@ -258,7 +259,7 @@ def curl(case: Case, size: int, at: wire.Endpoint, cpu: int) -> Fetched:
 
 
 def ours(case: Case, size: int, on: Ends) -> Fetched:
-    """The agent on the compared side."""
+    """One turn with the agent on the compared side."""
     server = OurServer.start(case, size, on.sender)
     spent = server.cpu_s if case.side == "server" else None
     fetched = our_client(case, size, server.endpoint, on.receiver, server_cpu_s=spent)
@@ -267,7 +268,7 @@ def ours(case: Case, size: int, on: Ends) -> Fetched:
 
 
 def theirs(case: Case, size: int, on: Ends) -> Fetched:
-    """vsftpd or curl on the compared side."""
+    """One turn with vsftpd or curl on the compared side."""
     if case.side == "client":
         server = OurServer.start(case, size, on.sender)
         fetched = curl(case, size, server.endpoint, on.receiver)
@@ -278,7 +279,7 @@ def theirs(case: Case, size: int, on: Ends) -> Fetched:
 
 
 def compare(case: Case, rounds: int, size: int, on: Ends) -> dict[str, list[Fetched]]:
-    """Takes turns, and changes who is first."""
+    """Measures both programs in each round, in alternating order."""
     programs = {"agent": ours, case.theirs: theirs}
     taken: dict[str, list[Fetched]] = {name: [] for name in programs}
     for turn in range(rounds):
@@ -291,7 +292,7 @@ QUANTITIES = {"gbps": "Gbit/s", "cpu_ns_a_byte": "ns a byte"}
 
 
 def figures(taken: dict[str, list[Fetched]], quantity: str) -> dict[str, float]:
-    """The median of each program, and the ratio of the agent's to the other's."""
+    """The median of each program, and the agent's median divided by that of the other program."""
     medians = {
         name: median(getattr(one, quantity) for one in fetched) for name, fetched in taken.items()
     }
@@ -300,7 +301,7 @@ def figures(taken: dict[str, list[Fetched]], quantity: str) -> dict[str, float]:
 
 
 def table(compared: dict[str, dict[str, list[Fetched]]]) -> Table:
-    """Throughput and processor time a byte of each case."""
+    """Throughput and CPU time per byte in each case."""
     shown = Table(
         "case", *(f"{h}, {w}" for h in QUANTITIES.values() for w in ("agent", "other", "ratio"))
     )
@@ -313,7 +314,7 @@ def table(compared: dict[str, dict[str, list[Fetched]]]) -> Table:
 
 
 def main() -> None:
-    """Go into a sandbox; there, measure and print."""
+    """Enter a sandbox, measure there, and print the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--megabytes", type=int, default=1000)

@@ -1,7 +1,8 @@
-"""The measurements of earlier commits, a JSON object a line, and how a new one compares.
+"""Stores the measurements of earlier commits, one JSON object per line, and compares a new one with
+them.
 
-Only measurements of the same CPU are compared. A line holds numbers by name: rates, in which
-higher is better, and costs, in which lower is.
+Only measurements on the same model of CPU are compared. Each line has numbers by name: for rates,
+higher is better; for costs, lower is better.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Final
 from pydantic import BaseModel, ConfigDict
 
 SLOWER_PCT_MAX: Final = 10.0
-"""A measurement that is worse by more is warned about."""
+"""If a measurement is worse by more than this, there is a warning."""
 
 
 class Measurement(BaseModel):
@@ -22,7 +23,8 @@ class Measurement(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     commit: str
-    """Short hash, with a + when the tree had changes; "unknown" outside a repository."""
+    """The short hash, with a + if the engine's sources had uncommitted changes; "unknown" outside a
+    repository."""
     date: str
     cpu: str
     packets_per_s: Mapping[str, float]
@@ -30,16 +32,17 @@ class Measurement(BaseModel):
     """How much faster two threads are than one."""
     rss_bytes_max: Mapping[str, int]
     cost_ratio: Mapping[str, float]
-    """Cost of a packet against that with 23 flows."""
+    """Cost of a packet with many flows, divided by the cost with 23 flows."""
     snapshot_us: Mapping[str, float] = {}
-    """Processor time of an agent that reads its host's counters; earlier commits lack it."""
+    """CPU time in which an agent reads the counters of its host; measurements of early commits lack
+    it."""
 
     def rates(self) -> dict[str, float]:
-        """Numbers in which higher is better."""
+        """The numbers for which higher is better."""
         return {**self.packets_per_s, "two threads to one": self.two_threads_ratio}
 
     def costs(self) -> dict[str, float]:
-        """Numbers in which lower is better."""
+        """The numbers for which lower is better."""
         memory = {f"memory, {name}": float(size) for name, size in self.rss_bytes_max.items()}
         cost = {f"cost of a packet, {name}": ratio for name, ratio in self.cost_ratio.items()}
         snapshots = {f"counters, {name}": value for name, value in self.snapshot_us.items()}
@@ -47,7 +50,7 @@ class Measurement(BaseModel):
 
 
 def read(path: Path) -> list[Measurement]:
-    """The measurements of a file, oldest first; none where there is no file."""
+    """The measurements of a file, oldest first; empty if there is no file."""
     if not path.exists():
         return []
     return [Measurement.model_validate_json(line) for line in path.read_text().splitlines()]
@@ -60,24 +63,25 @@ def append(path: Path, measurement: Measurement) -> None:
 
 
 class Comparison(BaseModel):
-    """One number compared with the last and the best of the same machine; None without one."""
+    """One number, compared with the last and the best on the same model of CPU; None if there is no
+    earlier number."""
 
     model_config = ConfigDict(frozen=True)
 
     name: str
     now: float
     last_pct: float | None
-    """How much better than the last, in per cent of it; negative is worse."""
+    """By how many percent the number is better than the last one; negative if it is worse."""
     best_pct: float | None
 
     @property
     def is_slower(self) -> bool:
-        """Whether it is worse than the last by more than noise explains."""
+        """Whether the number is worse than the last one by more than noise explains."""
         return self.last_pct is not None and self.last_pct < -SLOWER_PCT_MAX
 
 
 def compare(now: Measurement, before: Iterable[Measurement]) -> list[Comparison]:
-    """Every number of a measurement, held against those before it."""
+    """Compares every number of a measurement with earlier ones."""
     known = [measurement for measurement in before if measurement.cpu == now.cpu]
     rates = _compared(now.rates(), [one.rates() for one in known], max, _more_is_better)
     costs = _compared(now.costs(), [one.costs() for one in known], min, _less_is_better)

@@ -1,15 +1,15 @@
-"""Compares the generator of transactions with wrk: `make bench-http`.
+"""Compares the agent as load generator with wrk: `make bench-http`.
 
-Two network namespaces with a veth pair between them, in a sandbox that leaves nothing behind. nginx
-sends one static page of the size of a brokerage's page, the brokerage (with SQLite on a RAM disk)
-its home page, over so many connections, each with one request under way. The agent logs a user in
-on each of them; wrk uses one session for all.
+The programs run in two network namespaces, joined by a veth pair, in a sandbox that leaves nothing
+behind. One server is nginx, with a static page as large as a page of the brokerage. The other is
+the brokerage (with SQLite on a RAM disk), with its home page. Each connection has one request in
+flight. The agent logs in a user on each connection; wrk uses one session for all connections.
 
-The two generators take turns, so that whatever else the machine does meets both; medians are
-compared. The server stays on one CPU, the generators on another one. Processor time is all that the
-kernel charges to the generator (getrusage(2)). Prints a table, and as the last line all figures as
-one JSON object; fails where the generator makes less than 0.9 times the requests of wrk in the same
-processor time (`--least`).
+The two generators take turns, so that other load on the machine affects both; medians are compared.
+The server stays on one CPU, the generators on another one. CPU time is all time that the kernel
+charges to the generator (getrusage(2)). Prints a table, and in the last line all figures as one
+JSON object. Fails if the agent makes fewer than 0.9 times as many requests as wrk in the same CPU
+time (`--least`).
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ from tools.bench.transfers import Cell
 FOLDER = Path("/run/nginx")
 PORT = 8080
 PAGE_BYTES = 9_000
-"""Of a page of the brokerage, about."""
+"""The approximate size of a page of the brokerage."""
 USERS = 1_000
-"""Registered at the brokerage."""
+"""Number of users who are registered at the brokerage."""
 RATIO_MIN = 0.9
 OURS, THEIRS = "agent", "wrk"
 QUANTITIES = {"rate_per_s": "requests/s", "rate_per_cpu_s": "requests a CPU second"}
@@ -55,29 +55,30 @@ QUANTITIES = {"rate_per_s": "requests/s", "rate_per_cpu_s": "requests a CPU seco
 
 @dataclass(frozen=True)
 class Page:
-    """The page of a server that is there."""
+    """A page of a running server."""
 
     name: str
     cookie: str | None = None
-    """Of a user whose page has the median size, where a page wants a user."""
+    """If the page needs a user who is logged in: the session cookie of a user whose page has the
+    median size."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """The requested page, and the number of connections."""
+    """A page to request, and the number of connections."""
 
     page: Page
     connections: int
 
     @property
     def name(self) -> str:
-        """In the table."""
+        """The name of the case in the table."""
         return f"{self.page.name}, {self.connections} connections"
 
 
 @dataclass(frozen=True)
 class Turn:
-    """The result of one turn of a generator."""
+    """The result of one generator in one round."""
 
     requests: int
     seconds: float
@@ -90,12 +91,12 @@ class Turn:
 
     @property
     def rate_per_cpu_s(self) -> float:
-        """Requests in a second of the generator's processor time."""
+        """Requests per second of the generator's CPU time."""
         return self.requests / self.cpu_s
 
 
 def cases(page: Page) -> list[Case]:
-    """One user, some, and many."""
+    """All cases: each page with one connection, several and many."""
     return [Case(page, connections) for connections in (1, 16, 128)]
 
 
@@ -114,19 +115,20 @@ def _configuration() -> Path:
 
 
 def nginx_folders(within: Path) -> str:
-    """The words that put nginx's own folders where this user may write."""
+    """Directives of nginx that move its folders to a place where this user may write."""
     kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     return "".join(f"{kind}_temp_path {within}/{kind}; " for kind in kinds)
 
 
 def nginx_user() -> str:
-    """The words that keep nginx root in a sandbox of one id, where it cannot become nobody."""
+    """Directives that make nginx stay root in a sandbox with a single user id, where it cannot
+    become `nobody`."""
     return "" if is_all_users() else "user root root; "
 
 
 @contextmanager
 def nginx(cpu: int) -> Iterator[Page]:
-    """nginx with the page, which everybody may see."""
+    """Runs nginx with the static page, which needs no log-in."""
     program = find_program("nginx") or "nginx"
     process = Process("server", cpu, [program, "-p", str(FOLDER), "-c", str(_configuration())])
     try:
@@ -138,7 +140,7 @@ def nginx(cpu: int) -> Iterator[Page]:
 
 @contextmanager
 def brokerage(cpu: int) -> Iterator[Page]:
-    """The brokerage with its home page."""
+    """Runs the brokerage; its home page is requested."""
     process = Process("server", cpu, [str(find_engine()), "brokerage"])
     plan = brokerage_wire.BrokeragePlan(
         run="bench",
@@ -178,7 +180,7 @@ def _wait_for(path: str) -> None:
 
 
 def _cookie_of_median_page() -> str:
-    """The cookie of the user, of some, whose home page has the median size."""
+    """The session cookie of the user, out of several, whose home page has the median size."""
     pages: list[tuple[int, str]] = []
     with within("client"):
         for user in range(31):
@@ -191,7 +193,7 @@ def _cookie_of_median_page() -> str:
 
 
 def ours(case: Case, seconds: int, cpu: int) -> Turn:
-    """The agent: it logs its users in where a page wants a cookie."""
+    """One turn of the agent, which logs in its users if the page needs a cookie."""
     home = HttpRequest(method="GET", path="/home")
     is_brokerage = case.page.cookie is not None
     work = wire.TransactionClient(
@@ -253,7 +255,7 @@ def theirs(case: Case, seconds: int, cpu: int) -> Turn:
 
 
 def read_wrk(said: str, cpu_s: float) -> Turn:
-    """The figures of what wrk prints."""
+    """The figures in the output of wrk."""
     found = re.search(r"(\d+) requests in ([\d.]+)(ms|s|m),", said)
     if found is None or "Non-2xx" in said or "Socket errors" in said:
         raise SystemExit(f"wrk says: {said}")
@@ -262,7 +264,7 @@ def read_wrk(said: str, cpu_s: float) -> Turn:
 
 
 def compare(case: Case, rounds: int, seconds: int, cpu: int) -> dict[str, list[Turn]]:
-    """Takes turns, and changes who is first."""
+    """Measures both generators in each round, in alternating order."""
     programs = {OURS: ours, THEIRS: theirs}
     taken: dict[str, list[Turn]] = {name: [] for name in programs}
     for turn in range(rounds):
@@ -272,7 +274,7 @@ def compare(case: Case, rounds: int, seconds: int, cpu: int) -> dict[str, list[T
 
 
 def figures(taken: dict[str, list[Turn]], quantity: str) -> dict[str, float]:
-    """The median of each program, and the ratio of the agent's to the other's."""
+    """The median of each program, and the agent's median divided by that of the other program."""
     medians = {
         name: median(getattr(turn, quantity) for turn in turns) for name, turns in taken.items()
     }
@@ -280,7 +282,7 @@ def figures(taken: dict[str, list[Turn]], quantity: str) -> dict[str, float]:
 
 
 def table(compared: dict[str, dict[str, list[Turn]]]) -> Table:
-    """Requests a second, and a second of processor time, of each case."""
+    """Requests per second and per second of CPU time, in each case."""
     shown = Table(
         "case",
         *(f"{head}, {who}" for head in QUANTITIES.values() for who in (OURS, THEIRS, "ratio")),
@@ -295,7 +297,7 @@ def table(compared: dict[str, dict[str, list[Turn]]]) -> Table:
 
 
 def main() -> None:
-    """Go into a sandbox; there, measure and print."""
+    """Enter a sandbox, measure there, and print the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=int, default=5, help="of a turn")

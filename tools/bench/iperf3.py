@@ -1,16 +1,15 @@
 """Compares the agent's bulk transfer with iperf3's: `make bench-iperf3`.
 
-Two network namespaces with a veth pair between them, in a sandbox that leaves nothing behind. Of
-either program, one process sends to one other, on as many connections as there are streams, each
-of them its share of the same number of bytes. The two take turns, so that whatever else the
-machine does meets both; medians are compared.
-
-For both programs, sending processes stay on one CPU, receiving ones on another: otherwise the
-scheduler's placement decides the rate.
+The programs run in two network namespaces, joined by a veth pair, in a sandbox that leaves nothing
+behind. One process of a program sends to another process of it, with one connection per stream.
+Both programs send the same number of bytes, divided equally among the streams. The two programs
+take turns, so that other load on the machine affects both; medians are compared. For both programs,
+sending processes stay on one CPU and receiving processes on another: otherwise the rate would
+depend on where the scheduler puts them.
 
 CPU time is the time that the kernel charges to the processes of both ends, user and system
-(getrusage(2)). Prints a table, and as the last line all figures as one JSON object; --write puts
-the table into docs/concepts/real-traffic.md as well.
+(getrusage(2)). Prints a table, and in the last line all figures as one JSON object; --write also
+puts the table into docs/concepts/real-traffic.md.
 """
 
 from __future__ import annotations
@@ -41,12 +40,12 @@ CLIENT = IPv4Address("10.77.0.1")
 SERVER = IPv4Address("10.77.0.2")
 CONGESTION_CONTROL = "cubic"
 TIME_LIMIT_S = 120
-TOKEN = "00" * 16  # a secret of nobody: the sandbox has no other network
+TOKEN = "00" * 16  # need not be secret, since the sandbox is connected to no other network
 
 
 @dataclass(frozen=True)
 class Ends:
-    """The CPUs on which a transfer's processes stay."""
+    """The CPUs to which the processes of a transfer are pinned."""
 
     sender: int
     receiver: int
@@ -62,13 +61,13 @@ def ends(allowed: Iterable[int]) -> Ends:
 
 
 def cells() -> list[Cell]:
-    """Both frame sizes, one stream and several, with and without offloads."""
+    """All cells: each frame size, with one stream and several, with and without offloads."""
     sizes = [(mtu, streams) for mtu in (1500, 9000) for streams in (1, 4)]
     return [Cell(*size, offloads) for offloads in (True, False) for size in sizes]
 
 
 def make_network() -> None:
-    """Namespaces `client` and `server` with a pair of interfaces between them."""
+    """Makes the namespaces `client` and `server`, joined by a pair of interfaces."""
     ends = {"client": CLIENT, "server": SERVER}
     lines = [f"netns add {name}" for name in ends]
     lines.append("link add eth0 netns client type veth peer name eth0 netns server")
@@ -79,7 +78,7 @@ def make_network() -> None:
 
 
 def set_up(cell: Cell) -> None:
-    """The interfaces as the cell wants them."""
+    """Sets up the interfaces as the cell requires."""
     for name in ("client", "server"):
         _ip(f"-n {name} link set eth0 mtu {cell.mtu_bytes} up")
         with within(name):
@@ -96,9 +95,8 @@ def _ip(line: str) -> None:
 
 @contextmanager
 def staying_on(cpu: int) -> Iterator[None]:
-    """Processes that are started in the block stay on a CPU.
-
-    They inherit it: work of a child between fork and exec would count as the program's.
+    """Pins processes that are started in the block to a CPU. They inherit the pinning from this
+    process; setting it between fork and exec would add to the CPU time of the program.
     """
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {cpu})
@@ -109,7 +107,7 @@ def staying_on(cpu: int) -> Iterator[None]:
 
 
 class Process:
-    """A program in a namespace, with pipes to it. It stays on a CPU."""
+    """A program in a namespace, pinned to a CPU, with pipes for its input and output."""
 
     def __init__(self, namespace: str, cpu: int, command: Sequence[str]) -> None:
         with within(namespace), staying_on(cpu):
@@ -118,23 +116,23 @@ class Process:
             )
 
     def tell(self, line: str) -> None:
-        """Write a line to its standard input."""
+        """Write a line to the standard input of the program."""
         assert self._popen.stdin is not None
         self._popen.stdin.write(f"{line}\n")
         self._popen.stdin.flush()
 
     def lines(self) -> IO[str]:
-        """Its output, line by line as it comes."""
+        """The output of the program, line by line as it arrives."""
         assert self._popen.stdout is not None
         return self._popen.stdout
 
     def terminate(self) -> None:
-        """Ends a program that ends by itself never, and waits for it."""
+        """Ends a program that never ends by itself, and waits until it has ended."""
         with self._popen:
             self._popen.terminate()
 
     def end(self) -> float:
-        """Waits for its end; the CPU time that it took."""
+        """Wait until the program has ended; returns its CPU time."""
         _, status, usage = os.wait4(self._popen.pid, 0)
         code = os.waitstatus_to_exitcode(status)
         if code != 0:
@@ -144,7 +142,7 @@ class Process:
 
 
 def iperf3(cell: Cell, bytes_: int, on: Ends) -> Transfer:
-    """iperf3, from the client to the server."""
+    """One transfer from the client to the server by iperf3."""
     command = ["iperf3", "-s", "-1", "-B", str(SERVER), "--forceflush"]
     server = Process("server", on.receiver, command)
     next(line for line in server.lines() if "listening" in line)
@@ -157,7 +155,7 @@ def iperf3(cell: Cell, bytes_: int, on: Ends) -> Transfer:
 
 
 def agent(cell: Cell, bytes_: int, on: Ends) -> Transfer:
-    """Agents, from the client to the server."""
+    """One transfer from the client to the server by agents."""
     share = bytes_ // cell.streams
     size = wire.FixedSize(bytes=share)
     server = _agent(
@@ -191,7 +189,8 @@ def agent(cell: Cell, bytes_: int, on: Ends) -> Transfer:
                 seconds = (max(ended) - min(started)) / 1e9
             case wire.ErrorRecord(message=message):
                 raise SystemExit(message)
-    # Not before the client has ended, which would take it for a broken connection.
+    # The server is stopped only after the client has ended, which would otherwise report a broken
+    # connection.
     server.tell(to_json(wire.StopCommand()))
     for _ in server.lines():
         pass
@@ -230,7 +229,7 @@ PROGRAMS: dict[str, Measure] = {OURS: agent, THEIRS: iperf3}
 
 
 def compare(cell: Cell, rounds: int, bytes_: int, on: Ends) -> Comparison:
-    """Takes turns, and changes who is first."""
+    """Measures both programs in each round, in alternating order."""
     set_up(cell)
     taken: dict[str, list[Transfer]] = {name: [] for name in PROGRAMS}
     for turn in range(rounds):
@@ -241,7 +240,7 @@ def compare(cell: Cell, rounds: int, bytes_: int, on: Ends) -> Comparison:
 
 
 def manner(rounds: int, gigabytes: float, on: Ends) -> str:
-    """How and on what it was measured, for the reader of the figures."""
+    """Says how and on which machine the figures were measured."""
     said = subprocess.run(["iperf3", "--version"], capture_output=True, text=True, check=True)
     version = said.stdout.split()[1]
     machine = host()
@@ -255,7 +254,7 @@ def manner(rounds: int, gigabytes: float, on: Ends) -> str:
 
 
 def main() -> None:
-    """Go into a sandbox; there, measure and print."""
+    """Enter a sandbox, measure there, and print the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--gigabytes", type=float, default=4.0)

@@ -1,7 +1,7 @@
 """Runs one program and writes its usage to a file descriptor: launch.py FD PROGRAM ARGUMENT…
 
-Linux counts the memory of a process from before its exec, so that a small program started by a
-large one seems large. This launcher imports next to nothing to be a small parent.
+Linux also counts the memory that a process had before its exec, so a small program that a large one
+starts seems large. This launcher imports almost nothing, so that it is a small parent.
 """
 
 import os
@@ -15,4 +15,4 @@ _, status, used = os.wait4(child, 0)
 wall_s = time.monotonic() - started
 os.write(fd, f"{used.ru_utime} {wall_s} {used.ru_maxrss}".encode())
 code = os.waitstatus_to_exitcode(status)
-sys.exit(code if code >= 0 else 128 - code)  # as shells say which signal ended a program
+sys.exit(code if code >= 0 else 128 - code)  # 128 + signal, as shells do

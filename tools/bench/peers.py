@@ -1,6 +1,6 @@
 """Compares the engine with ns-3 and ns-2 on the same scenarios: `make bench-peers`.
 
-Prints speeds as a table, agreement as a table, and as the last line all speeds as one JSON object.
+Prints a table of speeds, a table of agreement, and in the last line all speeds as one JSON object.
 Writes the agreement into benches/peers/results.md.
 """
 
@@ -20,7 +20,8 @@ ROUNDS = 5
 
 
 def speed_table(measured: Iterable[speeds.Speed]) -> Table:
-    """Million useful packets a second of user time, and how many times a peer's."""
+    """Millions of useful packets per second of user time, and netstudy's speed as a multiple of
+    each peer's."""
     names = [program.name for program in PROGRAMS]
     table = Table("scenario", "MTU", *names, f"times {NS3.name}", f"times {NS2.name}")
     for one in measured:
@@ -38,7 +39,7 @@ def scenario(cell: Cell | dumbbell.Cell) -> str:
 
 
 def agreement_table(found: Iterable[agreement.Agreement]) -> Table:
-    """The same as in the page."""
+    """The same table as in the page."""
     table = Table(*agreement.headers())
     for one in found:
         table.add_row(*agreement.row(one))
@@ -46,7 +47,7 @@ def agreement_table(found: Iterable[agreement.Agreement]) -> Table:
 
 
 def say(console: Console, measured: Sequence[speeds.Speed]) -> None:
-    """The table, and below it the rounds that a peer did not survive."""
+    """The table, followed by the rounds in which a peer crashed."""
     console.print(speed_table(measured))
     for one in measured:
         for crash in one.crashes:

@@ -1,4 +1,5 @@
-"""An agent's cost of reading a host's counters: the benchmark of `crates/probe`."""
+"""Measures the CPU time in which an agent reads the counters of a host, with the benchmark of
+`crates/probe`."""
 
 from __future__ import annotations
 
@@ -9,11 +10,12 @@ from tools.bench.scenarios import ROOT
 
 COMMAND = ("cargo", "bench", "--locked", "--quiet", "--package=netstudy-probe", "--bench=snapshot")
 KEPT = ("all", "namespace", "one connection")
-"""All sources, the sources that each namespace has to itself, and one connection."""
+"""What is read: all sources, only the sources that are separate in each namespace, or one
+connection."""
 
 
 def measure(rounds: int) -> dict[str, float]:
-    """Processor time in µs, by what is read: medians, the best of some rounds."""
+    """What is read -> CPU time in µs: the lowest of the medians of several rounds."""
     return best([medians_us(_printed()) for _ in range(rounds)])
 
 
@@ -22,12 +24,14 @@ def _printed() -> str:
 
 
 def medians_us(printed: str) -> dict[str, float]:
-    """Processor time by source, from a line each: wall time, its p99, CPU time, its p99."""
+    """CPU time by source. Each line of the output has a source with wall time, its p99, CPU time
+    and its p99."""
     _, _, *lines = printed.splitlines()
     rows = [line.rsplit(maxsplit=4) for line in lines]
     return {name: float(cpu) for name, _, _, cpu, _ in rows}
 
 
 def best(rounds: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Of what is kept, the lowest of the rounds: other load can only make it higher."""
+    """Each recorded time is the lowest of all rounds, because other load on the machine can only
+    make it longer."""
     return {name: min(one[name] for one in rounds) for name in KEPT}

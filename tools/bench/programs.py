@@ -1,4 +1,4 @@
-"""The simulators that are held against each other, and how each is asked and understood."""
+"""The simulators that are compared, how each is called, and how its output is read."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ NS2_SCRIPT = scenarios.PEERS / "ns2_incast.tcl"
 
 
 class Sized(Protocol):
-    """A cell of a scenario, whose runs can be made longer."""
+    """A cell of a scenario, for which runs of any number of iterations can be made."""
 
     def packets(self, iterations: int) -> int:
-        """Useful data packets of so many iterations."""
+        """Number of useful data packets in the given number of iterations."""
         ...
 
 
@@ -36,7 +36,7 @@ class Cell:
     servers: int
 
     def packets(self, iterations: int) -> int:
-        """Useful data packets: the full-sized segments that must be carried at least."""
+        """Number of useful data packets: the full-sized segments that must be carried at least."""
         return (
             self.servers
             * iterations
@@ -46,7 +46,8 @@ class Cell:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A simulator's result for some iterations: goodput, and drops and timeouts of all of them."""
+    """The result of a simulator: its goodput, and the drops and timeouts in all iterations
+    together."""
 
     goodput_mbps: float
     drops: int
@@ -55,17 +56,17 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Program(Generic[C]):
-    """A simulator. `packets` is about what it carries in two seconds."""
+    """A simulator. `packets` is roughly the number of packets that it simulates in two seconds."""
 
     name: str
     packets: int
     job: Callable[[C, int, int], Job]
-    """From a cell, iterations and a seed."""
+    """Makes the job for a cell, a number of iterations and a seed."""
     outcome: Callable[[str], Outcome]
-    """From what it printed."""
+    """Reads the outcome from the program's output."""
 
     def iterations(self, cell: C) -> int:
-        """Iterations that fill about two seconds."""
+        """How many iterations take about two seconds."""
         return scenarios.iterations_for(cell.packets(1), self.packets)
 
 
@@ -102,13 +103,13 @@ def _ns2_job(cell: Cell, iterations: int, seed: int) -> Job:
 
 
 def engine_outcome(output: str) -> Outcome:
-    """From the engine's records of one run."""
+    """The outcome in the engine's records of one run."""
     (record,) = scenarios.run_records(output)
     return from_record(record)
 
 
 def from_record(record: wire.RunRecord) -> Outcome:
-    """Goodput is a ratio of sums: all bytes by all time."""
+    """The outcome in a record. Goodput is a ratio of sums: all bytes divided by all time."""
     assert record.samples.iteration is not None, "a run that is ok has iterations"
     assert record.bytes_received is not None, "a run that is ok has received"
     drops = dropped_in_all(record)
@@ -121,7 +122,7 @@ def from_record(record: wire.RunRecord) -> Outcome:
 
 
 def peer_outcome(output: str) -> Outcome:
-    """From the one JSON object that a program of benches/peers prints."""
+    """The outcome in the JSON object that a program of benches/peers prints."""
     return Outcome(**json.loads(output))
 
 

@@ -24,17 +24,20 @@ _RECORD: TypeAdapter[wire.Record] = TypeAdapter(wire.Record)
 
 
 def peers(seed: int = 1) -> list[wire.Run]:
-    """The scenario that other simulators can express, a run a cell, in the study's order."""
+    """The incast that other simulators can also express: one run per cell, in the order of the
+    study."""
     return _first_replicates(PEERS, seed, {})
 
 
 def dumbbell(seed: int = 1) -> list[wire.Run]:
-    """The other scenario that they can express: transfers over a link that all share."""
+    """The second scenario that other simulators can also express: transfers over a link that all
+    share."""
     return _first_replicates(PEERS / "dumbbell.yaml", seed, {})
 
 
 def incast() -> list[wire.Run]:
-    """The incast study's two switches with their calibrated hosts, at the most servers."""
+    """The two switches of the incast study with their calibrated hosts, with the largest number of
+    servers."""
     return _first_replicates(INCAST, 1, {"servers": [str(INCAST_SERVERS)]})
 
 
@@ -50,13 +53,13 @@ def _first_replicates(study: Path, seed: int, only: dict[str, list[str]]) -> lis
 
 
 def with_iterations(run: wire.Run, iterations: int) -> wire.Run:
-    """The run with that many iterations and no warm-up."""
+    """The run with the given number of iterations and no warm-up."""
     measure = wire.Phase(kind="measure", until=wire.UntilCount(count=iterations))
     return run.model_copy(update={"phases": (measure,)})
 
 
 def with_servers(run: wire.Run, servers: int) -> wire.Run:
-    """The run with that many servers, each like its last one."""
+    """The run with the given number of servers, each like the last server of the run."""
     network, roles = run.network, run.workload.roles
     like = roles.server[-1]
     (link,) = (link for link in network.links if link.a.node == like)
@@ -90,7 +93,8 @@ def _link_of(like: wire.Link, server: str) -> wire.Link:
 
 
 def with_deep_buffer(run: wire.Run, port_buffer_bytes: int, block_bytes: int) -> wire.Run:
-    """The run with that buffer a port and that block, so that very many flows come to an end."""
+    """The run with the given buffer per port and the given block, so that even very many flows
+    finish."""
     buffer = buffers.OutputQueued(port_buffer_bytes=port_buffer_bytes)
     nodes = tuple(
         node.model_copy(update={"buffer": buffer}) if isinstance(node, wire.Switch) else node
@@ -105,7 +109,7 @@ def with_deep_buffer(run: wire.Run, port_buffer_bytes: int, block_bytes: int) ->
 
 
 def with_hosts(run: wire.Run, tcp: wire.Tcp, nic: Mapping[str, object]) -> wire.Run:
-    """The run with that TCP and those values of the interface at every host."""
+    """The run in which every host has the given TCP and the given settings of its interface."""
     groups = tuple(
         group.model_copy(update={"tcp": tcp, "nic": group.nic.model_copy(update=nic)})
         for group in run.network.groups
@@ -116,24 +120,25 @@ def with_hosts(run: wire.Run, tcp: wire.Tcp, nic: Mapping[str, object]) -> wire.
 
 
 def filled(run: wire.Run, packets: int) -> wire.Run:
-    """The run with as many iterations as come closest to that many useful packets."""
+    """The run with the number of iterations that comes closest to the given number of useful
+    packets."""
     return with_iterations(run, iterations_for(useful_packets(with_iterations(run, 1)), packets))
 
 
 def iterations_for(packets_per_iteration: int, packets: int) -> int:
-    """How many iterations come closest to `packets`, at least one."""
+    """The number of iterations that comes closest to `packets` packets; at least one."""
     return max(1, round(packets / packets_per_iteration))
 
 
 def engine_job(runs: Sequence[wire.Run], threads: int = 1) -> usage.Job:
-    """The engine with a plan of these runs."""
+    """A job that runs the engine with a plan of these runs."""
     plan = wire.Plan(schema=wire.PLAN_SCHEMA, study="bench", seed=1, runs=tuple(runs))
     command = (str(find_engine()), "sim", f"--threads={threads}")
     return usage.Job(command, wire.to_json(plan))
 
 
 def run_records(output: str) -> list[wire.RunRecord]:
-    """The engine's run records. Raises TestbedError for one that failed or breaks a law."""
+    """The engine's run records. Raises TestbedError if a run failed or breaks a law."""
     records = [_RECORD.validate_json(line) for line in output.splitlines()]
     runs = [record for record in records if isinstance(record, wire.RunRecord)]
     for run in runs:
@@ -145,12 +150,12 @@ def run_records(output: str) -> list[wire.RunRecord]:
 
 
 def simulate(runs: Sequence[wire.Run], threads: int = 1) -> usage.Usage:
-    """The engine's usage for these runs, all of which must have succeeded."""
+    """Simulates these runs and returns the engine's usage; all runs must succeed."""
     used = usage.run(engine_job(runs, threads))
     run_records(used.output)
     return used
 
 
 def name(run: wire.Run) -> str:
-    """`mtu=9000 servers=23`, from the run's treatment."""
+    """The treatment of the run as text, such as `mtu=9000 servers=23`."""
     return " ".join(f"{factor}={level}" for factor, level in run.treatment.items())

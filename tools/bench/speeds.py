@@ -1,4 +1,5 @@
-"""Speeds of several simulators in one cell: medians over rounds in which they take turns."""
+"""Compares the speeds of simulators in one cell: medians over rounds in which the simulators take
+turns."""
 
 from __future__ import annotations
 
@@ -14,24 +15,25 @@ from tools.bench.programs import NETSTUDY, NS2, NS3, C, Program
 
 @dataclass(frozen=True)
 class Speed:
-    """Useful data packets a second of user time, in one cell."""
+    """Useful data packets per second of user time, in one cell."""
 
     cell: Any
     """A dataclass."""
     packets_per_s: Mapping[str, float]
     """By the program's name."""
     crashes: Sequence[str] = ()
-    """Rounds that a peer did not survive, in words. They have no part in its speed."""
+    """Descriptions of the rounds in which a peer crashed. Its speed is computed without these
+    rounds."""
 
     def ratio(self, peer: Program[Any]) -> float:
-        """How many times as fast as a peer netstudy is."""
+        """netstudy's speed as a multiple of the peer's."""
         return self.packets_per_s[NETSTUDY.name] / self.packets_per_s[peer.name]
 
 
 def measure(cell: C, programs: Sequence[Program[C]], rounds: int) -> Speed:
-    """Run every program once a round, each round with a seed of its own.
+    """Run every program once per round; each round has a different seed.
 
-    Raises Crash when this project's own program crashes, and when a peer does in every round.
+    Raises Crash if the engine crashes, or if a peer crashes in every round.
     """
     seconds: dict[str, list[float]] = {program.name: [] for program in programs}
     crashes = []
@@ -58,7 +60,7 @@ def speed(
     seconds: Mapping[str, Sequence[float]],
     crashes: Sequence[str] = (),
 ) -> Speed:
-    """From user times by the program's name."""
+    """The speeds, computed from each program's user times."""
     rates = {
         program.name: cell.packets(program.iterations(cell)) / median(seconds[program.name])
         for program in programs

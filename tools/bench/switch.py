@@ -1,9 +1,9 @@
 """Measures the user-space switch on this machine: `python -m tools.bench.switch`.
 
-Servers send to one client over TCP through `netstudy-engine switch`, in namespaces that end with
-the measurement. The switch has the last CPU to itself, all else shares the first. One line a
-case: goodput and the link's limit, how late frames left, the longest queue, drops and
-retransmissions.
+Servers send to one client over TCP through `netstudy-engine switch`, in namespaces that are removed
+after the measurement. The switch has the last CPU for itself; all other processes share the first.
+Prints one line per case: goodput and the link's limit, how late frames left, the longest queue,
+drops and retransmissions.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Case:
 
     @property
     def goodput_bps(self) -> float:
-        """TCP payload that the client's link carries at most, with timestamps."""
+        """The highest rate of TCP payload on the client's link, if segments carry timestamps."""
         payload_bytes = self.mtu_bytes - header_bytes(timestamps=True)
         return self.rate_bps * payload_bytes / (self.mtu_bytes + FRAMING_BYTES)
 
@@ -112,7 +112,7 @@ def _kept_before_others(pid: int) -> Iterator[None]:
 
 @contextmanager
 def _sending(layout: Layout) -> Iterator[list[socket.socket]]:
-    """The client's sockets, each with a server that sends without an end."""
+    """Opens the client's sockets; to each, a server sends data until the block ends."""
     client, *servers = layout.addresses
     pairs = [_connect(server, client) for server in servers]
     done = threading.Event()
@@ -149,7 +149,7 @@ def _send(senders: list[socket.socket], done: threading.Event) -> None:
 
 
 def _receive(receivers: list[socket.socket], seconds: float) -> tuple[int, float]:
-    """Bytes that arrive in about that time, and the time."""
+    """Receives for about the given time; returns the number of bytes and the exact time."""
     buffer = bytearray(1 << 20)
     received, start = 0, time.monotonic()
     now = start
@@ -198,7 +198,8 @@ def _print(
 
 
 def _go_first() -> None:
-    """Ahead of what else this machine does, for these seconds; as far as it allows that."""
+    """Gives the process a higher priority than other programs for this time, if the machine allows
+    it."""
     with suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, 0, -20)
         os.setsid()
@@ -207,7 +208,7 @@ def _go_first() -> None:
 
 
 def main() -> int:
-    """Measure inside a sandbox; the exit code."""
+    """Measure inside a sandbox; returns the exit code."""
     if sys.argv[1:2] != [_INSIDE]:
         command = sandbox_command([sys.executable, "-m", "tools.bench.switch", _INSIDE])
         os.execv(command[0], command)

@@ -1,7 +1,9 @@
-"""The runs that `make profile` records, made by the engine that it built to count.
+"""Executes the runs whose branches `make profile` counts, with an engine that was built for
+counting.
 
-The compiler takes code that no run reaches for rare and builds it for size. So the plan holds the
-benchmarks' scenarios, which the engine's speed is judged by, and a run of each other kind.
+The compiler assumes that code that no run reaches is rare, and compiles it for size. So the plan
+has the scenarios of the benchmarks, by which the engine's speed is judged, and one run of every
+other kind.
 """
 
 from __future__ import annotations
@@ -12,16 +14,17 @@ from netstudy.plan.network import whole_tcp
 from tools.bench import dumbbell, scenarios
 
 PACKETS = 400_000
-"""Useful packets of a run: the shares of the paths are steady by then."""
+"""Useful packets in a run: enough that the frequencies of the branches no longer change."""
 MODERN_TCP = "linux-6"
 MERGED_BYTES = 65_536
-"""Largest merged segment of a receiver; merging is simulated event-driven."""
+"""Largest segment that a receiver merges; with merging, hosts are simulated by events."""
 OTHERS = ("transfer-star", "request-star", "latency-under-load")
-"""Studies of the other workloads: of each the first run."""
+"""Studies of the other workloads; the first run of each is used."""
 
 
 def runs() -> list[wire.Run]:
-    """The benchmarks' scenarios, one of them with a modern TCP in both modes, other workloads."""
+    """All runs: the benchmarks' scenarios, one scenario with a modern TCP in both modes, and the
+    other workloads."""
     some = scenarios.peers()[0]
     tcp = whole_tcp(HardwareLibrary.default(), MODERN_TCP)
     modern = scenarios.with_hosts(some, tcp, {})

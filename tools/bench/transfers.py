@@ -1,6 +1,7 @@
-"""Results of transfers by the agent and by iperf3, side by side: a table, JSON, part of a page.
+"""Shows results of transfers by the agent and by iperf3 side by side: as a table, as JSON, and as a
+part of a page.
 
-Each figure is the median over the rounds, with the lowest and the highest of them.
+Each figure is the median over the rounds, given with the lowest and the highest value.
 """
 
 from __future__ import annotations
@@ -22,12 +23,13 @@ OURS, THEIRS = "agent", "iperf3"
 
 @dataclass(frozen=True)
 class Cell:
-    """One size of the transfer."""
+    """One kind of transfer: frame size, number of streams, and offloads."""
 
     mtu_bytes: int
     streams: int
     offloads: bool
-    """Whether the interfaces take segments of up to 64 KiB and leave checksums out."""
+    """Whether offloads are on: the interfaces accept segments of up to 64 KiB and no checksums are
+    computed."""
 
 
 @dataclass(frozen=True)
@@ -37,22 +39,22 @@ class Transfer:
     bytes: int
     seconds: float
     cpu_s: float
-    """User and system time of all processes."""
+    """User and system time of all processes together."""
 
     @property
     def gbps(self) -> float:
-        """Payload that arrived, in 10^9 bit/s."""
+        """Rate of the payload that arrived, in 10^9 bit/s."""
         return self.bytes * 8 / self.seconds / 1e9
 
     @property
     def cpu_ns_a_byte(self) -> float:
-        """Of both ends together."""
+        """CPU time per byte, of both ends together."""
         return self.cpu_s / self.bytes * 1e9
 
 
 @dataclass(frozen=True)
 class Figure:
-    """One quantity of one program over the rounds."""
+    """The values of one quantity of one program over the rounds."""
 
     median: float
     lowest: float
@@ -66,7 +68,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Quantity:
-    """Something that both programs are held against each other by."""
+    """A quantity in which the two programs are compared."""
 
     name: str
     """In JSON."""
@@ -83,7 +85,7 @@ QUANTITIES = (
 
 @dataclass(frozen=True)
 class Comparison:
-    """The rounds of one cell, by program."""
+    """Program -> its transfers in the rounds of one cell."""
 
     cell: Cell
     taken: Mapping[str, Sequence[Transfer]]
@@ -94,7 +96,8 @@ class Comparison:
         return Figure(median(values), min(values), max(values))
 
     def row(self) -> list[str]:
-        """The size; of each quantity ours, iperf3's, and the ratio of ours to theirs."""
+        """One row: the kind of transfer; then for each quantity our figure, that of iperf3, and
+        ours divided by theirs."""
         row = [str(self.cell.mtu_bytes), str(self.cell.streams), _on(self.cell)]
         for quantity in QUANTITIES:
             ours, theirs = (self.figure(quantity, program) for program in (OURS, THEIRS))
@@ -116,7 +119,7 @@ HEADINGS = [
 
 
 def table(compared: Sequence[Comparison], manner: str) -> Table:
-    """Throughput and CPU time a byte, and the ratios of the medians."""
+    """Throughput and CPU time per byte, and the ratios of the medians."""
     shown = Table(*HEADINGS, caption=manner)
     for one in compared:
         shown.add_row(*one.row())
@@ -155,5 +158,5 @@ def markdown(compared: Sequence[Comparison], manner: str) -> str:
 
 
 def write(compared: Sequence[Comparison], manner: str, page: Path = PAGE) -> None:
-    """Put the figures into the page; StudyError when it lacks the markers."""
+    """Put the figures into the page. Raises StudyError if the page lacks the markers."""
     replace_between(page, BEGIN, END, markdown(compared, manner))

@@ -1,4 +1,4 @@
-"""Usage of one program: CPU time, wall time, memory."""
+"""Runs one program and measures its usage: CPU time, wall time and memory."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from pathlib import Path
 
 LAUNCHER = Path(__file__).parent / "launch.py"
 _SIGNALS = 128
-"""The launcher's exit status is the number of the signal and this, for a program that one ended."""
+"""If a signal ended the program, the launcher's exit status is the number of the signal plus
+this."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """A program to run, with its input."""
+    """A program to run, with its arguments and its input."""
 
     command: tuple[str, ...]
     text: str = ""
@@ -25,7 +26,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Usage:
-    """A program's usage until its end, and its output."""
+    """The usage of a program from its start to its end, and its output."""
 
     user_s: float
     wall_s: float
@@ -34,13 +35,13 @@ class Usage:
 
 
 class Crash(Exception):
-    """A program was ended by a signal; says by which."""
+    """Raised if a program was ended by a signal; the message names the signal."""
 
 
 def run(job: Job) -> Usage:
-    """Run a job to its end; its messages are not held.
+    """Run a job to its end. Its messages (standard error) are not stored.
 
-    Raises Crash when a signal ended it, CalledProcessError when it failed otherwise.
+    Raises Crash if a signal ended the program, CalledProcessError if it failed in another way.
     """
     reading, writing = os.pipe()
     try:
@@ -62,11 +63,12 @@ def run(job: Job) -> Usage:
 
 
 def launched(command: Sequence[str], fd: int) -> list[str]:
-    """The command behind its launcher, which needs no packages."""
+    """The command, started by the launcher, which needs no packages."""
     return [sys.executable, "-I", "-S", str(LAUNCHER), str(fd), *command]
 
 
 def parse(said: str, output: str) -> Usage:
-    """The launcher's numbers; Linux counts memory in kibibytes (getrusage(2))."""
+    """Reads the numbers that the launcher wrote; Linux counts memory in kibibytes
+    (getrusage(2))."""
     user_s, wall_s, rss_kib = said.split()
     return Usage(float(user_s), float(wall_s), int(rss_kib) * 1024, output)

@@ -1,6 +1,6 @@
-"""The processes of a run, which end with it. Programs of the engine get a plan and commands and
-write records, which are stored byte for byte. Of other programs, a database or a program to be
-measured, only the log is kept."""
+"""The processes of a run, which are ended when the run ends. The engine's programs read a plan and
+commands, and write records, which are stored byte for byte. Other programs are a database or a
+program to be measured; only their log is kept."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from netstudy.wire import to_json
 from netstudy.wire_model import Wire
 
 _LINE_BYTES_MAX = 64 * 1024 * 1024
-"""The most bytes of a line: a thousand iterations of a server take about 100 kB, the raw text of a
-large host some MB."""
+"""The most bytes in a line. A thousand iterations of a server take about 100 kB, the raw text of a
+large host's counters some MB."""
 GRACE_S = 2.0
 """Time for a process to end after its input was closed or it was sent `stop`."""
 START_S = 20.0
 """Time for processes to start and connections to open."""
 _STDERR_LINES = 5
 _LOG_LINES = 1_000
-"""Last lines of a log that are kept."""
+"""How many lines at the end of a log are kept."""
 
 
 class _Record(Protocol):
@@ -44,14 +44,14 @@ RecordT = TypeVar("RecordT", bound=_Record)
 OneT = TypeVar("OneT")
 
 Transcript = dict[str, list[bytes]]
-"""Node -> all lines that its process has written."""
+"""Node -> all lines that the node's process has written."""
 
 
 class NodeError(Exception):
-    """A process of a run failed: its name and its error message."""
+    """A process of a run has failed; has the name of the process and its error message."""
 
     def __init__(self, node: str, message: str) -> None:
-        """`node` is the process's name, as records have it."""
+        """`node` is the name of the process in records."""
         super().__init__(f"{node}: {message}")
         self.node = node
         self.message = message
@@ -59,14 +59,14 @@ class NodeError(Exception):
 
 @dataclass
 class NodeProcess(Generic[RecordT]):
-    """A running process of the engine. `start` makes it, and `close` ends it whatever happens."""
+    """A running process of the engine. Created by `start`; `close` ends it in any case."""
 
     node: str
     adapter: TypeAdapter[RecordT]
     process: asyncio.subprocess.Process
     errors: IO[bytes]
     lines: list[bytes] = field(default_factory=list)
-    """All lines that it has written, byte for byte."""
+    """All lines that the process has written, byte for byte."""
     aside: list[RecordT] = field(default_factory=list)
     """Records that arrived while another kind was awaited."""
     last: RecordT | None = None
@@ -103,7 +103,7 @@ class NodeProcess(Generic[RecordT]):
         return started
 
     async def send(self, line: Wire) -> None:
-        """Write one line to its standard input."""
+        """Write one line to the standard input of the process."""
         assert self.process.stdin is not None
         self.process.stdin.write(f"{to_json(line)}\n".encode())
         with suppress(BrokenPipeError, ConnectionResetError):  # its last record says why
@@ -118,7 +118,7 @@ class NodeProcess(Generic[RecordT]):
     ) -> OneT:
         """Waits for the next record of a kind. Records of other kinds before it go to `aside`.
 
-        Raises NodeError when the process ends, reports a failure, or writes nothing for longer than
+        Raises NodeError if the process ends, reports a failure, or writes nothing for longer than
         the limit.
         """
         while True:
@@ -137,13 +137,14 @@ class NodeProcess(Generic[RecordT]):
         return found
 
     async def say_why(self) -> NoReturn:
-        """Raise NodeError with the reason why the process ended although it was not asked to."""
+        """Raise NodeError with the reason why the process ended without a command to stop."""
         while True:
             await self._next()
 
     @property
     def stopped_by(self) -> str | None:
-        """The signal that has stopped it; None while it runs and after its end."""
+        """The signal that has stopped (paused) the process; None while it runs and after its
+        end."""
         return _stopped_by(self.process)
 
     async def close(self) -> None:
@@ -191,16 +192,15 @@ class NodeProcess(Generic[RecordT]):
 
 @dataclass
 class PlainProcess:
-    """A running process without a protocol. `start` makes it, and `close` ends it whatever
-    happens."""
+    """A running process without a protocol. Created by `start`; `close` ends it in any case."""
 
     node: str
     process: asyncio.subprocess.Process
     log: IO[bytes]
-    """Its standard output and its standard error."""
+    """The file with the standard output and standard error of the process."""
     end_by: signal.Signals
     lines: list[bytes] = field(default_factory=list)
-    """The last lines of its log, once it has ended."""
+    """The last lines of the process's log, read once it has ended."""
 
     @classmethod
     async def start(
@@ -225,7 +225,7 @@ class PlainProcess:
                 cwd=folder,
                 env=environment,
                 preexec_fn=_before(prepare),
-                # A session of its own lets `close` kill the children too.
+                # The process gets a session of its own, so that `close` can kill its children too.
                 start_new_session=True,
             )
         except (OSError, SubprocessError) as error:
@@ -248,7 +248,7 @@ class PlainProcess:
         return _stopped_by(self.process)
 
     async def close(self) -> None:
-        """End it, with all processes of its session that are still in its process group."""
+        """End the process, and its children that are still in its process group."""
         with suppress(ProcessLookupError):
             self.process.send_signal(self.end_by)
         try:
@@ -269,7 +269,7 @@ Process = NodeProcess[Any] | PlainProcess
 
 
 def _before(prepare: Callable[[], None]) -> Callable[[], None]:
-    """A function that a new process calls before its program begins."""
+    """A function that is called in a new process before its program begins."""
     dies = dies_with_parent()
 
     def act() -> None:
@@ -281,7 +281,7 @@ def _before(prepare: Callable[[], None]) -> Callable[[], None]:
 
 
 async def _ending(process: asyncio.subprocess.Process, errors: IO[bytes]) -> str:
-    """Describes the end of a process, with the last lines of what it wrote for people."""
+    """Describes how a process ended, with the last lines of its messages for people."""
     code = await process.wait()
     errors.seek(0)
     said = errors.read().decode("utf-8", "replace").strip().splitlines()[-_STDERR_LINES:]
@@ -291,7 +291,8 @@ async def _ending(process: asyncio.subprocess.Process, errors: IO[bytes]) -> str
 
 def _stopped_by(process: asyncio.subprocess.Process) -> str | None:
     try:
-        # WNOWAIT leaves the process's state to the code that waits for its end.
+        # WNOWAIT: the exit status stays available for the code that waits for the end of the
+        # process.
         options = os.WSTOPPED | os.WNOHANG | os.WNOWAIT
         found = os.waitid(os.P_PID, process.pid, options)
     except ChildProcessError:
@@ -317,7 +318,8 @@ async def ready(process: NodeProcess[Any], kind: type[OneT]) -> OneT:
 
 
 def described(record: _Record | None) -> str:
-    """Describes a process's last message, for timeout errors; None: it has sent none."""
+    """Describes the last message of a process, for timeout errors; None: the process has sent
+    none."""
     match record:
         case None:
             return "nothing"
@@ -333,7 +335,8 @@ class RunProcesses:
     """The processes of the current run."""
 
     def __init__(self, stack: AsyncExitStack, transcript: Transcript) -> None:
-        """They end when `stack` unwinds; `transcript` fills while they run."""
+        """The processes end when `stack` unwinds; `transcript` collects their output while they
+        run."""
         self._stack = stack
         self._transcript = transcript
         self._processes: list[Process] = []
@@ -363,7 +366,7 @@ class RunProcesses:
         self._processes.append(process)
 
     def at_end(self, act: Callable[[], object]) -> None:
-        """Call `act` when the processes that are started from now on have ended."""
+        """Call `act` at the end, after all processes that are started later have ended."""
         self._stack.callback(act)
 
     def accompany(self, work: Coroutine[Any, Any, None]) -> None:
@@ -371,8 +374,8 @@ class RunProcesses:
         self._stack.push_async_callback(_end, asyncio.ensure_future(work))
 
     def stopped_by_signals(self) -> list[str]:
-        """A sentence for each process that a signal has stopped: the likely reason why others time
-        out."""
+        """A sentence for each process that a signal has stopped (paused): probably the reason why
+        others time out."""
         found = [(process.node, process.stopped_by) for process in self._processes]
         return [f"{node} stands still, stopped by {name}" for node, name in found if name]
 
@@ -394,5 +397,5 @@ async def _end(work: asyncio.Future[None]) -> None:
 
 async def _collect_last_records(process: NodeProcess[Any]) -> None:
     await process.send(StopCommand())
-    with suppress(NodeError, TimeoutError):  # the reason of the failure is known
+    with suppress(NodeError, TimeoutError):  # the reason for the failure is already known
         await asyncio.wait_for(process.finish(EndRecord), GRACE_S)

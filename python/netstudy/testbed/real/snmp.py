@@ -1,11 +1,11 @@
 """Converts the values that a switch reports by SNMP to counters that only grow.
 
-Pure functions: polls in, series of counters out. They handle three problems. A 32-bit counter
-wraps, which is corrected if it can have wrapped at most once. A counter that restarted (the switch
-restarted, its counters were cleared or declared discontinuous) has no known growth over that
-moment: the interval is marked. An agent may refresh its counters less often than it is polled
-(net-snmp: every 3 s): polls with unchanged values are left out, so that traffic is not attributed
-to the wrong interval.
+The functions are pure: they take polls and return series of counters. They handle three problems.
+The wrap of a 32-bit counter is corrected if the counter can have wrapped at most once between two
+polls. If a counter restarted (because the switch restarted, or its counters were cleared or
+declared discontinuous), its growth between the two polls is not known, and the interval is marked.
+An agent may refresh its counters less often than it is polled (net-snmp: every 3 s): polls with
+unchanged values are left out, so that traffic is not attributed to the wrong interval.
 """
 
 from __future__ import annotations
@@ -47,22 +47,23 @@ the switch has is used; objects that the switch lacks are left out of the sum.""
 _OCTETS: Final = ("ifInOctets", "ifOutOctets")
 _DISCARDS: Final = "ifOutDiscards"
 _WIDE: Final = "ifHC"
-"""Prefix of 64-bit counters, which do not wrap within a lifetime."""
+"""Beginning of the names of 64-bit counters, which never wrap in practice."""
 
 _WRAP: Final = 1 << 32
 _NS_PER_CS: Final = 10_000_000
 _CLOCK_NS: Final = 1_000_000_000
-"""Largest difference between the switch's clock and ours over an interval, in addition to 5 % of
-the interval."""
+"""How far the switch's clock may differ from ours over an interval, in addition to 5 % of the
+interval."""
 _SLACK: Final = 1.1
 _SLACK_NS: Final = 100_000_000
-"""Bound of a counter's growth: this factor × the line rate × (the time between the middles of two
-polls + this time)."""
+"""A counter grows by at most `_SLACK` × the line rate × (the time between the middles of two polls
++ `_SLACK_NS`)."""
 _SMALLEST_FRAME_BYTES: Final = 64
 _CHANGES_MIN: Final = 3
-"""Fewest refreshes from which the time between them is determined."""
+"""With fewer refreshes than this, the time between refreshes is not computed."""
 SLOWER: Final = 1.25
-"""An agent is slower than the polls if its refreshes are further apart than this many intervals."""
+"""An SNMP agent counts as slower than the polls if the time between its refreshes is more than this
+many poll intervals."""
 
 
 @dataclass(frozen=True)
@@ -74,13 +75,13 @@ class Polls:
     """The host that polled."""
     every_ns: int
     own_port: str
-    """The switch's port that leads to this host."""
+    """The port of the switch that leads to the polling host."""
     samples: tuple[SnmpSamples, ...]
     """Samples by port. The poller's own port is included; its counters grow with each poll."""
     edges: Mapping[str, int]
-    """Edge of a phase -> the end of the additional poll at this edge."""
+    """Start or end of a phase -> when the additional poll made there was complete."""
     rates_bps: Mapping[str, int]
-    """Port -> the higher rate of its link's two directions."""
+    """Port -> the higher of the rates of the two directions of its link."""
 
     def course(self, port: str) -> Course:
         """The counters of a port. Raises LookupError when it was not polled."""
@@ -92,8 +93,8 @@ class Polls:
 
     @property
     def refresh_ns(self) -> float | None:
-        """Time between two refreshes of the agent's counters; None: too few were seen. Times below
-        the interval of the polls cannot be distinguished from it."""
+        """Time between two refreshes of the agent's counters; None: too few were seen. A refresh
+        time shorter than the interval of the polls looks like that interval."""
         found = (refresh_ns(one, self.every_ns) for one in self.samples)
         known = [one for one in found if one is not None]
         return min(known, default=None)
@@ -110,10 +111,11 @@ class Course:
     """Counters of a port, poll by poll."""
 
     at_ns: tuple[int, ...]
-    """The middle between request and answer; the request where there was no answer."""
+    """For each poll, the middle between request and answer; if there was no answer, the time of the
+    request."""
     values: Mapping[str, tuple[int | None, ...]]
-    """Counter -> its value, corrected for wraps. `discontinuities` counts the moments over which no
-    growth is known; all are None at a poll without an answer."""
+    """Counter -> its value, corrected for wraps. `discontinuities` counts the restarts so far, over
+    which the growth of counters is not known. At a poll without an answer, all values are None."""
     discontinuities: tuple[tuple[int, str], ...]
     """Time and reason of each discontinuity."""
     unanswered: tuple[tuple[int, str], ...]
@@ -140,11 +142,11 @@ class Course:
 
 
 def refresh_ns(samples: SnmpSamples, every_ns: int) -> float | None:
-    """Time between two refreshes: the median of the times between consecutive polls with changed
-    values, without times during which the port was idle. None: too few were seen.
+    """Time between two refreshes: the median of the times between consecutive polls that showed
+    changed values, leaving out times in which the port was idle. None: too few were seen.
 
-    Polls at the edges of phases come out of turn, soon before or after another one; they are left
-    out."""
+    The additional polls at the start and end of phases are left out, since they are not made at the
+    regular interval."""
     spans: list[int] = []
     previous: int | None = None
     changed_ns: int | None = None
@@ -166,8 +168,8 @@ def refresh_ns(samples: SnmpSamples, every_ns: int) -> float | None:
 
 
 def course(samples: SnmpSamples, rate_bps: int, slow_ns: float | None = None) -> Course:
-    """The counters of a port on a line with the given rate. `slow_ns` is the time between refreshes
-    of an agent that is slower than the polls."""
+    """The counters of a port with the given line rate. `slow_ns` is the time between refreshes if
+    the SNMP agent is slower than the polls, else None."""
     kept = list(_fresh(samples, slow_ns))
     at_ns = _times(samples)
     grown: dict[str, int] = {}
@@ -182,7 +184,7 @@ def course(samples: SnmpSamples, rate_bps: int, slow_ns: float | None = None) ->
             for column in columns.values():
                 column.append(None)
             continue
-        # Only growth is added up, so that a wrap or a restart leaves no step in the column.
+        # Only growth is added up, so a wrap or a restart causes no jump in the series.
         if before is not None:
             growth, why = _growth(samples, before, place, (rate_bps, slack_ns))
             if why is not None:
@@ -227,8 +229,8 @@ def _is_news(samples: SnmpSamples, before: int, after: int) -> bool:
 
 
 def _fresh(samples: SnmpSamples, slow_ns: float | None) -> Iterator[int]:
-    """Polls without an answer, and the first poll after each refresh: values have changed, or a
-    refresh was due since the last one."""
+    """The polls to keep: those without an answer, and the first one after each refresh. A poll
+    counts as the first if values have changed, or if a refresh was due since the last one."""
     at_ns = _times(samples)
     last: int | None = None
     for place in range(len(at_ns)):
@@ -259,8 +261,8 @@ def _objects(samples: SnmpSamples, name: str) -> list[str]:
 def _growth(
     samples: SnmpSamples, before: int, after: int, line: tuple[int, int]
 ) -> tuple[dict[str, int], str | None]:
-    """Growth of each object between two answers, or the reason why it is not known. `line` is the
-    line rate, and the time by which the agent's readings may be further apart than the polls."""
+    """Growth of each object between two answers, or the reason why the growth is not known. `line`
+    gives the line rate, and how much further apart the agent's readings may be than the polls."""
     rate_bps, slack_ns = line
     at_ns = _times(samples)
     elapsed_ns = at_ns[after] - at_ns[before]
@@ -285,8 +287,8 @@ def _growth(
 
 
 def _restarted(samples: SnmpSamples, before: int, after: int, elapsed_ns: int) -> str | None:
-    """The reason if sysUpTime advanced less than our clock, other than by its wrap after 497
-    days."""
+    """The reason if sysUpTime advanced less than our clock; a wrap of sysUpTime after 497 days is
+    allowed for."""
     column = samples.values.get(UP_TIME)
     first, last = (column[before], column[after]) if column else (None, None)
     if first is None or last is None:
@@ -296,7 +298,7 @@ def _restarted(samples: SnmpSamples, before: int, after: int, elapsed_ns: int) -
         if up >= first and abs((up - first) * _NS_PER_CS - elapsed_ns) <= allowed_ns:
             return None
     if last > first and (last - first) * _NS_PER_CS > elapsed_ns:
-        return None  # a clock that is fast is no restart
+        return None  # a fast clock does not mean a restart
     return f"the switch restarted: it is up for {last / 100:.2f} s, {first / 100:.2f} s before"
 
 
@@ -308,7 +310,7 @@ def _declared(samples: SnmpSamples, before: int, after: int) -> str | None:
 
 
 def _most(name: str, elapsed_ns: int, rate_bps: int) -> float:
-    """Largest possible growth of a counter in a time, by the line rate."""
+    """The largest growth of a counter that the line rate allows in a given time."""
     if name == _DISCARDS:
         return _WRAP / 2  # a port may drop what all other ports receive
     octets = _SLACK * rate_bps / 8 * elapsed_ns / 1e9

@@ -118,7 +118,7 @@ class Row:
     """By configuration."""
 
     def worse_than(self, whole: Row) -> float:
-        """Growth of the median errors, summed over configurations, metrics and switches."""
+        """By how much the median errors grew, summed over configurations, metrics and switches."""
         return sum(
             error - whole.found[name].median_abs_pct[key]
             for name, found in self.found.items()
@@ -147,8 +147,8 @@ def without(mechanism: Mechanism, base: wire.Plan) -> wire.Plan:
 
 
 def rows(iterations: int, seed: int) -> list[Row]:
-    """The full model, the full model with other random numbers, and the model without each
-    mechanism, largest growth of errors first."""
+    """The rows: the full model, the full model with other random numbers, and the model without
+    each mechanism, starting with the largest growth of errors."""
     model = trial.model(iterations, SERVERS)
     aims = trial.targets(model)
 

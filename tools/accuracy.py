@@ -239,7 +239,8 @@ def _spread_row(what: str, found: Sequence[float]) -> tuple[Value, ...]:
 
 
 def _ratio_rows(goal: Goal, reference: PanelReference) -> Iterator[tuple[Value, ...]]:
-    """The simulated ratio, and the range around the published ratio that meets the goal."""
+    """A row with the simulated ratio, and the range around the published ratio in which the goal is
+    met."""
     for ratio in reference.ratios:
         if ratio.metric != goal.metric or ratio.published is None or ratio.own is None:
             continue

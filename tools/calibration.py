@@ -55,7 +55,7 @@ it."""
 
 @dataclass(frozen=True)
 class Aim:
-    """The largest permitted error of a metric: the widest of the limits below."""
+    """The largest permitted error of a metric; of the limits below, the widest applies."""
 
     metric: str
     share: float = 0.0
@@ -209,9 +209,9 @@ def block(profile: str, words: Sequence[str], found: Mapping[str, Any]) -> str:
 
 
 def aims_table(rows: Sequence[Row], told: Mapping[str, Sequence[str]]) -> Table:
-    """For each aim and kind of row, the row that is farthest from the published value. Kinds:
-    fitted rows, the same rows predicted by a fit to the others (left out), and rows that were not
-    fitted. `told` gives the factors of each file."""
+    """A table with one line for each aim and kind of row, about the row that is farthest from its
+    published value. Kinds: fitted rows, the same rows predicted by a fit to the others (left out),
+    and rows that were not fitted. `told` gives the factors of each file."""
     left_out = (
         replace(row, simulated=row.left_out, kind="left out")
         for row in rows

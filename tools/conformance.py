@@ -2,7 +2,7 @@
 
 usage: python -m tools.conformance [--run] [RESULTS]
 
-For each study of studies/conformance, compares its newest results folders of the two testbeds, and
+For each study of studies/conformance, compares the newest results folders from both testbeds, and
 writes the comparison into the marked part of the page. --run first runs the studies on both
 testbeds. No number between the markers is typed by hand.
 """

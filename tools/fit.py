@@ -11,14 +11,14 @@ All configurations have equal weight, however many rows their tables have. The e
 configuration is the mean over up to four series: completion times, drops, retransmissions, and the
 ratio between the two switches' completion times with the most servers, which ends the study's
 verdict. The ratio is taken over the last quarter of the range, since a single row has sampling
-errors of both switches. It is a series of its own because completion times do not determine it: two
-switches that are both a tenth too slow have the published ratio, and two that are a tenth off in
-opposite directions do not. The error of a series is the mean absolute log ratio of simulated to
-published values. No log ratio counts as more than a quarter, so that no single row dominates the
-fit: published means with few servers have large sampling errors. Before the ratio of two packet
-counts is taken, two packets are added to each, so that differences between small counts hardly
-matter. Retransmissions count only in the configuration where the host itself loses frames: with
-jumbo frames, they follow from the drops.
+errors of both switches. It is a series of its own because completion times do not determine it: if
+both simulated switches are a tenth too slow, their ratio is the published one; if they are a tenth
+off in opposite directions, it is not. The error of a series is the mean absolute log ratio of
+simulated to published values. No log ratio counts as more than a quarter, so that no single row
+dominates the fit: published means with few servers have large sampling errors. Before the ratio of
+two packet counts is taken, two packets are added to each, so that differences between small counts
+hardly matter. Retransmissions count only in the configuration where the host itself loses frames:
+with jumbo frames, they follow from the drops.
 
 The values in a list are only so close that runs as long as the published test can tell them apart:
 between closer values, chance would decide. A fit uses only some numbers of servers from the range,
@@ -113,7 +113,8 @@ unit."""
 
 
 def error(aims: Sequence[Target], said: Said) -> float:
-    """The error to minimise: the mean over configurations of the mean over their series."""
+    """The error to minimise: the mean over all configurations, where the error of a configuration
+    is the mean over its series."""
     return statistics.mean(
         statistics.mean(
             statistics.mean(min(abs(ratio), WORST) for ratio in series)
@@ -142,7 +143,7 @@ def _series(configuration: str, aims: Sequence[Target], said: Said) -> Iterator[
 def _log_ratios(
     aims: Sequence[Target], said: Said, metric: str, more: float = 0.0
 ) -> dict[tuple[object, object], float]:
-    """(switch, servers) -> logarithm of the ratio of simulated to published value."""
+    """(switch, servers) -> logarithm of (simulated value ÷ published value)."""
     return {
         (one.treatment["switch"], one.treatment["servers"]): math.log(
             (said[one.run, one.metric] + more) / (one.value + more)

@@ -34,7 +34,7 @@ PACKAGE: Final = Path(__file__).parents[1] / "python/netstudy"
 FOLDER: Final = "workloads"
 """The folder with the files of workloads, in each layer that has them."""
 CONTRACTS: Final = ("wire.py", "testbed/real/wire.py")
-"""The contracts with the engine and agents, which contain the kinds of workloads."""
+"""Files with the contracts with engine and agents, which have to name the kinds of workloads."""
 NAMES_OF_OTHERS: Final[Mapping[str, frozenset[str]]] = {
     "cli/init.py": frozenset({"transfer"}),
     "cli/validate.py": frozenset({"errors"}),
@@ -57,7 +57,7 @@ class Known:
     texts: frozenset[str]
     """Texts that cannot mean anything but a workload."""
     metrics: frozenset[str]
-    """Names of metrics that only workloads measure, without a statistic."""
+    """Names, without a statistic, of the metrics that only workloads measure."""
     words: frozenset[str]
     """Words that are used only for a workload."""
 

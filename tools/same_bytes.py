@@ -26,7 +26,7 @@ STUDIES = (
     "conformance/transfer-dumbbell.yaml",
     "examples/web-application",
 )
-"""An incast, transfers, and transactions."""
+"""The studies whose records are compared: an incast, transfers, and transactions."""
 _EMULATORS = ("qemu-aarch64-static", "qemu-aarch64")
 
 

@@ -27,7 +27,8 @@ LEVEL_PATTERN = r"^\$\{"
 
 
 def tables(schema: Schema, first: str) -> str:
-    """The object under the heading `first`, then the objects it refers to, in order of mention."""
+    """The page: first the main object, under the heading `first`, then the objects that it refers
+    to, in the order in which they are mentioned."""
     whole = _values_inside(schema, schema.get("$defs", {}))
     parts = [(first, whole), *_referred(whole)]
     return "\n".join(_section(name, part) for name, part in parts if _told(part))

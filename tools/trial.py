@@ -76,7 +76,7 @@ def by_configuration(aims: Iterable[Target]) -> dict[str, list[Target]]:
 
 @dataclass(frozen=True)
 class Accuracy:
-    """How close simulated values are to the published table of one configuration."""
+    """Says how close the simulated values are to the published table of one configuration."""
 
     median_abs_pct: Mapping[tuple[Metric, str], float]
     ratio: float
@@ -84,7 +84,7 @@ class Accuracy:
 
     @classmethod
     def of(cls, aims: Sequence[Target], said: Said) -> Accuracy:
-        """Computes the medians over all rows whose published value is not 0."""
+        """Medians are taken over all rows whose published value is not 0."""
         errors = {
             (metric, switch): [
                 abs(100 * (said[one.run, one.metric] - one.value) / one.value)

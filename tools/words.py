@@ -84,7 +84,7 @@ def _files(root: Path, paths: Sequence[str]) -> list[str]:
 
 
 def _texts(path: Path) -> Iterator[tuple[int, str]]:
-    """The texts for readers in a file, each with the number of its first line."""
+    """The texts in a file that people read, each with the number of its first line."""
     text = path.read_text()
     match path.suffix:
         case ".md":

@@ -173,7 +173,7 @@ class Brokerage:
         return answer.headers["Set-Cookie"].split(";")[0]
 
     def page(self) -> bytes:
-        """The page without database work."""
+        """The page of the brokerage that needs no database."""
         connection = http.client.HTTPConnection(str(ADDRESS), self.port)
         connection.request("GET", "/")
         return connection.getresponse().read()

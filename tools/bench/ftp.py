@@ -1,7 +1,8 @@
 """Compares the agent's FTP with vsftpd and curl: `make bench-ftp`.
 
 The programs run in two network namespaces, joined by a veth pair, in a sandbox that leaves nothing
-behind. One server sends a file from a RAM disk to one client, or to five at once, which discard it.
+behind. One server sends a file from a RAM disk to one client, or to five clients at once, which
+discard the file.
 
 - Servers: the agent's and vsftpd, both with the agent's client.
 - Clients: the agent's and curl, both with the agent's server. curl does not look at the bytes of a
@@ -74,7 +75,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Fetched:
-    """The result of one turn."""
+    """The result of one program in one round."""
 
     bytes: int
     seconds: float

@@ -28,7 +28,7 @@ class Preflight:
 
 
 class Testbed(Protocol):
-    """A place where runs are made: the simulator, or this machine's kernel."""
+    """Something that executes runs: the simulator, or this machine's kernel."""
 
     __test__: ClassVar[bool] = False  # not a test case, whatever its name suggests to pytest
     name: ClassVar[TestbedName]
@@ -48,8 +48,8 @@ class Testbed(Protocol):
     def preflight(self, plan: Plan, scale: Fraction) -> Preflight:
         """Whether the testbed and its machine can run the whole plan.
 
-        `scale` is the factor that the plan's link rates were multiplied by; advice to choose
-        another one is relative to the study's own rates.
+        `scale` is the factor that the plan's link rates were multiplied by; if another scale is
+        advised, it is relative to the study's own rates.
         """
 
     def run(

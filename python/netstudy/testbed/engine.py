@@ -137,7 +137,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     try:
         process.wait(_GRACE_S)
     except subprocess.TimeoutExpired:
-        pass  # killed below, as after a second Ctrl-C
+        pass  # it is killed below, as after a second Ctrl-C
     finally:
         process.kill()  # does nothing to a process that has ended
         process.wait()

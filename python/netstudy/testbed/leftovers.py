@@ -17,7 +17,7 @@ from pathlib import Path
 SUPERVISOR = "netstudy.testbed.netns"
 """The module that a sandbox runs."""
 CAPTURES = "--captures="
-"""The option that names its output folder, inside the results folder."""
+"""The option of a sandbox that gives its output folder, inside the results folder."""
 
 _TIME_LIMIT_S = 5.0
 _PROC = Path("/proc")

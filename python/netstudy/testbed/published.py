@@ -1,4 +1,5 @@
-"""Published runs: their records are made from published values, and nothing is run."""
+"""The testbed of published runs: records are made from published values, and nothing is
+executed."""
 
 from __future__ import annotations
 

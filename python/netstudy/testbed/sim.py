@@ -1,4 +1,4 @@
-"""The simulator: the engine's virtual time, on this machine's CPUs."""
+"""The simulator: the engine simulates runs in virtual time, on this machine's CPUs."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Executes the runs of a plan even if the engine dies: only the run that makes it die is lost.
 
 One engine executes many runs at once, and does not say which of them made it die. The runs without
-a record are therefore halved, and each half gets an engine of its own, until an engine dies with a
-single run: that run has failed. So a run succeeds if it fails only in parallel with others, for
-example because two runs do not fit into memory together.
+a record are therefore halved, and each half gets an engine of its own, until an engine with a
+single run dies: that run has failed. So a run succeeds if it fails only in parallel with others,
+for example because two runs do not fit into memory together.
 """
 
 from __future__ import annotations

@@ -132,7 +132,8 @@ class _Place:
         return act
 
     def folder(self, host: str, name: str, medium: str, processes: RunProcesses) -> Path:
-        """A folder for a host's processes, which is removed when they have ended."""
+        """Makes a folder for the processes of a host, which is removed when the processes have
+        ended."""
         parent = Path(RAM_FOLDER if medium == "ram" else DISK_FOLDER)
         parent.chmod(0o711)
         found = parent / name
@@ -185,7 +186,7 @@ class _Program(RunApplication):
         """See RunApplication.prepare: the program prepares its own data."""
 
     async def snapshot(self, name: str) -> None:
-        """See RunApplication.snapshot: it has no counters to read."""
+        """See RunApplication.snapshot: a program of the user has no counters to read."""
 
     async def finish(self) -> ApplicationEvidence:
         """See RunApplication.finish."""
@@ -316,7 +317,7 @@ class _Brokerage(RunApplication):
         self.done.append(await self._answer(brokerage_wire.BrokerageDone, command.command))
 
     async def _answer(self, kind: type[AnswerT], command: str) -> AnswerT:
-        """Waits for the answer to a command. Raises NodeError when the command failed."""
+        """Wait for the answer to a command. Raises NodeError when the command failed."""
 
         def is_answer(record: Wire) -> bool:
             if isinstance(record, brokerage_wire.BrokerageFailed):
@@ -336,7 +337,8 @@ class _Brokerage(RunApplication):
 
 
 def _database(asked: wire.Brokerage, place: _Place, processes: RunProcesses) -> Database:
-    """The server to start, on the database's host, else on the application's host."""
+    """The database server to start, on the database's host if there is one, else on the
+    application's host."""
     host = place.served.host
     node = place.served.database_host or host
     return Database(

@@ -228,7 +228,8 @@ def outcome(evidence: Evidence) -> Trial:
 
 
 def ideal_bps(run: wire.Run) -> float:
-    """Goodput of all applications together, limited by links and the time allowed for hosts."""
+    """Goodput of all applications together if only the links and the time allowed for hosts limit
+    it."""
     each_s, each_bytes = unit(run)
     mtu = mtu_bytes(run.network)
     on_wire_s = each_s * (mtu + FRAMING_BYTES) / payload_bytes(mtu, timestamps=True)

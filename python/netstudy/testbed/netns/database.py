@@ -30,7 +30,7 @@ NAME: Final = "postgres"
 _START_S = 60.0
 _STEP_S = 0.05
 _VERSIONS = Path("/usr/lib/postgresql")
-"""Folder of the servers of all versions on Debian and its descendants."""
+"""Folder in which Debian and its descendants install all versions of the server."""
 _SPARE_CONNECTIONS = 10
 """Connections allowed in addition to the application's: the server reserves three for its
 superuser."""

@@ -33,7 +33,7 @@ buffers."""
 _SECRET = re.compile(r"_(key|seed)$")
 """Names of settings that contain secret keys, such as those of TCP Fast Open and of hashes."""
 _TUNES = re.compile(r"link set dev |link add name |qdisc add |class add |route add ")
-"""Commands that tune something; the others only set addresses."""
+"""Commands that change settings; all others only set addresses."""
 _OF_BRIDGES = (
     "forward_delay",
     "stp_state",
@@ -203,7 +203,8 @@ def _kind(host: Host, setting: Setting) -> Any:
 
 
 def _virtual(host: Host, layout: Layout) -> Iterator[tuple[str, str]]:
-    """The interfaces of a zone with a stack of its own, with their host interface."""
+    """For each zone with a stack of its own: the host's interface below the zone's, with its
+    settings."""
     for one in host.addresses:
         if one.is_apart:
             yield one.interface.device, interface_settings(one.interface, layout)
@@ -237,7 +238,7 @@ def capture(
 
 
 Captured = tuple[tuple[str, ...], NodeEnvironment]
-"""Nodes, and the environment that they share."""
+"""Some nodes, and the environment that is the same for all of them."""
 
 
 def _environment(
@@ -318,7 +319,7 @@ def _without_device(text: str | None) -> str | None:
 
 
 def _of_processes(setting: Setting, host: str) -> Iterator[Tuning]:
-    """Changes for a host's processes."""
+    """Changes that concern the processes of a host."""
     if (cpu := setting.pinning.hosts) is not None:
         yield _kept_on([cpu])
     if setting.served is not None and host in setting.served.hosts:

@@ -64,7 +64,7 @@ class Kernel:
     congestion_controls: frozenset[str]
     """Congestion controls that a socket accepts."""
     hystart: bool
-    """Whether cubic uses HyStart: one switch for the whole machine."""
+    """Whether cubic uses HyStart; this setting is the same for the whole machine."""
     qdiscs: frozenset[str]
     """Queue disciplines that an interface accepts."""
     links: frozenset[str]
@@ -151,7 +151,8 @@ def _macvlan() -> bool:
 
 
 def _has_qdisc(kind: str) -> bool:
-    """Whether an interface accepts a queue discipline. The next trial replaces the discipline."""
+    """Whether an interface accepts a queue discipline. The discipline stays set until the next
+    trial replaces it."""
     return _works("tc", "qdisc", "replace", "dev", "v0", "root", kind, *QDISCS[kind].split())
 
 

@@ -1,8 +1,8 @@
-"""The kernel as a switch, and as a direct link between two hosts. The switch is a bridge. Each port
-has a queue that is limited in rate and in bytes: a hierarchical token bucket (htb) sets the rate,
-and a bfifo in it stores as many bytes as the port's buffer and drops the rest. The hosts' ends of
-the links are limited to the link's rate too, so that a burst reaches the switch no faster than over
-a real link.
+"""Uses the kernel as the switch, and as a direct link between two hosts. The switch is a bridge.
+Each port has a queue that is limited in rate and in bytes: a hierarchical token bucket (htb) sets
+the rate, and a bfifo in it stores as many bytes as the port's buffer and drops the rest. The hosts'
+ends of the links are limited to the link's rate too, so that a burst reaches the switch no faster
+than over a real link.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ _RACK_ALWAYS = (6, 17)
 _BURST_MAX_BYTES = 65_536  # GSO_LEGACY_MAX_SIZE
 _RTO_MAX_MS = "ipv4/tcp_rto_max_ms"  # Linux 6.15
 _NEEDLESS = "ipv4/tcp_no_ssthresh_metrics_save"
-"""A kernel without this setting needs only tcp_no_metrics_save for the same effect
+"""In a kernel without this setting, tcp_no_metrics_save alone has the same effect
 (tcp_update_metrics, net/ipv4/tcp_metrics.c)."""
 _LIMIT_OUTPUT_MAX_BYTES = 1_073_741_824
 """A value for `tcp_limit_output_bytes` that is effectively no limit: no pacing rate needs so many
@@ -127,7 +127,8 @@ def _rfc_3390_segments(tcp: Tcp, mtu_bytes: int) -> int:
 
 
 def departures(tcp: Tcp, kernel: Kernel) -> list[str]:
-    """Differences of this kernel's TCP from the study's, one sentence each; empty if none."""
+    """Differences between this kernel's TCP and the study's, one sentence each; empty if there are
+    none."""
     return [
         *_control_departures(tcp, kernel),
         *_recovery_departures(tcp, kernel),
@@ -248,7 +249,7 @@ def _output_departures(tcp: Tcp) -> Iterator[str]:
 
 
 def _absent_settings(tcp: Tcp, kernel: Kernel) -> Iterator[str]:
-    """Settings that this kernel lacks, without the maximum RTO, which `_max_rto_departures`
+    """Settings that this kernel lacks, except the maximum RTO, which `_max_rto_departures`
     reports."""
     for name, value in _sysctls(tcp).items():
         if name not in kernel.sysctls | {_RTO_MAX_MS, _NEEDLESS}:

@@ -2,11 +2,11 @@
 
 Every host has its own namespace, with an interface `eth0`, `eth1` … for each link. A switch's end
 of a link, `p0`, `p1` …, is in the switches' namespace; a direct link that the kernel carries joins
-two hosts' namespaces. A zone that shares its host's network stack is a further address on its
-host's interface. A zone with a network stack of its own has a namespace with a virtual interface
-(macvlan on the host's interface) and an Ethernet address of its own. All addresses are in one
-subnet. Neighbour tables are filled beforehand, so that no ARP broadcast disturbs a measurement. If
-a host has several addresses, packets from an address leave by the interface of that address.
+two hosts' namespaces. A zone that shares the network stack of its host is just another address on
+the host's interface. A zone with a network stack of its own has a namespace with a virtual
+interface (macvlan on the host's interface) and an Ethernet address of its own. All addresses are in
+one subnet. Neighbour tables are filled beforehand, so that no ARP broadcast disturbs a measurement.
+If a host has several addresses, packets from an address leave by the interface of that address.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ NAMES: Final[Mapping[Switching, TestbedName]] = {"user-space": "netns", "kernel"
 """The name, for `--testbed`, of the testbed with each kind of switching."""
 
 SWITCHES: Final = "@switch"
-"""The namespace of all switches. No node can have this name."""
+"""The namespace of all switches. Nodes cannot have this name."""
 BRIDGE: Final = "br0"
 """The kernel's bridge, if the kernel is the switch."""
 ZONE_DEVICE: Final = "eth0"
@@ -319,7 +319,7 @@ def make_layout(
 
 
 _Ends = Mapping[str, list[tuple[wire.Port, wire.Port, wire.Link]]]
-"""Host -> its own end, the far end and the link, in the order of the links."""
+"""Host -> for each of its links, in order: the host's own end, the other end, and the link."""
 
 
 def _ends(network: wire.Network) -> _Ends:
@@ -424,7 +424,8 @@ def _stacks(
 
 
 def offloads(nic: wire.Nic | None) -> dict[str, bool]:
-    """Offloads of an interface, on or off. Checksum offload is on only if the study asks for it."""
+    """Offload of an interface -> whether it is on. Checksum offload is on only if the study asks
+    for it."""
     return {**OFFLOADS_OFF, "tx": nic is not None and bool(nic.checksum_offload)}
 
 
@@ -475,7 +476,8 @@ def host_commands(host: Host, layout: Layout) -> list[str]:
             for one in host.addresses
         ),
         *(_up(device, one, layout) for device, one in devices.items()),
-        # Routes and neighbours need interfaces that are up, and zones an interface to build on.
+        # The order matters: routes and neighbours need interfaces that are up, and interfaces of
+        # zones need the host's interface.
         *_own_routes(host, layout),
         *(
             f"neighbour add {other.ip} lladdr {other.mac} dev {device} nud permanent"

@@ -1,8 +1,8 @@
 """The highest link rate at which this machine can emulate a network, and whether a study exceeds
 it. A run above that rate would measure the machine instead of the network. The capacity probe
 therefore first tries the same hosts, links and switches, with buffers large enough to lose nothing,
-and with the run's own traffic, shortened. If the machine cannot carry the study's rates, lower
-rates are tried.
+and with a shorter version of the run's own traffic. If the machine cannot carry the study's rates,
+lower rates are tried.
 
 This module holds only the search and the decision, as pure functions; `capacity_probe` runs the
 trials.
@@ -131,8 +131,8 @@ def host_count(network: Network) -> int:
 
 def hardest(plan: Plan) -> list[Run]:
     """The most demanding runs of a plan, one for each MTU and kind of workload: the run with the
-    fastest link, and of several such runs the one with the most hosts. Runs whose data stay inside
-    hosts are left out, since they use no link."""
+    fastest link; if several runs have that link, the one with the most hosts. Runs whose data stay
+    inside hosts are left out, since they use no link."""
     found: dict[tuple[int, str], Run] = {}
     for run in filter(_uses_links, plan.runs):
         key = mtu_bytes(run.network), run.workload.kind

@@ -21,7 +21,7 @@ FOLDER = Path("/run/netns")
 there."""
 
 _END_S = 5.0
-"""Time for a killed process to end."""
+"""How long to wait for a killed process to end."""
 _CLONE_NEWNET = 0x4000_0000  # linux/sched.h
 _OWN = Path("/proc/thread-self/ns/net")
 

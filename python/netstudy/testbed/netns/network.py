@@ -111,8 +111,7 @@ def _write_sysctl(name: str, value: str) -> Tuning:
 
 
 def _words(text: str) -> str:
-    """The words of a value with one space between them: the kernel shows tabs between the values of
-    a sysctl."""
+    """The value of a sysctl with single spaces between its words, where the kernel writes tabs."""
     return " ".join(text.split())
 
 

@@ -26,13 +26,13 @@ _TIMEOUT_NS_MAX = 500_000_000
 
 @dataclass(frozen=True)
 class Polling:
-    """Polls of one switch from one host at one interval."""
+    """Says which host polls which switch, at which interval."""
 
     switch: str
     from_: str
     every_ns: int
     ports: tuple[str, ...]
-    """In the order of the plan."""
+    """The ports to poll, in the order of the plan."""
     own_port: str
     """The port of the switch that leads to the host."""
 
@@ -95,8 +95,8 @@ class Poller:
     async def start(
         cls, polling: Polling, setting: Setting, community: str, processes: RunProcesses
     ) -> Poller:
-        """Start the program in the host from which it polls, and wait for the switch's first
-        answer. Raises NodeError."""
+        """Start the program in the host that polls, and wait for the switch's first answer. Raises
+        NodeError."""
         layout = setting.layout
         address = layout.switch_address(polling.switch)
         assert address is not None, "a switch that is polled has an address"

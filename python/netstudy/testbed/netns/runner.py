@@ -40,7 +40,7 @@ from netstudy.testbed.real.sysstat import Recording
 
 Agent = NodeProcess[agent_wire.AgentRecord]
 OnProgress = Callable[[wire.RunUnderWay], None]
-"""Called at each progress record of a client, about once a second."""
+"""Called when a client writes a progress record, about once a second."""
 ResultT = TypeVar("ResultT")
 
 _COMPLAINT_S = 0.5
@@ -259,7 +259,8 @@ async def _led(crew: _Crew) -> None:
 
 
 def _hardware_counters(crew: _Crew) -> dict[str, Counting]:
-    """Start counting for the processes of each host that serves, agents included."""
+    """Start the hardware counters for all processes, agents included, of each host that runs an
+    application."""
     served = crew.setting.served
     found: dict[str, Counting] = {}
     try:

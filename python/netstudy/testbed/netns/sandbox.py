@@ -6,7 +6,8 @@ it. When the last process has ended, the kernel removes the network namespaces w
 and queues. If `unshare` is killed, by any signal, the kernel kills the program too. Mounts are
 private, so only the sandbox sees its /run/netns.
 
-An ordinary user is root inside a user namespace of their own, without rights outside.
+An ordinary user becomes root inside a user namespace of their own, and gets no rights outside of
+it.
 """
 
 from __future__ import annotations
@@ -91,8 +92,8 @@ def enter() -> None:
 
 
 def outside(folder: Path) -> Path:
-    """The path of a folder of the machine inside the sandbox: folders below /run are shown at
-    another place.
+    """The path of a folder of the machine inside the sandbox: folders below /run have another path
+    there.
 
     Raises OSError if the folder does not exist.
     """

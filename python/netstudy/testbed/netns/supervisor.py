@@ -127,7 +127,8 @@ def _tell(progress: Progress, runs_done: int, under_way: wire.RunUnderWay) -> No
 
 
 def undisturbed(attempt: Callable[[], wire.RunRecord], capture: Path | None) -> wire.RunRecord:
-    """The record of the first attempt without interference, else of the last one.
+    """The record of the first attempt without interference; if every attempt had interference, that
+    of the last one.
 
     The record gives the number of earlier attempts and the interference in each. The captures of
     earlier attempts are kept next to that of the attempt that counts.

@@ -22,7 +22,7 @@ from netstudy.testbed.real.processes import NodeError, PlainProcess, RunProcesse
 from netstudy.testbed.real.sysstat import SHOWN, Recording, recording
 
 _PLACES: Final = ("/usr/lib/sysstat", "/usr/lib64/sa", "/usr/lib/sa", "/usr/libexec/sysstat")
-"""Paths of sadc in distributions."""
+"""Where distributions install sadc."""
 _FOLDER: Final = Path("/run/sysstat")
 _STEP_S = 0.02
 _WRITTEN_S = 0.2
@@ -72,7 +72,7 @@ class Recorder:
 
     @classmethod
     async def begin(cls, host: str, every_ns: int, processes: RunProcesses) -> Recorder:
-        """Start it, and wait for its first record. Raises NodeError."""
+        """Start the recorder, and wait for its first record. Raises NodeError."""
         _FOLDER.mkdir(exist_ok=True)
         file, every_s = _FOLDER / host, every_ns // _NS_PER_S
         file.unlink(missing_ok=True)

@@ -125,8 +125,8 @@ def _ethtool(interface: str, asked: bytes) -> bytes:
 
 
 def cpu_mask(cpu: int) -> str:
-    """The set of one CPU as the kernel writes it: hexadecimal, in groups of 32 CPUs, the highest
-    first."""
+    """A set that has only this CPU, as the kernel writes it: hexadecimal, in groups of 32 CPUs, the
+    highest first."""
     groups, bit = divmod(cpu, 32)
     return ",".join([f"{1 << bit:x}", *["00000000"] * groups])
 

@@ -49,8 +49,8 @@ def notes(
     kernel: Kernel,
     imposed: Collection[tuple[str, str]] = (),
 ) -> list[str]:
-    """Differences of a network from the study. Parts of hosts that are in `imposed` are not
-    differences, since this machine imposes them."""
+    """Differences between this testbed's network and the study's. Parts of hosts that are in
+    `imposed` are not differences, since this machine imposes them."""
     own = [line for group in network.groups for line in departures(group.tcp, kernel)]
     path = kernel_path.departures(network) if switching == "kernel" else []
     switches = [line for switch in network.switches for line in _switch(switch)]
@@ -253,8 +253,8 @@ def _pairs(run: wire.Run) -> Iterator[str]:
 
 
 def _with_own_zone(zones: Mapping[str, wire.Zone], *ends: str) -> Iterator[str]:
-    """Refuses data between a zone and its own host: a virtual interface does not reach the
-    interface that it is on."""
+    """Refuses data between a zone and its own host: the zone's virtual interface cannot exchange
+    frames with the host's interface below it."""
     for end, other in (ends, ends[::-1]):
         zone = zones.get(end)
         if zone is not None and zone.stack == "own" and zone.host == other:

@@ -25,8 +25,8 @@ class Served:
 
     @property
     def data_host(self) -> str | None:
-        """The host whose disk has the application's data; None: the data are in memory, or there
-        are none."""
+        """The host whose disk stores the application's data; None: the data are in memory, or there
+        are no data."""
         asked = self.application
         if not isinstance(asked, wire.Brokerage) or asked.data != "disk" or asked.existing:
             return None

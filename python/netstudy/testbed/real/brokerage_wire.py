@@ -70,7 +70,7 @@ class BrokeragePopulation(Wire):
     quotes: int = Field(default=10_000, ge=1, le=1_000_000)
     """Quotes `s:0` to `s:N-1`."""
     seed: str
-    """The same seed makes the same population, to the byte."""
+    """The same seed gives the same population, byte for byte."""
 
 
 class BrokerageSettings(Wire):
@@ -110,7 +110,7 @@ class BrokeragePlan(Wire):
     population: BrokeragePopulation
     settings: BrokerageSettings = BrokerageSettings()
     time_limit_ms: int = Field(gt=0)
-    """After this time the process ends by itself, with an error."""
+    """When this time is over, the process ends itself with an error."""
 
 
 class LoadCommand(Wire):
@@ -190,7 +190,7 @@ class BrokerageBooks(Wire):
     balanced: bool
     """True if the data break no law."""
     detail: tuple[str, ...]
-    """The laws that are broken, in words."""
+    """Descriptions of the laws that the data break."""
     figures: dict[str, int]
     """Totals (in cents if the name says so), and for each law the number of rows that break it."""
 
@@ -237,7 +237,7 @@ class BrokerageCounters(Wire):
 
 
 class BrokerageSnapshot(Wire):
-    """All counters, after a command."""
+    """All counters, in answer to a command."""
 
     kind: Literal["snapshot"] = "snapshot"
     name: str

@@ -56,7 +56,7 @@ def owner(name: str) -> Owner:
 
 
 def growth(agent: AgentEvidence, whose: Owner) -> dict[str, int]:
-    """Growth of an owner's counters over the measuring phase.
+    """Growth over the measuring phase of the counters that belong to one port, host or machine.
 
     Agents already correct the wraparound of kernel counters. Raises LookupError if a counter
     restarted during the phase, so that its growth is unknown.

@@ -1,6 +1,6 @@
 """Hardware counters of processes: cycles and instructions, as perf_event_open(2) counts them.
 
-All threads of the processes are counted, and their children. If the CPU has fewer counters than
+All threads of the processes and of their children are counted. If the CPU has fewer counters than
 needed, the kernel multiplexes them, and counts are scaled up to the whole time (perf_event_open:
 PERF_FORMAT_TOTAL_TIME_ENABLED).
 """
@@ -39,7 +39,8 @@ HARDWARE: Final[Mapping[str, Event]] = {
     "cpu_cycles": Event(0, 0),
     "cpu_instructions": Event(0, 1),
 }
-"""Counter of records -> PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES and _INSTRUCTIONS."""
+"""Counter in records -> the hardware event: PERF_TYPE_HARDWARE with PERF_COUNT_HW_CPU_CYCLES or
+_INSTRUCTIONS."""
 
 
 class NotCountedError(Exception):

@@ -205,13 +205,13 @@ def _latest(late_ns: Mapping[str, Sequence[int]]) -> str:
 
 
 def _p99(values: Sequence[int]) -> int:
-    """The smallest value that at most one in a hundred exceeds."""
+    """The 99th percentile: the smallest value that at most one value in a hundred exceeds."""
     return sorted(values)[-(-99 * len(values) // 100) - 1]
 
 
 def _probing(evidence: Evidence) -> Iterator[TestbedLimit]:
-    """Time that samplers take to read counters. Readings at the start and end of phases are left
-    out, since nothing is in flight then."""
+    """The share of the time in which samplers read counters. Readings at the start and end of
+    phases are left out, since nothing is in flight then."""
     phase = evidence.measure
     costs_ns = [
         cost_ns

@@ -25,16 +25,16 @@ _LINE_BYTES_MAX = 64 * 1024 * 1024
 """The most bytes in a line. A thousand iterations of a server take about 100 kB, the raw text of a
 large host's counters some MB."""
 GRACE_S = 2.0
-"""Time for a process to end after its input was closed or it was sent `stop`."""
+"""How long a process may take to end after `stop`, or after its input was closed."""
 START_S = 20.0
-"""Time for processes to start and connections to open."""
+"""How long processes may take to start and to open connections."""
 _STDERR_LINES = 5
 _LOG_LINES = 1_000
 """How many lines at the end of a log are kept."""
 
 
 class _Record(Protocol):
-    """The common part of all records of the processes."""
+    """The field that all records of processes have."""
 
     @property
     def kind(self) -> str: ...
@@ -116,7 +116,7 @@ class NodeProcess(Generic[RecordT]):
         *,
         silence_limit_s: float | None = None,
     ) -> OneT:
-        """Waits for the next record of a kind. Records of other kinds before it go to `aside`.
+        """Wait for the next record of a kind. Records of other kinds before it go to `aside`.
 
         Raises NodeError if the process ends, reports a failure, or writes nothing for longer than
         the limit.

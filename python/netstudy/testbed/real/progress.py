@@ -91,7 +91,8 @@ class UnderWay:
     def listener(
         self, client: str, tell: Callable[[wire.RunUnderWay], None] | None
     ) -> Callable[[Any], None]:
-        """A callback for a client's records that reports the run's progress to `tell`."""
+        """A callback that is given a client's records and reports the progress of the run to
+        `tell`."""
 
         def on_record(record: object) -> None:
             if isinstance(record, ProgressRecord) and tell is not None:

@@ -1,9 +1,9 @@
 """Cross-checks of a run: compares independent instruments that counted the same thing.
 
 The instruments are the applications' own bytes, TCP_INFO of each connection, the TCP counters of
-each namespace, interfaces, the ports of switches, and the counters of these ports by SNMP. For each
-frame, an interface counts 4 bytes less than a switch, which includes the check sequence (IEEE
-802.3, 3.1.1).
+each namespace, interfaces, the ports of switches, and the counters of these ports by SNMP. An
+interface counts 4 bytes less per frame than a switch, since only the switch counts the check
+sequence (IEEE 802.3, 3.1.1).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _COMMANDS = 0.01
 all bytes."""
 _SLOW = "the agent shows what it counted up to its last refresh"
 _DUPLICATE_REPORT_BYTES = 12
-"""A SACK option with one block, padded (RFC 2018, 3; RFC 2883)."""
+"""The size of a padded SACK option with one block (RFC 2018, 3; RFC 2883)."""
 
 
 @dataclass(frozen=True)
@@ -403,7 +403,7 @@ def _application(found: _Counted, polled: _Polled, shown: int) -> Iterator[Recon
         return
     options, full_payload = _segment(found)
     header_bytes = ETHERNET_HEADER_BYTES + IP_TCP_HEADER_BYTES + options + CHECK_SEQUENCE_BYTES
-    # Retransmitted payload crosses the port but reaches the application once.
+    # Retransmitted payload passes the port twice, but reaches the application only once.
     again = growth(evidence.hosts[host], "host").get("segments_retransmitted", 0)
     all_payload = traffic_of(evidence.run.workload).is_all_payload(evidence.run.workload)
     tolerance = polled.tolerance(shown) + again * full_payload + _padding_bytes(found) * frames
@@ -422,7 +422,7 @@ def _application(found: _Counted, polled: _Polled, shown: int) -> Iterator[Recon
 
 
 _NEIGHBOUR_FRAMES = 4
-"""Frames of ARP that hosts may exchange over a link between the readings of two instruments."""
+"""How many ARP frames hosts may exchange over a link between the readings of two instruments."""
 _SAR_OF_INTERFACES = {
     "rxkB/s": ("bytes that {} received", "interface_bytes_received"),
     "txkB/s": ("bytes that {} sent", "interface_bytes_sent"),

@@ -20,7 +20,7 @@ from netstudy.units import FRAMING_BYTES
 
 UP_TIME: Final = "sysUpTime"
 DISCONTINUITY: Final = "ifCounterDiscontinuityTime"
-"""Both in hundredths of a second."""
+"""Both are in hundredths of a second."""
 
 _SUMS: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
     "bytes_received": (("ifHCInOctets",), ("ifInOctets",)),
@@ -122,8 +122,8 @@ class Course:
     """Time and reason of each request without an answer."""
 
     def growth(self, counter: str, first_ns: int, last_ns: int) -> int | None:
-        """Growth from the last answer before one instant to the last answer before another; None:
-        it is not known."""
+        """Growth of a counter between two instants, each represented by the last answer before it;
+        None: not known."""
         if counter not in self.values:
             return None
         first, last = (self._at(ns) for ns in (first_ns, last_ns))

@@ -76,7 +76,7 @@ class SnmpPlan(Wire):
     """A request that is not answered within this time counts as not answered; shorter than the
     interval."""
     time_limit_ms: int = Field(gt=0)
-    """After this time the process ends by itself, with an error."""
+    """When this time is over, the process ends itself with an error."""
 
 
 class SnmpReady(Wire):
@@ -94,7 +94,7 @@ class SnmpReady(Wire):
 
 
 class SnmpSnapshot(Wire):
-    """A poll of all ports, after a command. Polling resumes with the command to go on."""
+    """A poll of all ports, made on command. Regular polling resumes with the command `go`."""
 
     kind: Literal["snapshot"] = "snapshot"
     name: str

@@ -74,7 +74,7 @@ class SwitchLinkEnd(Wire):
     port: str
     """Its port there. The ports of a switch are numbered in the order of the links."""
     rate_bps: int = Field(gt=0)
-    """Bit rate at which this end sends."""
+    """Rate at which this end sends, in bits per second."""
     host: SwitchHost | None = None
     """How the host is reached; None: this end is at a switch."""
 
@@ -85,7 +85,7 @@ class SwitchLink(Wire):
     a: SwitchLinkEnd
     b: SwitchLinkEnd
     delay_ns: int = Field(ge=0)
-    """Propagation delay in either direction."""
+    """Propagation delay in each direction."""
     mtu_bytes: int = Field(ge=576, le=65_535)
     """Largest IP packet."""
 
@@ -105,7 +105,7 @@ class SwitchPlan(Wire):
     schema_: Literal["netstudy/switch/2"] = Field(default=SWITCH_PLAN_SCHEMA, alias="schema")
     run: str
     time_limit_ms: int = Field(gt=0)
-    """After this time the process ends by itself, with an error."""
+    """When this time is over, the process ends itself with an error."""
     cpu: int | None = Field(default=None, ge=0)
     """A CPU reserved for the process, which stays on this CPU and does not sleep between frames.
     None: the system chooses."""
@@ -158,7 +158,7 @@ class SwitchPortCounters(Wire):
     """Frames that the switch itself originated at this port. They also count as forwarded or
     dropped frames."""
     frames_received_by_size: tuple[int, int, int, int, int, int, int]
-    """By the names of FRAMES_RECEIVED_BY_SIZE."""
+    """Name in FRAMES_RECEIVED_BY_SIZE -> count."""
 
     @property
     def by_name(self) -> dict[str, int]:
@@ -169,7 +169,7 @@ class SwitchPortCounters(Wire):
 
 
 class SwitchSnapshot(Wire):
-    """The counters of each switch and port, after a command."""
+    """The counters of each switch and port, in answer to a command."""
 
     kind: Literal["snapshot"] = "snapshot"
     name: str

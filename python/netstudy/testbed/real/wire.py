@@ -163,7 +163,7 @@ class IncastClient(Wire):
     """Number of iterations in the measuring phase."""
     warmup_iterations: int = Field(default=0, ge=0)
     request_spacing_ns: int = Field(default=0, ge=0)
-    """Time between the request to one server and that to the next."""
+    """Time between the request to one server and the request to the next."""
 
 
 class TransferServer(Wire):
@@ -404,14 +404,15 @@ class AgentPlan(Wire):
     """Time between two progress records of a client while it has traffic; None: the client writes
     none."""
     cpu: int | None = None
-    """CPU that the agent stays on; None: the kernel chooses."""
+    """The CPU that the agent is pinned to; None: the kernel chooses."""
     socket: SocketOptions = SocketOptions()
     instruments: InstrumentPlan = InstrumentPlan()
     port: int = Field(default=0, ge=0, le=65_535)
-    """Port to listen on, at each local address of connections that it accepts; 0: ports that the
-    kernel chooses."""
+    """Port to listen on, at each local address of the connections that the agent accepts; 0: the
+    kernel chooses ports."""
     connections: tuple[ConnectionPlan, ...]
-    """Numbered from 0: first the workload's, then the probe's. Only observers have none."""
+    """The agent's connections, numbered from 0: first those of the workload, then those of the
+    probe. Only observers have none."""
     workload: AgentWorkload
     probe: ProbePlan | None = None
 
@@ -485,7 +486,7 @@ class InTime(Wire):
 class PhaseRecord(Wire):
     """A phase of a client has ended, and nothing is in flight.
 
-    After the measuring phase the client waits for `stop`, after the others for `go`.
+    After the measuring phase the client waits for the command `stop`, after other phases for `go`.
     """
 
     kind: Literal["phase"] = "phase"
@@ -510,7 +511,8 @@ class ProgressRecord(Wire):
     kind: Literal["progress"] = "progress"
     at_ns: int
     samples: int
-    """Iterations, transfers or requests of this phase that have completed, without the probe's."""
+    """How many iterations, transfers or requests of this phase have completed; the probe's requests
+    do not count."""
     bytes: int
     """Bytes sent and received so far, over all phases and connections."""
 
@@ -525,7 +527,7 @@ class ConnectionCounters(Wire):
     bytes_sent: int
     """Bytes that the application handed to the kernel."""
     tcp: dict[str, int]
-    """From the kernel (TCP_INFO): srtt_us, rttvar_us, min_rtt_us, rto_us, cwnd_segments,
+    """Values from the kernel (TCP_INFO): srtt_us, rttvar_us, min_rtt_us, rto_us, cwnd_segments,
     ssthresh_segments, delivery_rate_bytes_per_s, retransmissions, timeouts, and the payload
     tcp_bytes_sent (retransmissions included), tcp_bytes_acked and tcp_bytes_received. When a
     connection opens, both ends recognise each other by 36 bytes and a one-byte answer. TCP's
@@ -568,7 +570,7 @@ class RequestsRecord(Wire):
 
     kind: Literal["requests"] = "requests"
     connection: int
-    """Number of the server's connection."""
+    """Number of the connection to the server."""
     intended_ns: Times
     """When each request was due."""
     sent_ns: Times
@@ -627,8 +629,9 @@ class SessionsRecord(Wire):
 
 class SecondsRecord(Wire):
     """Bytes that each connection of a client's workload carried in each second, from the start of
-    its measuring phase until the phase's time was over or, without one, until it was stopped. The
-    last second may be incomplete. Of transfers and requests."""
+    its measuring phase until the time of the phase was over. If the phase does not end after a
+    time, until the client was stopped. The last second may be incomplete. Of transfers and
+    requests."""
 
     kind: Literal["seconds"] = "seconds"
     connection: tuple[int, ...]
@@ -673,8 +676,8 @@ class TransactionsRecord(Wire):
     kind: Literal["transactions"] = "transactions"
     operation: tuple[str, ...]
     offered: tuple[int, ...]
-    """Submissions that were due, or in flight when the phase began: the sum of completed, network
-    errors, server errors, not met and unfinished."""
+    """Submissions that were due, or in flight when the phase began: the sum of the columns
+    completed, network errors, server errors, not met and unfinished."""
     carried: tuple[int, ...]
     """Submissions in flight when the phase began."""
     not_met: tuple[int, ...]
@@ -726,7 +729,7 @@ class StatisticsRecord(Wire):
     bytes_written: tuple[int, ...]
     """Headers included."""
     response_sum_ns: tuple[int, ...]
-    """Response times of all page elements together."""
+    """Sum of the response times of all page elements."""
     not_met: tuple[int, ...]
     """Submissions that were due but not made."""
 

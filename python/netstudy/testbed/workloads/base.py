@@ -90,7 +90,8 @@ class ApplicationTraffic(Traffic[WireT]):
     def generator(
         self, run: wire.Run, spec: AgentSpec, local: agent_wire.Address, target: agent_wire.Endpoint
     ) -> agent_wire.AgentWorkload:
-        """The task of an agent that asks the application at `target`, from its address `local`."""
+        """The task of an agent that sends requests to the application at `target`, from its own
+        address `local`."""
 
     @abstractmethod
     def application_phases(self, work: WireT) -> Collection[wire.PhaseKind]:

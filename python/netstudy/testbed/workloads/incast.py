@@ -1,5 +1,5 @@
-"""Incast on real hosts: a client asks every server at once for a block, waits for all blocks, and
-repeats."""
+"""Incast on real hosts: a client requests a block from every server at once, waits for all blocks,
+and repeats this."""
 
 from __future__ import annotations
 
@@ -117,7 +117,8 @@ def _completion_ns(times: agent_wire.IterationsRecord) -> list[int]:
 
 
 def _dropped(evidence: Evidence, started_ns: Sequence[int]) -> tuple[int, ...] | None:
-    """Drops of all switches by iteration. A drop between two iterations counts for the first."""
+    """Drops of all switches by iteration. A drop between two iterations counts for the earlier
+    one."""
     if evidence.switch.drops is None:
         return None
     counts = [0] * len(started_ns)

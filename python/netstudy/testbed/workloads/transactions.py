@@ -42,7 +42,7 @@ RecordT = TypeVar("RecordT")
 
 
 class TransactionsTraffic(ApplicationTraffic[wire.Transactions]):
-    """A generator for each client; its users have a connection each."""
+    """One generator for each client; each user has a connection."""
 
     wired = wire.Transactions
 
@@ -121,7 +121,7 @@ class TransactionsTraffic(ApplicationTraffic[wire.Transactions]):
         return frozenset({DISK_FOLDER if on_disk else RAM_FOLDER})
 
     def counted(self, work: wire.Transactions) -> int:  # noqa: ARG002
-        """See Traffic.counted: phases last for a time."""
+        """See Traffic.counted: phases end after a time, not after a count."""
         return 1
 
     def resized(self, work: wire.Transactions, share: float) -> wire.Transfer:

@@ -25,7 +25,7 @@ from netstudy.testbed.workloads.base import (
 from netstudy.units import bytes_in
 
 _CHUNK_BYTES = 65_536
-"""Payload of one exchange of a stream. The request and the confirmation have a thousandth of this
+"""Payload of one chunk of a stream. The request and the confirmation have a thousandth of this
 size."""
 _LEAST_AHEAD_BYTES = 4 * _CHUNK_BYTES
 _TURN_NS = 1_000_000
@@ -323,11 +323,12 @@ def _first_bytes(evidence: Evidence, rows: list[_Transfer]) -> tuple[int, ...] |
 
 
 def _places(evidence: Evidence, ftp: wire.Ftp) -> Iterator[wire.Check]:
-    """Checks that files were read from and written to the medium of the plan, by the bytes that the
-    kernel charges to the processes (/proc/pid/io): none for the page cache and a RAM disk. If the
-    kernel has dropped pages of a file meanwhile, the file was not in the page cache. The kernel
-    also charges the loading of the program's own pages. The program has read these pages
-    beforehand; the detail of the check gives the number of pages that were dropped since."""
+    """Checks that files were read from and written to the medium that the plan says. The evidence
+    is the disk traffic that the kernel charges to the processes (/proc/pid/io): none for the page
+    cache and a RAM disk. If the kernel has dropped pages of a file meanwhile, the file was not in
+    the page cache. The kernel also charges the loading of the program's own pages. The program has
+    read these pages beforehand; the detail of the check gives the number of pages that were dropped
+    since."""
     sends = "server" in evidence.sending
     senders, receivers = evidence.servers, evidence.clients
     if not sends:

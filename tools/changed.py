@@ -187,7 +187,7 @@ def _modules(tree: ast.AST) -> Iterator[str]:
                 continue
         for name in found:
             if _MODULE.fullmatch(name):
-                # The name `netstudy` alone means the program, which uses all layers.
+                # The name `netstudy` without a module means the program, which uses all layers.
                 yield "netstudy.__main__" if name == "netstudy" else name
 
 

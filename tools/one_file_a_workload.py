@@ -42,8 +42,8 @@ NAMES_OF_OTHERS: Final[Mapping[str, frozenset[str]]] = {
 """File -> words in it that look like names of workloads or their metrics, but mean something else:
 a template, a key of the output."""
 TELLS_WORDS: Final = ("plan", "testbed", "analysis", "report")
-"""Layers whose texts must not contain words of a workload. Other layers, those of studies and
-verbs, contain examples."""
+"""Layers whose texts must not contain words of a workload. The other layers (studies and verbs)
+contain examples."""
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,12 @@ from tools.bench.scenarios import ROOT
 
 COMMAND = ("cargo", "bench", "--locked", "--quiet", "--package=netstudy-probe", "--bench=snapshot")
 KEPT = ("all", "namespace", "one connection")
-"""What is read: all sources, only the sources that are separate in each namespace, or one
+"""The measured readings: all sources, only the sources that are separate in each namespace, and one
 connection."""
 
 
 def measure(rounds: int) -> dict[str, float]:
-    """What is read -> CPU time in µs: the lowest of the medians of several rounds."""
+    """Reading -> its CPU time in µs: the lowest of the medians of several rounds."""
     return best([medians_us(_printed()) for _ in range(rounds)])
 
 

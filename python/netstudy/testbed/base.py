@@ -19,7 +19,7 @@ OnRecord = Callable[[Record, bytes], None]
 
 @dataclass(frozen=True)
 class Preflight:
-    """What a testbed says about a plan before it runs the plan."""
+    """The answer of a testbed to the question whether it can run a plan."""
 
     unsupported: tuple[str, ...] = ()
     """Unsupported parts of the plan, one sentence each."""

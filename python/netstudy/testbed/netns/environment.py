@@ -28,10 +28,9 @@ Tuned = Mapping[str, list[Tuning]]
 
 _SYSCTLS: Final = Path("/proc/sys/net")
 _OWN = ("ipv4/tcp_*", "core/*")
-"""Settings below /proc/sys/net that each namespace has a copy of: those of TCP, queues and
-buffers."""
+"""Settings below /proc/sys/net that each namespace has a copy of: for TCP, queues and buffers."""
 _SECRET = re.compile(r"_(key|seed)$")
-"""Names of settings that contain secret keys, such as those of TCP Fast Open and of hashes."""
+"""Names of settings that contain secret keys, for example for TCP Fast Open and for hashes."""
 _TUNES = re.compile(r"link set dev |link add name |qdisc add |class add |route add ")
 """Commands that change settings; all others only set addresses."""
 _OF_BRIDGES = (

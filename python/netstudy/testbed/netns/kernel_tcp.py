@@ -27,7 +27,7 @@ _RACK_ALWAYS = (6, 17)
 _BURST_MAX_BYTES = 65_536  # GSO_LEGACY_MAX_SIZE
 _RTO_MAX_MS = "ipv4/tcp_rto_max_ms"  # Linux 6.15
 _NEEDLESS = "ipv4/tcp_no_ssthresh_metrics_save"
-"""In a kernel without this setting, tcp_no_metrics_save alone has the same effect
+"""In a kernel without this setting, tcp_no_metrics_save has the same effect by itself
 (tcp_update_metrics, net/ipv4/tcp_metrics.c)."""
 _LIMIT_OUTPUT_MAX_BYTES = 1_073_741_824
 """A value for `tcp_limit_output_bytes` that is effectively no limit: no pacing rate needs so many

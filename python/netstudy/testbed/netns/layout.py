@@ -64,7 +64,7 @@ SWITCHED_OFF: Final[Mapping[str, str]] = {
     "bridge/bridge-nf-call-iptables": "0",
     "bridge/bridge-nf-call-ip6tables": "0",
 }
-"""Sysctls that turn off functions of the kernel: those that send frames of their own, filter
+"""Sysctls that turn off functions of the kernel: functions that send frames of their own, filter
 frames, or drop frames because of their reverse path. A kernel without such a function lacks the
 sysctl."""
 
@@ -215,7 +215,7 @@ class Layout:
 
     @property
     def namespaces(self) -> tuple[str, ...]:
-        """The namespace of the switches, if any link leads to one, then those of the hosts in
+        """The namespace of the switches, if any link leads to one, then the hosts' namespaces in
         order."""
         own = (SWITCHES,) if self.switched else ()
         return (*own, *(host.node for host in self.hosts))
@@ -407,7 +407,7 @@ def _stacks(
     addresses: list[Address],
     kernel: Kernel,
 ) -> Iterator[Host]:
-    """First the network stack of the host, then those of its zones that have one."""
+    """First the network stack of the host, then the stacks of its zones that have one."""
     group = network.group(node.group)
     inside = [one for one in addresses if one.stack == node.name]
     yield Host(

@@ -23,8 +23,8 @@ _SUPERVISOR = "netstudy.testbed.netns"
 _RUN_S = 1.5
 """Seconds to make and remove a network, and to start and end its processes."""
 _SLOWDOWN = 3.0
-"""How much longer a sample of a workload takes than the links alone would need, because of losses
-and their recovery."""
+"""How many times as long as on ideal links a sample of a workload takes, because of losses and
+their recovery."""
 _NODE_BYTES = 8_000_000
 """Memory of a node: 3.3 MB for an idle agent, and an allowance for its namespace and buffers."""
 _CONNECTION_BYTES = 20_000

@@ -265,8 +265,8 @@ def _with_own_zone(zones: Mapping[str, wire.Zone], *ends: str) -> Iterator[str]:
 
 
 def _hosts(network: wire.Network, imposed: Collection[tuple[str, str]]) -> Iterator[str]:
-    """Differences in interfaces and CPUs: properties that the simulator models, but that in
-    namespaces are those of the machine. Parts of hosts that are in `imposed` are left out."""
+    """Differences in interfaces and CPUs: properties that the simulator models, but that the
+    machine itself determines in namespaces. Parts of hosts that are in `imposed` are left out."""
     own = {
         (network.group(host.group).name, part)
         for name, part in imposed

@@ -302,7 +302,7 @@ def _into_switch(found: _Counted) -> Iterator[Reconciliation]:
 
 
 def _polled(found: _Counted) -> Iterator[Reconciliation]:
-    """Compares the counters of a port read by SNMP with those of the switch itself, and with the
+    """Compares the counters of a port read by SNMP with the switch's own counters, and with the
     interface and the application of the host behind the port. At the start and end of the phase,
     the switch is polled while nothing is in flight."""
     asked = {(one.node, one.port) for one in found.evidence.run.instruments if one.kind == "snmp"}

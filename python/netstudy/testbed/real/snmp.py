@@ -312,7 +312,7 @@ def _declared(samples: SnmpSamples, before: int, after: int) -> str | None:
 def _most(name: str, elapsed_ns: int, rate_bps: int) -> float:
     """The largest growth of a counter that the line rate allows in a given time."""
     if name == _DISCARDS:
-        return _WRAP / 2  # a port may drop what all other ports receive
+        return _WRAP / 2  # a port may drop frames from all other ports
     octets = _SLACK * rate_bps / 8 * elapsed_ns / 1e9
     is_octets = name in _OCTETS or name.endswith(("HCInOctets", "HCOutOctets"))
     gap_bytes = FRAMING_BYTES - 18

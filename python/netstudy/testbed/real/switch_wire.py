@@ -62,8 +62,8 @@ class SwitchHost(Wire):
     """The network interface that leads to the host, in the network namespace of the switch
     process."""
     macs: tuple[Annotated[str, Field(pattern="^([0-9a-f]{2}:){5}[0-9a-f]{2}$")], ...]
-    """Ethernet addresses of the host at this link, including those of its zones: only frames for
-    these addresses are sent to the link."""
+    """Ethernet addresses of the host and its zones at this link: only frames for these addresses
+    are sent to the link."""
 
 
 class SwitchLinkEnd(Wire):

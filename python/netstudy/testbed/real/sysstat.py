@@ -1,8 +1,8 @@
 """Records of sysstat's own recorder, as `sadf -r` shows them: raw counters, where sar itself shows
 rates.
 
-Each namespace has its own /proc/net, so sar's figures for interfaces and TCP are those of the host.
-But /proc/stat is the machine's: the CPU time that sar shows in any host includes all hosts and all
+Each namespace has its own /proc/net, so sar's figures for interfaces and TCP describe the host. But
+/proc/stat is the machine's: the CPU time that sar shows in any host includes all hosts and all
 other programs. `cpu_pct` of a host (the CPU time of its processes) cannot be read from sar.
 """
 

@@ -20,7 +20,7 @@ AGENT_RECORD_SCHEMA: Final = "netstudy/agent-record/2"
 
 Address = IPv4Address | IPv6Address
 Times = tuple[int, ...]
-"""Nanoseconds, one value per iteration; points in time are those of CLOCK_MONOTONIC."""
+"""Nanoseconds, one value per iteration; points in time are given by CLOCK_MONOTONIC."""
 
 
 class SocketOptions(Wire):
@@ -49,8 +49,8 @@ class InstrumentPlan(Wire):
     interfaces: tuple[str, ...] = ()
     """Names of the host's interfaces to read."""
     namespace_cpu: bool = Field(default=False, exclude_if=lambda asked: not asked)
-    """Whether, besides the agent's own CPU time, that of all processes in the host's network
-    namespace is counted, as for a host where an application runs."""
+    """Whether the CPU time of all processes in the host's network namespace is counted as well as
+    the agent's own, as for a host where an application runs."""
 
 
 class Endpoint(Wire):
@@ -411,8 +411,8 @@ class AgentPlan(Wire):
     """Port to listen on, at each local address of the connections that the agent accepts; 0: the
     kernel chooses ports."""
     connections: tuple[ConnectionPlan, ...]
-    """The agent's connections, numbered from 0: first those of the workload, then those of the
-    probe. Only observers have none."""
+    """The agent's connections, numbered from 0: first the workload's connections, then the probe's.
+    Only observers have none."""
     workload: AgentWorkload
     probe: ProbePlan | None = None
 
@@ -531,7 +531,7 @@ class ConnectionCounters(Wire):
     ssthresh_segments, delivery_rate_bytes_per_s, retransmissions, timeouts, and the payload
     tcp_bytes_sent (retransmissions included), tcp_bytes_acked and tcp_bytes_received. When a
     connection opens, both ends recognise each other by 36 bytes and a one-byte answer. TCP's
-    counters include these bytes; those of the application do not."""
+    counters include these bytes; the application's counters do not."""
 
 
 class SnapshotRecord(Wire):
@@ -650,7 +650,8 @@ class ResponseTimesRecord(Wire):
     of: Literal["workload", "probe"]
     """Origin of the requests."""
     operation: str | None = None
-    """For transactions, what was timed: `page element`, `transaction`, or an operation."""
+    """For transactions, the thing that was timed: `page element`, `transaction`, or an
+    operation."""
     latency: Literal["response", "service", "first-byte"] = "response"
     """`response`: from when the request was due to the last byte of the answer. `service`: from
     when it was sent to the last byte. `first-byte`: from when it was sent to the first byte."""

@@ -1,4 +1,5 @@
-"""What a workload must offer to the parts of a real testbed that are the same for all workloads."""
+"""The interface between workloads and the parts of a real testbed that are the same for all
+workloads."""
 
 from __future__ import annotations
 
@@ -122,9 +123,9 @@ def until(run: wire.Run, kind: wire.PhaseKind) -> wire.Until:
 def connection_samples(evidence: Evidence, busy_ns: Mapping[int, int]) -> wire.ConnectionSamples:
     """A row for each connection of the workload; `busy_ns` says how long each was busy.
 
-    The bytes are those that the applications at both ends verified in the measuring phase. If the
-    phase ends after a time, they are the bytes that the client had received and that its peer had
-    acknowledged at that time; only the client knows these numbers.
+    Bytes count that the applications at both ends verified in the measuring phase. If the phase
+    ends after a time, bytes count that the client had received and that its peer had acknowledged
+    at that time; only the client knows these numbers.
     """
     rows = evidence.specs.workload
     connections = [evidence.specs.connections[row] for row in rows]

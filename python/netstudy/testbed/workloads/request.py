@@ -96,8 +96,8 @@ def _measured(evidence: Evidence) -> Iterator[agent_wire.ResponseTimesRecord]:
 
 def _all_answered(evidence: Evidence) -> wire.Check:
     """Makes two checks. The bytes that both applications verified, until nothing was in flight,
-    must be those of the requests that were due in the measuring phase. If the plan gives a number
-    of requests, this number must have been due."""
+    must equal the bytes of the requests that were due in the measuring phase. If the plan gives a
+    number of requests, this number must have been due."""
     work = _work(evidence.run)
     count = sum(one.count + one.unanswered for one in _measured(evidence))
     growth = [

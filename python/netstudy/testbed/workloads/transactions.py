@@ -350,8 +350,8 @@ def _summed_up(table: wire.TransactionSamples, blocks: wire.StatisticsSamples) -
 
 
 def _read(found: _Found) -> wire.Check:
-    """Compares the bytes that the generators counted with those that their interfaces received,
-    headers subtracted."""
+    """Compares the bytes counted by the generators with the bytes received by their interfaces,
+    without headers."""
     header = ETHERNET_HEADER_BYTES + IP_TCP_HEADER_BYTES + TIMESTAMPS_BYTES
     came = 0
     for (host, _), agent in found.evidence.interfaces.items():

@@ -30,8 +30,8 @@ size."""
 _LEAST_AHEAD_BYTES = 4 * _CHUNK_BYTES
 _TURN_NS = 1_000_000
 """A stream requests more than its path can hold, so that neither end is ever idle: at least four
-chunks, and at least what the path carries while other processes of the hosts run. A phase ends only
-when all of these bytes have arrived."""
+chunks, and at least as many bytes as the path carries while other processes of the hosts run. A
+phase ends only when all of these bytes have arrived."""
 
 
 class TransferTraffic(Traffic[wire.Transfer]):
@@ -175,8 +175,8 @@ def _size(run: wire.Run) -> agent_wire.TransferSize:
 
 
 def _ahead_bytes(run: wire.Run, route: Route) -> int:
-    """Twice the bytes that the path or a window can hold, plus what the path carries while other
-    processes run."""
+    """Twice the bytes that the path or a window can hold, plus the bytes that the path carries
+    while other processes run."""
     slowest_bps = min((port.rate_bps for port, _ in route.hops), default=_INSIDE_BPS)
     turn = max(_LEAST_AHEAD_BYTES, bytes_in(slowest_bps, _TURN_NS))
     # No connection can have more in flight than the receive buffer holds.

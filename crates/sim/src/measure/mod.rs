@@ -20,7 +20,7 @@ use crate::sampling::Sampler;
 use outcome::{Edge, Sampled, Span};
 use readings::Readings;
 
-/// A run is stopped if the workload does nothing for this virtual time plus the length of the
+/// A run is stopped if the workload reports nothing for this virtual time plus the length of the
 /// phases. It is much longer than any series of retransmission timeouts after which a connection
 /// recovers.
 const QUIET_TIME_MAX: Duration = Duration::from_secs(3600);

@@ -56,7 +56,8 @@ impl Cast {
         self
     }
 
-    /// Pairs each client with a server. If one role has fewer members, they are used repeatedly.
+    /// Pairs each client with a server. If one role has fewer members than the other, its members
+    /// are used repeatedly.
     pub(crate) fn of_pairs(
         roles: &Roles,
         connections: u32,

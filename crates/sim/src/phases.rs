@@ -14,9 +14,9 @@ pub(crate) struct PhasePlan {
     /// How long the workload pauses before the measuring phase. The pause begins when no transfer
     /// is in progress.
     pub(crate) stop: Option<Duration>,
-    /// Whether the data of an application is loaded, then configured, and whether statistics of it
-    /// are gathered. A simulated application has no data, so these phases take no time. The same
-    /// holds for `resets`: whether the data is reset before the measuring phase.
+    /// Whether the phases Load, Configure and GatherStatistics take place; `resets`: whether the
+    /// phase Reset takes place. These phases prepare the data of an application. They take no time
+    /// here, because a simulated application has no data.
     pub(crate) prepares: [bool; 3],
     pub(crate) resets: bool,
     pub(crate) measure: Until,

@@ -131,7 +131,7 @@ impl ReceiveKind {
         self.ring_frames < usize::MAX || self.frame_interval > Duration::ZERO
     }
 
-    /// Whether a received frame takes no other time than that in the ring and `latency`.
+    /// Whether receiving a frame takes no time, apart from the ring and `latency`.
     pub(crate) fn costs_no_time(&self) -> bool {
         self.per_frame == Duration::ZERO
             && self.rate.is_none()
@@ -229,8 +229,8 @@ impl Wiring {
         Ok(wiring)
     }
 
-    /// The TCP configuration of the end that a member has of a connection. The clock of each member
-    /// has its own random phase, unless all hosts share one clock.
+    /// The TCP configuration of a member at one of its connections. The clock of each member has
+    /// its own random phase, unless all hosts share one clock.
     pub(crate) fn tcp(&self, member: usize, connection: usize, seed: &str) -> Config {
         let Member { stream, shares_clock, tcp, .. } = &self.members[member];
         let whose = if *shares_clock { "hosts" } else { stream };

@@ -11,8 +11,8 @@ use netstudy_workload::ftp::Stored;
 
 use super::stations::{Call, FileId, ReceivePath, SendPath, Shared};
 
-/// The time that one application needs for reading and writing files. Calls must have ascending
-/// times.
+/// The time that one application needs for reading and writing files. The functions must be called
+/// in the order of time.
 pub(crate) trait FileCosts {
     /// Maximum number of bytes that one call moves; none: calls cost nothing, and one call moves
     /// everything.

@@ -191,8 +191,8 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         }
     }
 
-    /// If a sample is from the probe: its end of the connection. None if the sample is from the
-    /// workload.
+    /// If the probe took this sample: the connection end at which it did. None if the workload took
+    /// it.
     fn probe_end(&mut self, host: usize, sample: Sample) -> Option<EndIndex> {
         let Sample::Request { connection, .. } = sample else { return None };
         let end = self.end_of(host, connection);

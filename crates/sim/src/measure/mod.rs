@@ -168,8 +168,8 @@ enum Mark {
     Sampler(usize),
 }
 
-/// Edges at which counters are read: the edges of the measuring phase, and the edges of other
-/// phases at which no transfer is in progress.
+/// Names of the edges (starts and ends of phases) at which counters are read: those of the
+/// measuring phase and, of other phases, those at which no transfer is in progress.
 const MEASURE_START: &str = "measure-start";
 const MEASURE_END: &str = "measure-end";
 const WARM_UP_START: &str = "warm-up-start";

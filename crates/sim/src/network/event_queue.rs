@@ -15,8 +15,8 @@ use netstudy_units::Time;
 ///
 /// The earliest sources are kept sorted, the others in a heap. Most sources are added at one of the
 /// two ends of the sorted part: the next frame of a burst is due soon, and a frame sent upon an
-/// acknowledgment is due last. Even of many sources, only a few have events soon, and the cost
-/// depends only on these.
+/// acknowledgment is due last. Even if there are many sources, only a few have events soon, and the
+/// cost depends only on these few.
 #[derive(Clone, Debug)]
 pub(crate) struct EventQueue {
     near: Near,
@@ -149,7 +149,7 @@ impl Near {
     }
 
     /// Moves the first source to `time`. Usually this source remains the first or becomes the
-    /// second. Processors cannot predict which of the two happens, so this case has no branch.
+    /// second. A processor can hardly predict which of the two happens, so this case has no branch.
     #[inline]
     fn put_off_first(&mut self, time: Time) {
         let [_, next, after_next, ..] = self.times;

@@ -12,7 +12,7 @@ pub(crate) trait Limits {
     /// Whether packets may have to pass [`crate::host::stations`] of hosts.
     const HAS_STATIONS: bool = false;
 
-    /// The limits of one kind of host.
+    /// The limits of an interface that receives frames as `kind` describes.
     fn new(kind: &ReceiveKind) -> Self;
 
     /// When a frame starts to leave: it is ready at `ready`, and the wire is free at `free_at`.

@@ -23,7 +23,7 @@ pub(crate) trait Workload {
     /// Participants and connections, or an error if the roles do not fit.
     fn cast(&self) -> Result<Cast, String>;
 
-    /// Number of samples, over all connections, in a phase that ends after a count of 1. 0 if the
+    /// Number of samples, over all connections, in a phase that ends after a count of 1; 0 if the
     /// roles do not fit.
     fn samples_per_count(&self) -> u64 {
         self.cast().map_or(0, |cast| cast.connections.len() as u64)

@@ -1,6 +1,6 @@
 //! Interfaces of hosts. An interface has a closed form ([`Nic`]) if it uses no PAUSE frames and
-//! does not merge segments. Its only events are then segments that reach TCP. Any other interface
-//! is event-driven at every step.
+//! does not merge segments. In this form, its only events are segments that reach TCP. Any other
+//! interface is event-driven at every step.
 
 use std::collections::VecDeque;
 
@@ -140,7 +140,8 @@ pub(super) struct SteppedInterface {
     counters: NicCounters,
 }
 
-/// The next step of an interface. Steps due at the same time are taken in this order.
+/// The next step of an interface. If several steps are due at the same time, they are made in the
+/// order of these variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
     /// The CPU has handled a frame.

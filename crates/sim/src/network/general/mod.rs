@@ -3,10 +3,10 @@
 //! A step is an event if its outcome is not known before its time, because other steps can still
 //! change it: a frame arrives at a switch, an egress chooses among the frames that it holds, a
 //! segment reaches TCP, a timer fires. A FIFO needs no events: the time at which a frame leaves an
-//! interface, a wire or an egress queue is known when the frame enters it. Links that may be paused
-//! and hosts that merge segments have no such closed form: the interfaces and switches at these
-//! links, and the interfaces of these hosts, are event-driven at every step. Others in the same
-//! network need not be.
+//! interface, a wire or an egress queue is known when the frame enters it. At links that may be
+//! paused and hosts that merge segments, this time is not known in advance: the interfaces and
+//! switches at these links, and the interfaces of these hosts, are event-driven at every step.
+//! Others in the same network need not be.
 //!
 //! Each wire to a switch, each interface and each switch is one source of events. The schedule
 //! holds at most one event of each source; later events of a source wait in its own FIFO. In this
@@ -124,7 +124,7 @@ pub(crate) struct General<L, O> {
     /// For each [`EndIndex`], the number of the interface that this end of the connection uses.
     interface_of: Box<[u32]>,
     interfaces: Box<[Interface<L>]>,
-    /// The source of interface i has this number plus i.
+    /// Interface i is the source with the number `first_interface_source` + i.
     first_interface_source: usize,
     wires: Box<[Wire]>,
     switches: Box<[Switch]>,
@@ -810,7 +810,7 @@ impl<T: Traffic, L: Limits, O: Tracer> Network<T> for General<L, O> {
     }
 }
 
-/// An outlet into the network at `now`, for segments of one end.
+/// An outlet for segments that one end of a connection sends at `now`.
 struct EndOutlet<'a, L, O> {
     network: &'a mut General<L, O>,
     now: Time,

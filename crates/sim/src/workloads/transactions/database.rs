@@ -50,7 +50,7 @@ pub(super) struct DatabaseWork {
 }
 
 impl DatabaseWork {
-    /// A database with this many clients.
+    /// A database for `askers` clients.
     pub(super) fn new(
         costs: RequestCosts,
         stations: Shared,

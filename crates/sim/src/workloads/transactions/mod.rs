@@ -34,8 +34,7 @@ use server::{Backend, ElementCosts, Server};
 /// The number of threads of a server whose threads are not limited.
 const NO_LIMIT: u32 = u32::MAX;
 const MILLION: u64 = 1_000_000;
-/// The wait for a buffer that the plan gives is valid for a transmit queue of this number of
-/// frames.
+/// The wait for a buffer, as the plan gives it, is for a transmit queue of this number of frames.
 const USUAL_FRAMES: u64 = 1_000;
 
 impl Workload for Transactions {

@@ -89,7 +89,8 @@ impl Permits {
         true
     }
 
-    /// Gives back a permit. If a job waits for one, it gets this permit and is returned.
+    /// Gives back a permit. If jobs wait for one, the first of them gets this permit and is
+    /// returned.
     pub(super) fn give_back(&mut self) -> Option<u32> {
         let next = self.waiting.pop_front();
         self.free += u32::from(next.is_none());

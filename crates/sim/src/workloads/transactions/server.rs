@@ -1,5 +1,5 @@
 //! The application server. For each page element, it takes a thread, uses a CPU, calls the database
-//! over one of its connections, waits for a fixed delay, and answers.
+//! over one of its connections, waits for a delay, and answers.
 
 use netstudy_units::{Duration, Time};
 use netstudy_workload::{Action, Traffic};
@@ -68,7 +68,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// A server with this many users.
+    /// A server for this number of users.
     pub(super) fn new(
         costs: ElementCosts,
         stations: Shared,

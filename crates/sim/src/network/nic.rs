@@ -236,8 +236,8 @@ impl<L: Limits> Nic<L> {
         judged(self.transmitter.link(), self.cuts_through, sent, frame_bytes) + self.delay
     }
 
-    /// Whether the transmit queue is full. The arrival time tells whether a frame is still queued:
-    /// it then arrives later than a frame would that leaves now.
+    /// Whether the transmit queue is full. A frame is still queued if it will arrive at the switch
+    /// later than a frame that leaves now.
     #[cold]
     fn is_queue_full(&self, now: Time, on_the_way: &Ring<Frame>) -> bool {
         let left = now + self.delay;

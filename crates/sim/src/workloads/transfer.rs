@@ -34,7 +34,7 @@ impl Workload for Transfer {
         self.size_bytes.map_or(0, |bytes| ways * packets_of(run, bytes))
     }
 
-    /// For files, the law is another one: all files are complete, and their number is as planned.
+    /// Transfers of files have another law: all files are complete, and their number is as planned.
     fn check(&self, run: &records::Run, cast: &Cast, outcome: &Outcome) -> Check {
         let (Some(_), Some(bytes)) = (self.ftp, self.size_bytes) else {
             return laws::nothing_is_owed(outcome);

@@ -51,13 +51,13 @@ pub(super) struct InterfaceWork {
 }
 
 impl InterfaceWork {
-    /// For the interface with this number; none if its host has no stations.
+    /// Creates the work of the interface with this number; none if its host has no stations.
     pub(super) fn of_interface(wiring: &Wiring, interface: usize) -> Option<Self> {
         let (host, number) = wiring.place_at_host(wiring.topology.interfaces()[interface].at)?;
         wiring.stations(host).map(|stations| Self::new(stations, host, number))
     }
 
-    /// For the path inside of the host `host`; none if the host has no stations.
+    /// Creates the work of the path inside of the host `host`; none if the host has no stations.
     pub(super) fn inside(wiring: &Wiring, host: usize) -> Option<Self> {
         let interfaces = wiring.topology.interfaces();
         let number = interfaces.iter().filter(|one| one.host == host).count();

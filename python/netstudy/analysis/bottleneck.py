@@ -246,7 +246,8 @@ class _Look:
         )
 
     def _most_elsewhere(self, metric: Metric) -> tuple[float, str] | None:
-        """The largest value in other cells over the same links, and that cell's levels."""
+        """The largest value of the metric in other cells that use the same links, and the levels of
+        that cell."""
         links = self.network.links
         found = [
             (value, row)
@@ -262,7 +263,7 @@ class _Look:
         return value, ", ".join(f"{name} {level_text(v)}" for name, v in row.treatment.items())
 
     def _members(self, name: MetricName) -> list[Member]:
-        """The metric of each host of a group."""
+        """The hosts that the scope of a metric covers, and the name of the metric at each host."""
         if name.scope is None or not self.network.nodes:
             return [(None, name)]
         node, towards = name.scope.node, name.scope.towards
@@ -502,7 +503,7 @@ def _at(node: str, base: str) -> MetricName:
 
 
 def _nowhere(one: Candidate) -> Candidate:
-    """The candidate without the name of its host or link, for a candidate with only one."""
+    """The candidate without `where`: the host or link needs no name if there is only one."""
     return Candidate(**{**one.__dict__, "where": None})
 
 

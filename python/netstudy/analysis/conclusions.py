@@ -96,8 +96,8 @@ class Replaced:
         ]
 
     def removes(self, pair: PairEffect) -> bool:
-        """True if the replacement's losses are at most 1 % of the base's at every setting with
-        losses."""
+        """True if the replacement reduces a loss to at most 1 % of its value with the base, at
+        every setting that has such losses."""
         rows = [row for row in pair.rows if row.value or row.base_value]
         return all(
             row.outcome == "different" and after <= before / 100

@@ -109,7 +109,7 @@ class PairEffect:
 
     @property
     def turns(self) -> bool:
-        """Whether each level is better somewhere."""
+        """Whether each of the two levels is better in some context."""
         return bool(self.won_by(self.level) and self.won_by(self.base))
 
 
@@ -153,7 +153,7 @@ class Pointless:
     factor: str
     by: str
     levels: tuple[Level, ...]
-    """The levels of `by` at which all levels of `factor` are the same."""
+    """The levels of `by` at which all levels of `factor` give the same value."""
     is_tail: bool
     """Whether `levels` are the highest levels of `by`."""
 

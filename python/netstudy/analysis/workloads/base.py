@@ -181,7 +181,7 @@ class WorkloadAnalysis:
     delay: Metric | None = None
     """The delay that grows when more is offered than served."""
     timed: Metric | None = None
-    """The mean time of a sample of a fixed size."""
+    """The mean time of a sample; only for workloads whose samples can have a fixed size."""
     further: tuple[Metric, ...] = ()
     """Other statistics of the sampled quantities, for a study that names them."""
     latencies: Callable[[Sequence[RunSample]], Histogram | None] | None = None

@@ -263,7 +263,8 @@ class Ideal:
     segments: int
     mtu_bytes: int
     min_rto_ns: int
-    """The shortest wait that a timeout costs a server."""
+    """The minimum RTO: the shortest time for which a server waits before it retransmits after a
+    timeout."""
 
     @property
     def time_ms(self) -> float:

@@ -67,7 +67,7 @@ def published(
     base = bases.get(work.of)
     own = (*base.metrics, *base.further) if base else ()
     metrics = _metrics(plan, (*own, *known))
-    if base is None:  # unknown workload: only puts node metrics last
+    if base is None:  # unknown workload, so unknown priorities: node metrics come last
         metrics = tuple(sorted(metrics, key=lambda one: "." in one.name))
     given = {metric.name: metric for metric in metrics}
 

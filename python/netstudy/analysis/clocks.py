@@ -1,8 +1,8 @@
 """Clock domains: times of two nodes may be compared only if both use the same clock.
 
 Phases and edges of a record use the clock of the run's first client. A node with another clock
-reports at which times of its own clock it was read at each edge; these times are the start and end
-of the phase on that clock. Without them, the node's samples cannot be assigned to a phase.
+reports, for each edge, the time of its own clock at which it was read; these times are the start
+and end of the phase on that clock. Without them, the node's samples cannot be assigned to a phase.
 """
 
 from __future__ import annotations

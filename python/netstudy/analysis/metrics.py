@@ -76,12 +76,11 @@ class Pooled:
 
     of: Callable[[Sequence[RunSample]], float | None]
     repeats: bool = True
-    """Whether the values of single runs scatter about the pooled value. For a maximum they do not:
-    none of them is larger."""
+    """Whether the values of single runs scatter about the pooled value. For a maximum they do not,
+    because the pooled maximum is the largest of them."""
 
     def estimate(self, runs: Sequence[RunSample]) -> Estimate | None:
-        """The value of all samples. As its variance, it has the variance of the mean over the
-        values of single runs."""
+        """The value of all samples. Its variance is that of the mean of the single runs' values."""
         value = self.of(runs) if runs else None
         if value is None:
             return None
@@ -152,8 +151,8 @@ class Percentile:
     quantity: SampledQuantity
 
     def estimate(self, runs: Sequence[RunSample]) -> Estimate | None:
-        """The percentile of all samples. As its variance, it has the variance of the mean over the
-        percentiles of single runs."""
+        """The percentile of all samples. Its variance is that of the mean of the single runs'
+        percentiles."""
         found = self.quantity.of(runs)
         if found is None or not carries(self.q, found.count):
             return None

@@ -122,7 +122,7 @@ def levels_partly_run(
 
 
 def _levels_at(study: Study, at: Mapping[str, Sequence[Level]]) -> dict[str, dict[str, Level]]:
-    """Factor -> the levels at which a condition must hold, as text -> level."""
+    """Factor -> text of a level -> the level, for all levels at which a condition must hold."""
     return {
         name: {level_text(level): level for level in select(study.factors[name], wanted)}
         for name, wanted in at.items()

@@ -18,8 +18,7 @@ impl FrameSizes {
         self.0[Self::class(frame_bytes)] += 1;
     }
 
-    /// The counts with frames of these sizes subtracted. All of these frames must have been
-    /// counted.
+    /// Subtracts frames of these sizes from the counts. All of these frames must have been counted.
     #[must_use]
     pub fn without(mut self, sizes: impl Iterator<Item = u32>) -> Self {
         sizes.for_each(|frame_bytes| self.0[Self::class(frame_bytes)] -= 1);

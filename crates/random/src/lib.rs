@@ -1,5 +1,5 @@
-//! Named streams of random numbers, for all random choices: a simulated run and a real run with the
-//! same seed draw the same values.
+//! Named streams of random numbers, used for all random choices. A simulated run and a real run
+//! with the same seed draw the same values.
 
 use netstudy_fabric::Chance;
 use netstudy_records::Jitter;
@@ -11,8 +11,9 @@ use sha2::{Digest, Sha256};
 
 /// A named stream of random numbers.
 ///
-/// Its state is a hash of the run's seed and the name, so that an additional stream does not change
-/// the values of the others. The generator and the arithmetic are the same on every machine.
+/// A stream starts from a hash of the run's seed and the stream's name, so that an additional
+/// stream does not change the values of the others. The generator and the arithmetic are the same
+/// on every machine.
 #[derive(Clone, Debug)]
 pub struct Stream(Pcg64Mcg);
 
@@ -58,11 +59,12 @@ impl Stream {
 
     /// A random span of the exponential distribution with this mean.
     pub fn exponential(&mut self, mean: Duration) -> Duration {
-        // libm, not the platform's: the same bits everywhere.
+        // The logarithm of `libm`, not the platform's, so that the bits are the same on every
+        // machine.
         span(-libm::log(1.0 - self.uniform()) * mean.as_ps() as f64)
     }
 
-    /// A random delay of the distribution `jitter`.
+    /// A random delay with the distribution `jitter`.
     pub fn delay(&mut self, jitter: &Jitter) -> Duration {
         match jitter {
             Jitter::None => Duration::ZERO,
@@ -79,7 +81,7 @@ const fn span(ps: f64) -> Duration {
 
 impl Chance for Stream {
     fn below(&mut self, n: u32) -> u32 {
-        // Multiply and shift; the bias of 2^-32 x n is far too small for a study to see.
+        // Multiplies and shifts. The bias of 2^-32 x n is far too small to affect a study.
         ((u64::from(self.0.next_u32()) * u64::from(n)) >> 32) as u32
     }
 }
@@ -119,7 +121,7 @@ mod tests {
         let n = 100_000;
         let sum: u64 = (0..n).map(|_| stream.exponential(mean).as_ps()).sum();
         let error = (sum / n).abs_diff(mean.as_ps()) as f64 / mean.as_ps() as f64;
-        // Five standard errors of a mean of n exponentials: 5 / sqrt(n).
+        // The limit is five standard errors of the mean of n exponential values: 5 / sqrt(n).
         assert!(error < 5.0 / (n as f64).sqrt(), "mean off by {error}");
     }
 
@@ -130,7 +132,8 @@ mod tests {
         for _ in 0..70_000 {
             counts[Chance::below(&mut stream, 7) as usize] += 1;
         }
-        // Five standard deviations of a binomial count: 5 x sqrt(70000 x 1/7 x 6/7) = 463.
+        // The limit is five standard deviations of a binomial count: 5 x sqrt(70000 x 1/7 x 6/7) =
+        // 463.
         assert!(counts.iter().all(|&count| count.abs_diff(10_000) < 463), "{counts:?}");
     }
 }

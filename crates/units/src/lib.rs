@@ -2,7 +2,7 @@
 //! are identical on every machine.
 //!
 //! Time counts picoseconds, because one byte takes 80 ps at 100 Gbit/s and 20 ps at 400 Gbit/s. A
-//! 64-bit count lasts 213 days of virtual time.
+//! 64-bit number can count 213 days of virtual time.
 #![no_std]
 
 pub mod headers;

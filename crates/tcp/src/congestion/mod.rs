@@ -1,5 +1,6 @@
 //! Congestion control: the size of the congestion window. Each algorithm is one file that
-//! implements [`CongestionControl`]. BIC is with the rest of the TCP of Linux 2.6.18.
+//! implements [`CongestionControl`]. BIC is in the module `linux_2_6_18`, with the rest of that
+//! kernel's TCP.
 //!
 //! Windows count segments, as in Linux; all segments have the same size except the last of a write.
 
@@ -19,7 +20,7 @@ use netstudy_units::Time;
 use crate::Jiffies;
 use crate::linux_2_6_18::bic::Bic;
 
-/// The congestion controls that a connection can be given.
+/// The congestion controls that a connection can use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Congestion {
     /// RFC 5681.

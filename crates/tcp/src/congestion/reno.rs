@@ -58,7 +58,8 @@ mod tests {
 
     #[test]
     fn congestion_avoidance_grows_by_one_segment_a_window() {
-        // Ten segments, acknowledged two at a time; or ten acknowledgments.
+        // The window grows after ten segments, acknowledged two at a time; or after ten
+        // acknowledgments.
         for (counts_acks, acks) in [(false, 5), (true, 10)] {
             let mut window = Window { cwnd: 10, ssthresh: 10, credit: 0 };
             for _ in 0..acks {

@@ -1,4 +1,5 @@
-//! Incoming acknowledgments: the peer's window and round-trip times. Loss recovery does the rest.
+//! Handles incoming acknowledgments: the peer's window and the round-trip times. The rest is done
+//! by loss recovery.
 
 use netstudy_units::{Duration, Time};
 
@@ -70,7 +71,7 @@ impl Endpoint {
         Some(rtt)
     }
 
-    /// Takes an RTT sample measured in ticks, at least one (`tcp_rtt_estimator`).
+    /// Takes an RTT sample, measured in ticks: at least one tick (`tcp_rtt_estimator`).
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn take_coarse_rtt(&mut self, now: Time, rtt: Duration, clock: Jiffies) {
         let tick = self.config.clock_tick;

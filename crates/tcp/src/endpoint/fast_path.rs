@@ -9,8 +9,8 @@ use super::{Endpoint, State};
 
 impl Endpoint {
     /// Whether the connection meets the conditions of the fast path. The answer can change only
-    /// when the connection opens and when it begins to close, so the field `fast_path` holds it in
-    /// between. Unread data and a zero-window probe also end the fast path.
+    /// when the connection opens and when it begins to close, so it is stored in the field
+    /// `fast_path`. Unread data and a zero-window probe also end the fast path.
     pub(super) fn may_take_fast_path(&self) -> bool {
         self.state == State::Established
             && self.sends_freely

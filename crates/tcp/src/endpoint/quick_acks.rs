@@ -11,7 +11,7 @@ use crate::{Config, Jiffies};
 /// `net/ipv4/tcp_input.c` and `tcp_output.c`).
 #[derive(Clone, Debug)]
 pub(crate) struct QuickAcks {
-    /// Number of quick acknowledgments at each start; zero: no quick acknowledgments.
+    /// Number of quick acknowledgments each time that they begin; zero: no quick acknowledgments.
     most: u32,
     left: u32,
     /// The rules that differ between Linux before and since 4.18.
@@ -46,8 +46,8 @@ impl QuickAcks {
         }
     }
 
-    /// Data has arrived. At the start, and after a gap longer than the timeout, the sender begins with
-    /// a small window.
+    /// Data has arrived. Quick acknowledgments begin with the first data, and after a pause longer
+    /// than the timeout, because the sender then begins with a small window.
     #[inline]
     pub(super) fn hear(
         &mut self,
@@ -71,7 +71,7 @@ impl QuickAcks {
         }
     }
 
-    /// Duplicate data has arrived: an acknowledgment may have been lost.
+    /// Duplicate data has arrived, so an acknowledgment may have been lost.
     pub(super) const fn hear_copy(&mut self) {
         self.left = self.most;
         self.interactive = false;

@@ -59,8 +59,8 @@ impl Endpoint {
         }
     }
 
-    /// RFC 7323 (4.3): stores the timestamp to echo, that of the segment that the next
-    /// acknowledgment acknowledges.
+    /// RFC 7323 (4.3): stores the timestamp of the segment that the next acknowledgment
+    /// acknowledges, to echo it.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn take_timestamp(&mut self, segment: &Segment) {
         let newer = segment.ts_value.wrapping_sub(self.ts_recent).cast_signed() >= 0;
@@ -121,7 +121,8 @@ impl Endpoint {
             return;
         }
         self.receive_room_bytes = room;
-        // On the fast path the advertised window changes only when data arrives.
+        // The fast path must end, because on it the advertised window changes only when data
+        // arrives.
         self.fast_path = false;
         let window = self.rcv_edge - self.received.next();
         let is_wider = u64::from(room) >= (2 * window).max(self.mss.min(buffer).into());
@@ -145,7 +146,7 @@ impl Endpoint {
     }
 
     /// Handles the end of a write: a short segment, or one with PSH. The application is assumed to
-    /// read it at once.
+    /// read the data at once.
     fn take_push(&mut self, segment: &Segment) {
         let is_short = segment.len > 0 && segment.len < self.mss;
         if is_short || segment.flags.contains(Flags::PSH) {
@@ -206,7 +207,7 @@ pub(super) mod tests {
         receive_buffer_bytes: 20_000,
     };
 
-    /// An endpoint of an open connection that has sent no data yet.
+    /// An endpoint that has an open connection and has sent no data yet.
     fn receiver() -> Endpoint {
         let (mut client, mut server) = (Endpoint::connect(CONFIG), Endpoint::listen(CONFIG));
         for _ in 0..2 {

@@ -42,10 +42,10 @@ impl Below {
 /// Packets that a connection has handed over to its host's interface.
 #[derive(Clone, Debug)]
 pub(super) struct SmallQueue {
-    /// In the order of departure, except for the newest one.
+    /// All packets except the newest, in the order of departure.
     packets: Ring<Below>,
-    /// The newest packet, to which segments of the same burst may still be added. If there is no
-    /// packet, this one has 0 bytes.
+    /// The newest packet, to which segments of the same burst may still be added. Its size is 0
+    /// bytes if there is no packet.
     newest: Below,
     /// Memory of all packets.
     bytes: u64,
@@ -88,7 +88,8 @@ impl SmallQueue {
         self.bytes
     }
 
-    /// A segment of `len` bytes was handed over at `now`, and will have left at `left_at`.
+    /// Records that a segment of `len` bytes was handed over at `now` and will have left at
+    /// `left_at`.
     fn add(&mut self, now: Time, len: u32, left_at: Time) {
         let mut bytes = u64::from(len);
         if self.begins || self.newest.handed_over_at != now {
@@ -139,11 +140,11 @@ impl Endpoint {
     }
 
     /// Reports that a segment with `len` bytes of payload, sent at `now`, waits in the host until
-    /// `left_at`, or [`Time::NEVER`] if [`Self::handle_departure`] will report that later. Must not
-    /// be called for a segment that the host dropped.
+    /// `left_at`, or [`Time::NEVER`] if [`Self::handle_departure`] will report the departure later.
+    /// Must not be called for a segment that the host dropped.
     pub fn handed_over(&mut self, now: Time, len: u32, left_at: Time) {
-        // No data waits behind a SYN or FIN, and the kernel hardly counts pure acknowledgments
-        // (`skb_set_tcp_pure_ack`).
+        // Segments without data are not counted: no data waits behind a SYN or FIN, and the kernel
+        // counts almost no memory for pure acknowledgments (`skb_set_tcp_pure_ack`).
         if len > 0
             && let Some(queue) = &mut self.small_queue
         {
@@ -201,7 +202,7 @@ impl Endpoint {
         let least = (2 * (OVERHEAD_BYTES + payload)) << factor;
         let fits =
             bytes < least.min(most) || (bytes < most && bytes >> factor < self.paced_bytes());
-        // With one packet out there may be no departure left to wait for
+        // If only one packet is unacknowledged, there may be no departure left to wait for
         // (`tcp_rtx_queue_empty_or_single_skb`).
         if fits || is_one_out || self.sent.len() <= 1 {
             return false;
@@ -213,7 +214,7 @@ impl Endpoint {
         true
     }
 
-    /// Ends the holding back, because a packet has left.
+    /// Stops holding packets back, because a packet has left.
     pub(super) fn resume(&mut self) {
         if let Some(queue) = &mut self.small_queue {
             queue.holds = false;

@@ -51,7 +51,8 @@ pub(crate) trait Algorithm {
     /// The segment `again` was retransmitted.
     fn on_retransmitted(_end: &mut Endpoint, _now: Time, _again: &SentSegment) {}
 
-    /// Segmentation offload holds back data that the window would allow, for a larger burst.
+    /// Segmentation offload holds back data that the window would allow, in order to send a larger
+    /// burst.
     fn on_deferred(_end: &mut Endpoint, _now: Time) {}
 
     /// Retransmits the next lost segment that has not been retransmitted since it was lost.
@@ -74,9 +75,9 @@ pub(crate) trait Algorithm {
     fn enter_loss(end: &mut Endpoint, now: Time);
 
     /// Number of segments from which congestion control computes the new threshold after a loss or
-    /// a mark (`FlightSize` of RFC 5681, 2): segments sent and not yet cumulatively acknowledged,
-    /// including lost ones. Segments that limited transmit sent beyond the window do not count (RFC
-    /// 6675, 5, step 4.2).
+    /// a mark (`FlightSize` of RFC 5681, 2). It counts segments that were sent and are not
+    /// cumulatively acknowledged yet, including lost ones. Segments that limited transmit sent
+    /// beyond the window do not count (RFC 6675, 5, step 4.2).
     fn flight_size(end: &Endpoint) -> u32 {
         end.sent.len().min(end.window.cwnd)
     }

@@ -1,9 +1,9 @@
 //! The queue of sent packets as Linux 2.6.18 keeps it (`sk_write_queue`).
 //!
-//! With segmentation offload a packet holds several segments. Its segment count is its length divided
-//! by the MSS, rounded up (`tcp_skb_pcount`). A packet is split at the edges of SACK blocks and
-//! before a retransmission, and the segments of its parts are counted again. So the counts depend
-//! on where packets begin and how they were split.
+//! With segmentation offload a packet holds several segments. The segment count of a packet is its
+//! length divided by the MSS, rounded up (`tcp_skb_pcount`). A packet is split at the edges of SACK
+//! blocks and before a retransmission, and the segments of its parts are counted again. So the
+//! counts depend on where packets begin and how they were split.
 //!
 //! Not modeled: `fastpath_skb_hint` and similar hints. With these the kernel starts a scan of the
 //! queue where the last scan ended, and may miss a lost retransmission until the RTO.
@@ -56,7 +56,8 @@ impl SentSegments {
         self.queue.push_back(packet);
     }
 
-    /// Adds a packet of `segments` segments in `state` to the counters of states, or subtracts it.
+    /// Counts a packet of `segments` segments in `state`: `change` adds the segments to the
+    /// counters of this state or subtracts them.
     fn count(&mut self, segments: u32, state: u8, change: fn(u32, u32) -> u32) {
         if state & TAGS == 0 {
             return;
@@ -171,8 +172,8 @@ impl SentSegments {
         self.packets.touched = touched;
     }
 
-    /// Marks packets as lost, from the oldest up to the first for whose send time `is_late` is
-    /// false (`tcp_update_scoreboard`).
+    /// Marks packets as lost, beginning with the oldest. Stops at the first packet whose send time
+    /// is not late according to `is_late` (`tcp_update_scoreboard`).
     pub(crate) fn lose_late_packets(&mut self, is_late: impl Fn(Time) -> bool) {
         for index in 0..self.queue.len() {
             let packet = self.queue[index];

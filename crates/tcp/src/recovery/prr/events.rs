@@ -1,4 +1,4 @@
-//! The reactions to an acknowledgment (`tcp_ack`), to a transmission, and to the timer.
+//! How this recovery reacts to an acknowledgment (`tcp_ack`), to a transmission, and to the timer.
 //!
 //! An acknowledgment changes the congestion window: in a recovery by proportional rate reduction
 //! (RFC 6937); otherwise the window grows if it limits the sender (`tcp_cwnd_validate`,
@@ -110,7 +110,8 @@ fn take_acknowledged(end: &mut Endpoint, now: Time, segment: &Segment, info: &mu
         // arrived.
         if !was_sacked {
             first_copies += 1;
-            // Not if the retransmission was spurious (`tcp_skb_spurious_retrans`).
+            // The segment is not used for RACK if its retransmission was spurious
+            // (`tcp_skb_spurious_retrans`).
             if !acked.was_repeated() || !is_before(echo_ms, acked.sent_at) {
                 rack.advance(now, acked);
             }
@@ -186,7 +187,7 @@ fn control_window(end: &mut Endpoint, now: Time, info: &AckInfo) {
         reduce_window(end, info.delivered, is_safe);
         return;
     }
-    // On a path that reorders, SACKs count as well (`tcp_may_raise_cwnd`).
+    // On a path that reorders, the window also grows on SACKs (`tcp_may_raise_cwnd`).
     let reorders = end.recovery.prr.rack.reordering > DUP_THRESH;
     if !(info.advanced || (reorders && info.newly_sacked > 0)) {
         return;
@@ -261,7 +262,7 @@ fn schedule_probe(end: &mut Endpoint, now: Time, rto: Duration) -> bool {
 pub(super) fn schedule_probe_behind(end: &mut Endpoint, now: Time) {
     let timer = end.recovery.prr.timer;
     if timer == Timer::Probe && end.recovery.prr.probe.scheduled_at == now && end.sent.len() > 2 {
-        // In the same burst the timer would be set to the same time again.
+        // For another segment of the same burst, the timer would be set to the same time again.
         return;
     }
     let scheduled = schedule_probe(end, now, phases::until_retransmission(end, now));
@@ -287,7 +288,7 @@ fn send_probe(end: &mut Endpoint, now: Time) {
     phases::restart_retransmission(end, now);
 }
 
-/// The probe carried new data, so its end is the end of that data.
+/// Records the end of a probe that carried new data: it is the end of this data.
 pub(super) const fn probe_sent_new_data(end: &mut Endpoint) {
     end.recovery.new_data_at_once = false;
     end.recovery.prr.probe.sent_at_end = end.snd_nxt;
@@ -303,8 +304,8 @@ fn judge_probe(end: &mut Endpoint, ack: u64, info: &AckInfo) {
     if !end.recovery.prr.probe.repeats {
         end.recovery.prr.probe.end();
     } else if ack > sent_at_end {
-        // The probe itself repaired a loss. Congestion control must react to it like to any other
-        // loss.
+        // The probe itself repaired a loss. Congestion control must react to this loss like to any
+        // other.
         phases::begin_reduction(end);
         end.window.cwnd = end.window.ssthresh;
         phases::keep_open(end);

@@ -26,8 +26,8 @@ pub struct SentSegment {
     pub len: u32,
     /// When the segment was last sent.
     pub sent_at: Time,
-    /// `snd_nxt` at the time of the retransmission: a SACK of data sent after that shows that the
-    /// retransmission is lost.
+    /// `snd_nxt` at the time of the retransmission: a SACK of data sent after the retransmission
+    /// shows that it is lost.
     pub(crate) repeated_at: u64,
     pub(crate) state: u8,
 }
@@ -90,9 +90,9 @@ pub struct SentSegments {
     pub(crate) retransmitted: u32,
     /// Number of lost segments that have not been retransmitted since.
     pub(crate) waiting: u32,
-    /// Number of the segment after the newest one that was ever SACKed.
+    /// The number of the segment that follows the newest segment ever SACKed.
     facked: u64,
-    /// All segments below this number are done with regard to forward retransmission.
+    /// Segments below this number need no forward retransmission any more.
     forward_from: u64,
     /// Each segment below this number is known to be SACKed or lost.
     decided: u64,
@@ -108,7 +108,8 @@ pub struct SentSegments {
     /// Number of times that a segment or a retransmission was marked lost (`tp->lost`).
     pub(crate) losses: u64,
     by_time: ByTime,
-    /// Number of segments minus number of packets in the queue; 0 if it holds segments.
+    /// Number of segments minus number of packets in the queue; 0 if the queue holds single
+    /// segments.
     pub(crate) more: u32,
     pub(crate) packets: Packets,
 }
@@ -242,7 +243,7 @@ impl SentSegments {
         newly
     }
 
-    /// Like [`Self::sack`], without deciding losses.
+    /// Like [`Self::sack`], but does not decide which segments are lost.
     pub(crate) fn mark_sacked(&mut self, ack: u64, blocks: &SackBlocks) -> u32 {
         self.mark_sacked_each(ack, blocks, |_| ())
     }
@@ -327,9 +328,9 @@ impl SentSegments {
         }
     }
 
-    /// Index of the first segment that starts at or after `offset`. Two guesses avoid a search:
-    /// usually it is the segment after the newest SACKed one, and nearly all segments are as long
-    /// as the oldest.
+    /// Index of the first segment that starts at or after `offset`. Two guesses usually avoid a
+    /// search: the segment after the newest SACKed one, and the index that results if all segments
+    /// are as long as the oldest.
     #[inline]
     fn index_of(&self, offset: u64) -> usize {
         let behind_newest = self.facked.saturating_sub(self.first) as usize;
@@ -366,7 +367,8 @@ impl SentSegments {
         self.sacked_undecided += u32::from(self.first + index as u64 >= self.decided);
     }
 
-    /// Moves `decided` forward while `threshold` SACKed segments lie above it.
+    /// Moves `decided` forward, and marks segments as lost, while `threshold` SACKed segments lie
+    /// above it.
     pub(crate) fn decide_lost(&mut self, threshold: u32) {
         while self.sacked_undecided >= threshold {
             let index = (self.decided - self.first) as usize;
@@ -446,7 +448,7 @@ impl SentSegments {
         if self.sacked == 0 { 0 } else { self.facked.saturating_sub(self.first) as u32 }
     }
 
-    /// Marks the retransmission in flight of the segment at `index` as lost.
+    /// Marks the retransmission of the segment at `index`, which is in flight, as lost.
     fn lose_copy(&mut self, index: usize) {
         let segment = &mut self.queue[index];
         segment.state &= !RETRANSMITTED;

@@ -5,11 +5,12 @@ use core::ops::AddAssign;
 use netstudy_units::Duration;
 
 /// Counts of one operation. `offered` counts submissions that were due in the phase or in progress
-/// when it began: offered = completed + network errors + server errors + not met + unfinished. The
-/// other counts cover requests and submissions that ended within the phase.
+/// when the phase began: offered = completed + network errors + server errors + not met +
+/// unfinished. Completed and failed submissions, page elements and bytes are counted if they ended
+/// within the phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Submissions that were due in the phase or in progress when it began.
+    /// Submissions that were due in the phase or in progress when the phase began.
     pub offered: u64,
     /// Submissions in progress when the phase began.
     pub carried: u64,

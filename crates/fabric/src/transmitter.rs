@@ -75,7 +75,8 @@ impl Transmitter {
         self.queue.len()
     }
 
-    /// Forgets all frames if the last of them left by `now`: the usual case on a link that is not busy.
+    /// Forgets all frames if the last of them left by `now`: the usual case on a link that is not
+    /// busy.
     #[inline]
     pub fn release_if_idle(&mut self, now: Time) {
         if self.free_at <= now {

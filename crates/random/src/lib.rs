@@ -27,15 +27,16 @@ impl Stream {
         Self(Pcg64Mcg::new(u128::from_le_bytes(state)))
     }
 
-    /// The stream that server `number` of an incast draws its start delays from. Simulator and agents use the
-    /// same stream, so that delays are the same on every testbed.
+    /// The stream that server `number` of an incast draws its start delays from. Simulator and
+    /// agents use the same stream, so that delays are the same on every testbed.
     #[must_use]
     pub fn of_server(seed: &str, number: u32) -> Self {
         Self::new(seed, &format!("server/{number}/start"))
     }
 
-    /// The streams that the generator of transactions on host `node` draws from. Simulator and agents use the
-    /// same streams, so that users, operations and arrivals are the same on every testbed.
+    /// The streams that the generator of transactions on host `node` draws from. Simulator and
+    /// agents use the same streams, so that users, operations and arrivals are the same on every
+    /// testbed.
     #[must_use]
     pub fn of_generator(seed: &str, node: &str) -> Streams<Self> {
         Streams::new(|purpose| Self::new(seed, &format!("{node}/{purpose}")))

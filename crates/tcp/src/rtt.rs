@@ -7,8 +7,8 @@ use crate::Jiffies;
 pub enum RtoRule {
     /// The timeout itself (RFC 6298, 2.4).
     Rfc6298,
-    /// The variation part, so the timeout exceeds the smoothed round-trip time by at least the minimum
-    /// (Linux: `rttvar` starts at and falls back to `tcp_rto_min`).
+    /// The variation part, so the timeout exceeds the smoothed round-trip time by at least the
+    /// minimum (Linux: `rttvar` starts at and falls back to `tcp_rto_min`).
     Linux,
 }
 

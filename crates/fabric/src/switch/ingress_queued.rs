@@ -284,7 +284,8 @@ impl<F: Copy + Default, W> IngressBuffers<F, W> {
         ingress
     }
 
-    /// True if the egress port pulls the frame on arrival: the frame then takes no room in the ingress buffer.
+    /// True if the egress port pulls the frame on arrival: the frame then takes no room in the
+    /// ingress buffer.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn passes_by(&self, arrival: &Arrival, drained_at: impl FnOnce(&W) -> Time) -> bool {
         let egress = &self.egresses[arrival.egress as usize];

@@ -26,8 +26,8 @@ pub struct SharedMemoryConfig {
     pub cell_bytes: u32,
     /// A queue may take at most this multiple of the free part of the pool.
     pub alpha: f64,
-    /// Frames that each ingress port may always have queued, so that a full pool does not starve a port
-    /// with an empty queue.
+    /// Frames that each ingress port may always have queued, so that a full pool does not starve a
+    /// port with an empty queue.
     pub ingress_guarantee_frames: u32,
 }
 

@@ -32,7 +32,8 @@ const MILLISECONDS: Jiffies = Jiffies::new(Duration::from_ms(1), Duration::from_
 /// a loss.
 const OFFSET_MAX: u64 = 1 << 18;
 
-/// CUBIC (RFC 9438), with the integer arithmetic and the jiffies of Linux 6 (`net/ipv4/tcp_cubic.c`).
+/// CUBIC (RFC 9438), with the integer arithmetic and the jiffies of Linux 6
+/// (`net/ipv4/tcp_cubic.c`).
 ///
 /// If the round-trip time is at most a jiffy, the growth of a small window depends on the length of
 /// the jiffy: the curve is evaluated once per jiffy, and the last growth rate applies until the

@@ -5,8 +5,8 @@ const ONE: u32 = 1024;
 /// g = 1/16: the weight of a new window in `alpha` (RFC 8257, 4.2).
 const GAIN_SHIFT: u32 = 4;
 
-/// Data center TCP (RFC 8257; Alizadeh et al., SIGCOMM 2010), with the integer arithmetic of Linux 6
-/// (`net/ipv4/tcp_dctcp.c`): the window shrinks in proportion to the share of marked bytes.
+/// Data center TCP (RFC 8257; Alizadeh et al., SIGCOMM 2010), with the integer arithmetic of Linux
+/// 6 (`net/ipv4/tcp_dctcp.c`): the window shrinks in proportion to the share of marked bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dctcp {
     /// Smoothed share of marked bytes, in 1/1024.

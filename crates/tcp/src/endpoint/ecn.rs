@@ -1,5 +1,5 @@
-//! Explicit congestion notification (RFC 3168), with the accurate echo of RFC 8257 where the congestion
-//! control needs it.
+//! Explicit congestion notification (RFC 3168), with the accurate echo of RFC 8257 where the
+//! congestion control needs it.
 //!
 //! Linux has a separate phase for a reduction after marks (CWR) and spreads the reduction over a
 //! round trip. Here the window falls at once. In Linux and here, the window does not grow until

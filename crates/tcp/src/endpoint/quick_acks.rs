@@ -16,7 +16,8 @@ pub(crate) struct QuickAcks {
     left: u32,
     /// The rules that differ between Linux before and since 4.18.
     disorder: Disorder,
-    /// The application answers received data, so acknowledgments may wait for its answer (`pingpong`).
+    /// The application answers received data, so acknowledgments may wait for its answer
+    /// (`pingpong`).
     interactive: bool,
     /// When data arrived last.
     heard_at: Option<Time>,

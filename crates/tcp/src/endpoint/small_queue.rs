@@ -18,8 +18,9 @@ use netstudy_units::Time;
 
 use super::{Config, Endpoint};
 
-/// Memory of a packet without its payload: `struct sk_buff`, 320 bytes for headers (`MAX_TCP_HEADER`), and
-/// `struct skb_shared_info` on a machine of 64 bits (`SKB_TRUESIZE` in `tcp_stream_alloc_skb`).
+/// Memory of a packet without its payload: `struct sk_buff`, 320 bytes for headers
+/// (`MAX_TCP_HEADER`), and `struct skb_shared_info` on a machine of 64 bits (`SKB_TRUESIZE` in
+/// `tcp_stream_alloc_skb`).
 const OVERHEAD_BYTES: u64 = 256 + 320 + 320;
 
 /// A packet that has not left its host yet.

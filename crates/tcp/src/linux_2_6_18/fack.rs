@@ -320,10 +320,10 @@ fn threshold_to_keep(end: &Endpoint) -> u32 {
     }
 }
 
-/// True if the window reduction was spurious: the sender retransmitted nothing, or the receiver reported
-/// every retransmission as a duplicate (`tcp_may_undo`). The kernel's third sign, a timestamp from
-/// before the retransmission, works only if the round-trip time is several ticks, and is not
-/// modeled.
+/// True if the window reduction was spurious: the sender retransmitted nothing, or the receiver
+/// reported every retransmission as a duplicate (`tcp_may_undo`). The kernel's third sign, a
+/// timestamp from before the retransmission, works only if the round-trip time is several ticks,
+/// and is not modeled.
 fn may_undo(end: &Endpoint) -> bool {
     let packets = end.sent.packets();
     packets.is_all_needless() || (packets.may_undo() && !end.recovery.fack.retransmitted)
@@ -356,7 +356,8 @@ fn undo_partly(end: &mut Endpoint) -> bool {
     may
 }
 
-/// `tcp_undo_cwr`: restores the window, and the threshold as well if the `whole` phase was spurious.
+/// `tcp_undo_cwr`: restores the window, and the threshold as well if the `whole` phase was
+/// spurious.
 fn undo(end: &mut Endpoint, whole: bool) {
     let prior = end.recovery.fack.prior_ssthresh;
     end.window.cwnd = end.congestion.undone(end.window.cwnd);

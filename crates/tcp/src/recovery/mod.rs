@@ -84,7 +84,8 @@ macro_rules! ask {
     };
 }
 
-/// Loss recovery of a connection: instructions to the sending side, and the state of each algorithm.
+/// Loss recovery of a connection: instructions to the sending side, and the state of each
+/// algorithm.
 ///
 /// The states of all algorithms are separate fields, not an enum. So an algorithm can access its
 /// state directly while it changes the rest of the endpoint.

@@ -160,7 +160,8 @@ impl ClientSession {
                 let port = reply.extended_port().ok_or_else(|| self.odd(reply))?;
                 self.connect(port)
             }
-            // A server older than RFC 2428 does not know EPSV; 522 refuses the protocol (RFC 2428, 2).
+            // A server older than RFC 2428 does not know EPSV; 522 refuses the protocol (RFC 2428,
+            // 2).
             (State::Passive, 500..=502 | 522) if self.is_extended && self.server.is_some() => {
                 self.is_extended = false;
                 say(Command::Passive)

@@ -114,7 +114,8 @@ const fn is_brokerage(script: Script) -> bool {
     matches!(script, Script::Brokerage(_))
 }
 
-/// The next action of a generator. Samples cover only requests and transactions that ended in the measuring phase.
+/// The next action of a generator. Samples cover only requests and transactions that ended in the
+/// measuring phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransactionAction {
     /// Send a request; then call [`Generator::answered`] or [`Generator::failed`]. A client has one

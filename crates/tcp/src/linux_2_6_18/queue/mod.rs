@@ -74,7 +74,8 @@ impl SentSegments {
         }
     }
 
-    /// Corrects the counters for a packet in `state` whose segment count changed from `before` to `after`.
+    /// Corrects the counters for a packet in `state` whose segment count changed from `before` to
+    /// `after`.
     fn recount(&mut self, state: u8, before: u32, after: u32) {
         self.more = self.more + after - before;
         self.count(before, state, u32::wrapping_sub);
@@ -202,8 +203,8 @@ impl SentSegments {
         Some(self.repeat_packet(index, now, snd_nxt))
     }
 
-    /// Retransmits the first segment of the oldest packet that is neither SACKed nor lost (second pass
-    /// of `tcp_xmit_retransmit_queue`). Like in the kernel, the search covers `fackets_out`
+    /// Retransmits the first segment of the oldest packet that is neither SACKed nor lost (second
+    /// pass of `tcp_xmit_retransmit_queue`). Like in the kernel, the search covers `fackets_out`
     /// packets, although `fackets_out` is a number of segments. So it may reach data that is still
     /// in flight.
     pub(crate) fn retransmit_packet_forward(

@@ -23,7 +23,8 @@ pub(super) fn alert(end: &mut Endpoint, now: Time, segment: &Segment, info: &mut
     // Losses are looked for only if the acknowledgment is a duplicate, or if SACKs leave a hole
     // wider than reordering explains.
     let mut finds = info.duplicate || (info.newly_sacked > 0 && is_hole_wide(end));
-    // Step A of the kernel: a congestion mark justifies the reduction, whether or not the loss was real.
+    // Step A of the kernel: a congestion mark justifies the reduction, whether or not the loss was
+    // real.
     if segment.flags.contains(Flags::ECE) {
         end.recovery.prr.undo.forbid();
     }

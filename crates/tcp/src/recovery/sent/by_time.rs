@@ -1,5 +1,5 @@
-//! Losses by time: a segment is lost if a later one has arrived and enough time has passed (RFC 8985,
-//! 6.2, step 5; `tcp_rack_detect_loss` of Linux).
+//! Losses by time: a segment is lost if a later one has arrived and enough time has passed (RFC
+//! 8985, 6.2, step 5; `tcp_rack_detect_loss` of Linux).
 //!
 //! The kernel keeps a list of segments by the time of their last transmission. Here, segments that
 //! were sent only once are in this order anyway, and retransmissions have a separate queue.

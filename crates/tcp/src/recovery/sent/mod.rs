@@ -422,8 +422,8 @@ impl SentSegments {
         self.waiting > 0
     }
 
-    /// Retransmits the oldest lost segment that has not been retransmitted yet (`NextSeg` (1) of RFC
-    /// 6675).
+    /// Retransmits the oldest lost segment that has not been retransmitted yet (`NextSeg` (1) of
+    /// RFC 6675).
     pub fn retransmit_next(&mut self, now: Time) -> Option<SentSegment> {
         let from = self.retransmit_from.max(self.first);
         let waits = |segment: &SentSegment| segment.is(LOST) && !segment.is(RETRANSMITTED);

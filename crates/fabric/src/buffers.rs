@@ -18,14 +18,14 @@ use crate::{Chance, Link};
 pub struct SwitchSetup<'a> {
     /// The link behind each port.
     pub links: &'a [Link],
-    /// A frame is marked if it arrives at a queue longer than this.
+    /// A frame gets a congestion mark if it arrives at a queue longer than this.
     pub marked_above_bytes: u64,
     /// For each ingress port: the frame size for which a buffer must have room to admit a frame. A
     /// maximum-size frame on cut-through ports; otherwise 0, so that the frame's own size counts.
     pub reserved_bytes: &'a dyn Fn(u32) -> u32,
 }
 
-/// A task that is compiled for each buffer architecture.
+/// A task on a switch, which is compiled separately for each buffer architecture.
 pub trait SwitchTask<F: Copy> {
     /// The task's result.
     type Output;

@@ -2,8 +2,8 @@
 //! in two forms: in closed form, which computes departure times in advance, and event-driven.
 //!
 //! A FIFO that sends at a fixed rate needs no event per frame: the time at which a frame leaves is
-//! known when it enters, `max(ready, free) + serialization time`. Only a switch whose egress
-//! chooses among several queues needs an event at each choice. Links with PAUSE have no closed
+//! known when it enters, `max(ready, free) + serialization time`. Only a switch whose egress ports
+//! choose among several queues needs an event for each choice. Links with PAUSE have no closed
 //! form: for such links, and for a real clock, [`stepped`] drives the same buffer architectures
 //! event by event.
 //!

@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn a_full_segment_at_ten_gigabit_and_one_microsecond() {
-        // MTU 9000 + 18 + 20 = 9038 B at 0.8 ns a byte.
+        // MTU 9000 + 18 + 20 = 9038 B at 0.8 ns per byte.
         let link = Link::new(Rate::from_gbps(10), Duration::from_us(1));
         let frame = ethernet::frame_bytes(9000);
         assert_eq!(link.serialization(frame) + link.delay(), Duration::from_ps(8_230_400));

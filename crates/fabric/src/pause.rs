@@ -132,7 +132,7 @@ mod tests {
     fn it_is_asked_for_again_halfway_through() {
         let mut requests = PauseRequests::new(THRESHOLDS, Rate::from_gbps(10));
         requests.handle_level(at(1), 101);
-        // 1000 quanta of 51.2 ns, halved.
+        // Half of 1000 quanta of 51.2 ns.
         let again = at(1) + Duration::from_ns(25_600);
         assert_eq!(requests.next_timeout(), again);
         assert_eq!(requests.handle_timeout(at(2)), None);

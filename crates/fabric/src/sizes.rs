@@ -1,4 +1,4 @@
-//! Frames counted by size, in the classes of RMON's etherStatsTable (RFC 2819, 5).
+//! Counts frames by size, in the size classes of RMON's etherStatsTable (RFC 2819, 5).
 
 /// Number of frames by size, check sequence included: 64 bytes, 65 to 127, 128 to 255, 256 to 511,
 /// 512 to 1023, 1024 to 1518, and longer.

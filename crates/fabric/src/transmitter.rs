@@ -10,7 +10,7 @@ pub struct Departing {
     pub at: Time,
     /// Occupied buffer space, in the unit of the buffer.
     pub occupied: u32,
-    /// The port by which it came.
+    /// The port through which the frame arrived.
     pub ingress: u32,
 }
 
@@ -59,8 +59,8 @@ impl Transmitter {
         self.occupied_max
     }
 
-    /// Bytes of the buffer that frames occupy at `now`. Frames that have left by then do not count,
-    /// even if [`Self::release`] has not been called.
+    /// Bytes of the buffer that frames occupy at `now`. Frames that have left by `now` do not
+    /// count, even if [`Self::release`] has not been called.
     #[must_use]
     pub fn occupied_at(&self, now: Time) -> u64 {
         let first = self.queue.partition_point(|frame| frame.at <= now);
@@ -97,8 +97,8 @@ impl Transmitter {
         }
     }
 
-    /// Sends a frame after all earlier frames. It may start at `ready` at the earliest. Returns
-    /// when its last bit leaves.
+    /// Sends a frame after all earlier frames. It may start at `ready` at the earliest. Returns the
+    /// time at which the frame's last bit leaves.
     #[inline]
     pub fn send(&mut self, ready: Time, frame_bytes: u32, occupied: u32, ingress: u32) -> Time {
         let at = self.send_below_max(ready, frame_bytes, occupied, ingress);

@@ -140,7 +140,7 @@ impl<T: Copy + Default> Ring<T> {
         (end.min(start + index)..end).map(|number| &self.slots[self.slot(number)])
     }
 
-    /// Number of values at the front that fulfil `is_below`. No value behind them may fulfil it.
+    /// Number of values at the front that fulfil `is_below`. No later value may fulfil it.
     pub fn partition_point(&self, mut is_below: impl FnMut(&T) -> bool) -> usize {
         let Range { start: mut low, end: mut high } = self.numbers();
         while low < high {

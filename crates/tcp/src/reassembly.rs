@@ -17,7 +17,8 @@ impl Range {
     }
 }
 
-/// Received data: everything below `next`, and islands (data received out of order) above it.
+/// The received data: everything below `next`, and islands above `next` (data received out of
+/// order).
 #[derive(Clone, Debug)]
 pub struct Reassembly {
     next: u64,

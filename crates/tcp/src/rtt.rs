@@ -8,12 +8,12 @@ pub enum RtoRule {
     /// The timeout itself (RFC 6298, 2.4).
     Rfc6298,
     /// The variation part, so the timeout exceeds the smoothed round-trip time by at least the
-    /// minimum (Linux: `rttvar` starts at and falls back to `tcp_rto_min`).
+    /// minimum (in Linux, `rttvar` is never below `tcp_rto_min`).
     Linux,
 }
 
-/// Means "no sample yet". A plain value instead of an `Option` keeps the field one machine word,
-/// read in the width in which it was written.
+/// Means "no sample yet". Because this is a plain value and not an `Option`, the field is a single
+/// machine word, which is always read in the same width in which it was written.
 const NO_SAMPLE: Duration = Duration::from_ps(u64::MAX);
 
 /// Retransmission timeout from round-trip times (RFC 6298).
@@ -93,8 +93,8 @@ impl RttEstimator {
         self.srtt().map(|_| self.least)
     }
 
-    /// Adds a round-trip time sample and ends the backoff (RFC 6298, 5.7 note). The sample must
-    /// belong to one transmission unambiguously (Karn's algorithm or timestamps).
+    /// Adds a round-trip time sample and ends the backoff (RFC 6298, 5.7 note). It must be certain
+    /// to which transmission the sample belongs (Karn's algorithm or timestamps).
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn sample(&mut self, rtt: Duration) {
         self.least = self.least.min(rtt);

@@ -166,7 +166,7 @@ const fn unwrap_near(low: u32, near: u64) -> u64 {
 pub struct SynOptions {
     /// Maximum segment size that the sender of the SYN accepts, in bytes of payload and options.
     pub mss_bytes: u16,
-    /// Window scale shift (RFC 7323, 2), or none.
+    /// Window scale shift (RFC 7323, 2); none: the SYN does not have this option.
     pub window_scale: Option<u8>,
     /// SACK permitted (RFC 2018, 2).
     pub sack_permitted: bool,
@@ -194,7 +194,7 @@ pub struct Segment {
     pub ts_value: u32,
     /// Timestamp echo reply.
     pub ts_echo: u32,
-    /// Data that arrived out of order.
+    /// The SACK blocks: data that arrived out of order.
     pub sack: SackBlocks,
     /// Options of a SYN.
     pub syn: SynOptions,

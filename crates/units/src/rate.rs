@@ -2,7 +2,7 @@ use crate::Duration;
 
 const PS_PER_S: u64 = 1_000_000_000_000;
 
-/// A bit rate in decimal bit/s.
+/// A bit rate in bit/s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rate(u64);
 

@@ -231,12 +231,12 @@ pub struct IncastClient {
     next_connect: u32,
     connecting: u32,
     hold: bool,
-    /// The warm-up ended at this time, and the client waits for the controller.
+    /// If set: the warm-up ended at this time, and the client waits for the controller.
     holds: Option<Time>,
-    /// The measuring phase begins at this time.
+    /// If set: the measuring phase begins at this time.
     begins: Option<Time>,
     ended: Option<Completed>,
-    /// The last iteration ended at this time.
+    /// If set: the last iteration ended at this time.
     is_over: Option<Time>,
 }
 

@@ -31,8 +31,8 @@ pub struct Phases {
     /// The measuring phase.
     pub measure: Until,
     /// Whether the client waits for [`Traffic::go`](crate::Traffic::go) between warm-up and
-    /// measuring phase, so that counters can be read while nothing is in flight. A warm-up until
-    /// [`Until::Told`] waits in any case.
+    /// measuring phase, so that counters can be read while nothing is in flight. After a warm-up
+    /// with [`Until::Told`], the client waits in any case.
     pub hold: bool,
 }
 
@@ -90,7 +90,7 @@ pub(crate) enum Next {
     End,
 }
 
-/// A timed step of a client's phases.
+/// A step from one phase to the next that is due at a certain time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
     /// The measuring phase begins; exchanges in progress continue.
@@ -99,7 +99,7 @@ pub(crate) enum Turn {
     Over,
 }
 
-/// Position of a client in its phases.
+/// Keeps track of the phase in which a client is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sequence {
     phases: Phases,
@@ -197,8 +197,8 @@ impl Sequence {
         self.due
     }
 
-    /// Takes the step that is due at `now`, if any. A warm-up with a fixed time ends without a
-    /// step, because its exchanges are completed first.
+    /// Takes the step to the next phase that is due at `now`, if any. A warm-up with a fixed time
+    /// ends without a step, because its exchanges are completed first.
     pub(crate) fn turn(&mut self, now: Time) -> Option<Turn> {
         if self.due > now {
             return None;

@@ -202,7 +202,7 @@ impl Requests {
         Action::Write { connection: connection as u32, bytes: self.shape.request_bytes }
     }
 
-    /// Handles received bytes. Returns whether they completed a response.
+    /// Handles received bytes. Returns whether a response is now complete.
     fn received(&mut self, now: Time, connection: u32, total: u64) -> bool {
         let line = &mut self.lines[connection as usize];
         let answers = total / self.shape.response_bytes - line.received / self.shape.response_bytes;
@@ -265,7 +265,7 @@ impl RequestClient {
         self.begin_phase(now, limit);
     }
 
-    /// Takes the step of the phases that is due, if any.
+    /// Takes the step to the next phase, if this step is due.
     fn turn(&mut self, now: Time) {
         match self.sequence.turn(now) {
             Some(Turn::Measure(limit)) => {

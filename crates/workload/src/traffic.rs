@@ -43,7 +43,7 @@ pub enum Action {
     /// The warm-up continues until the time set by [`Traffic::go`], when the measuring phase
     /// begins.
     Ready,
-    /// A phase has ended for this host, which waits for [`Traffic::go`].
+    /// A phase has ended for this host, and the host waits for [`Traffic::go`].
     Hold,
 }
 
@@ -67,9 +67,10 @@ pub enum Sample {
         bytes_sent: u64,
         /// When it was due.
         started: Time,
-        /// When the first byte of its data was received or sent; none: not observed.
+        /// When the first byte of the transfer's data was received or sent; none: not observed.
         first_byte: Option<Time>,
-        /// When its last byte had arrived, or the receiving application had confirmed it.
+        /// When the last byte of the transfer had arrived, or when the receiving application had
+        /// confirmed the transfer.
         ended: Time,
     },
     /// The log-in of an FTP session.
@@ -118,8 +119,8 @@ impl Owed {
     }
 }
 
-/// One host's application, as a pure state machine. Hosts communicate only through bytes on
-/// connections.
+/// One host's application, as a pure state machine. The applications of different hosts communicate
+/// only through bytes on connections.
 ///
 /// The driver reports events (`opened`, `received`, `acknowledged`, `closed`); [`Self::poll`]
 /// returns all actions of the application. When [`Self::next_action`] is due, the driver calls

@@ -5,8 +5,8 @@
 //! as in FTP. Both: a request followed at once by the payload; the server starts to send its own
 //! payload when it has the request, and confirms the client's payload. A stream is a series of such
 //! exchanges, one for each chunk. Several exchanges are in progress at a time, so that neither end
-//! runs out of bytes to send, and memory stays bounded. A stream ends when no further chunk is
-//! started. Each end knows from its own byte counts how far the exchanges have come.
+//! runs out of bytes to send, and memory stays bounded. To end a stream, the client starts no
+//! further chunk. Each end knows from its own byte counts how far the exchanges have come.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -101,7 +101,7 @@ impl TransferShape {
         matches!(self.size, TransferSize::Stream { .. })
     }
 
-    /// Payload among the first `bytes` that the client sends.
+    /// How many of the first `bytes` that the client sends are payload.
     const fn payload_sent(&self, bytes: u64) -> u64 {
         if !self.sends() {
             return 0;
@@ -110,7 +110,7 @@ impl TransferShape {
         bytes / self.asked() * self.payload() + begun
     }
 
-    /// Payload among the first `bytes` that the server sends.
+    /// How many of the first `bytes` that the server sends are payload.
     fn payload_received(&self, bytes: u64) -> u64 {
         if !self.receives() {
             return 0;
@@ -136,7 +136,7 @@ impl TransferShape {
 pub struct TransferConfig {
     /// The shape of each transfer.
     pub shape: TransferShape,
-    /// Connections of the client; transfers on a connection follow each other.
+    /// Connections of the client. On each connection, one transfer follows the other.
     pub connections: u32,
     /// Time from the end of a transfer to the start of the next one.
     pub pause: Duration,
@@ -204,7 +204,7 @@ enum State {
         /// Bytes transferred on the connection before the stream started to count.
         before: Carried,
     },
-    /// The time of a stream is over, but its last chunks are still in flight.
+    /// The time of a stream is over, but the last chunks of the stream are still in flight.
     Ending,
 }
 

@@ -18,7 +18,7 @@ use netstudy_units::Time;
 use crate::switch::Arrival;
 use crate::{Chance, Link, PauseCounters, PortCounters, Schedule};
 
-/// The timing-independent part of a buffer architecture: admission, occupancy, scheduling.
+/// The part of a buffer architecture that computes no times: admission, occupancy, scheduling.
 pub trait Architecture<F> {
     /// Decides whether to admit or drop a frame. `drained_at` is when the egress port would finish
     /// sending its present queue if nothing more arrived.
@@ -35,13 +35,13 @@ pub trait Architecture<F> {
         Time::NEVER
     }
 
-    /// The egress takes a held frame at `now`, if there is one for it. Rules that depend on how
+    /// The egress port takes a held frame at `now`, if one is held for it. Rules that depend on how
     /// long a frame has waited are applied here.
     fn pull(&mut self, _now: Time, _egress: u32, _chance: &mut impl Chance) -> Option<Pulled<F>> {
         None
     }
 
-    /// Frees the space of a frame whose last bit has left.
+    /// Frees the buffer space of a frame whose last bit has left.
     fn release(&mut self, _room: &Room) {}
 
     /// Buffer occupancy of frames that arrived on `ingress`.
@@ -51,7 +51,7 @@ pub trait Architecture<F> {
     fn queue_bytes_max(&self, egress: u32) -> u64;
 
     /// Bytes queued for `egress`, the frame on the wire included. An architecture that holds frames
-    /// counts only the held ones.
+    /// until their egress port pulls them counts only the held frames.
     fn queue_bytes(&self, egress: u32) -> u64;
 }
 
@@ -76,7 +76,7 @@ pub struct Pulled<F> {
     pub frame: F,
     /// Earliest time at which the frame may start to leave.
     pub ready: Time,
-    /// The buffer space that it occupies.
+    /// The buffer space that the frame occupies.
     pub room: Room,
     /// Whether to mark it.
     pub marked: bool,
@@ -85,9 +85,9 @@ pub struct Pulled<F> {
 /// The buffer space that a frame occupies: the frame's ports and its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
-    /// The port by which it came.
+    /// The port through which the frame arrived.
     pub ingress: u32,
-    /// The port by which it leaves.
+    /// The port through which the frame leaves.
     pub egress: u32,
     /// Its size.
     pub frame_bytes: u32,
@@ -102,7 +102,7 @@ pub trait Mark {
 /// A frame that starts to leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departure<F> {
-    /// The port by which it leaves.
+    /// The port through which the frame leaves.
     pub egress: u32,
     /// A frame, or the switch's own PAUSE frame.
     pub sent: Sent<F>,
@@ -198,8 +198,8 @@ impl<F: Copy + Mark, A: Architecture<F>> Stepped<F, A> {
         self.steps.earliest().1
     }
 
-    /// Takes one step that is due at `now`; the lowest port comes first. Returns the frame that
-    /// starts to leave, if any.
+    /// Takes one step that is due at `now`; if several ports have one, the lowest port comes first.
+    /// Returns the frame that starts to leave in this step, if any.
     pub fn step(&mut self, now: Time, chance: &mut impl Chance) -> Option<Departure<F>> {
         let (port, due) = self.steps.earliest();
         if due > now {

@@ -59,7 +59,8 @@ impl<F> PausingWire<F> {
         self.honours
     }
 
-    /// Handles a new level of the buffer behind the port. Returns whether a PAUSE frame was queued.
+    /// Handles a new fill level of the buffer behind the port. Returns whether a PAUSE frame was
+    /// queued.
     pub fn handle_level(&mut self, now: Time, level: impl FnOnce() -> u64) -> bool {
         let requests = self.requests.as_mut();
         let quanta = requests.and_then(|requests| requests.handle_level(now, level()));

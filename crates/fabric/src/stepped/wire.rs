@@ -43,7 +43,7 @@ pub enum Sent<F> {
 pub struct Start<F> {
     /// The frame.
     pub sent: Sent<F>,
-    /// End of its transmission, the interframe gap included.
+    /// End of the frame's transmission, the interframe gap included.
     pub departs: Time,
 }
 

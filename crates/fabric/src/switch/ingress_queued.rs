@@ -26,7 +26,7 @@ pub struct IngressQueuedConfig {
     /// larger value keeps the wire busy despite the latency of the switch, but makes the port
     /// choose its next frame earlier.
     pub egress_buffer_bytes: u32,
-    /// Percentage of choices that are random.
+    /// Percentage of the egress ports' choices that are random.
     pub random_arbitration_pct: u32,
 }
 
@@ -110,7 +110,7 @@ impl<F: Copy + Default> FromConfig<IngressQueuedConfig> for IngressQueued<F> {
 }
 
 impl<F: Copy + Default> SwitchBuffer<F> for IngressQueued<F> {
-    /// True for a frame that its egress port pulls on arrival.
+    /// True if the egress port of the frame pulls it on arrival.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_private(&self, arrival: &Arrival) -> bool {
         self.buffers.passes_by(arrival, Transmitter::free_at)
@@ -263,7 +263,7 @@ impl<F: Copy + Default, W> IngressBuffers<F, W> {
         self
     }
 
-    /// Whether the switch marks the last pulled frame (ECN).
+    /// Whether the frame that `egress` pulled last gets a congestion mark (ECN).
     #[inline]
     fn marks(&self, egress: u32) -> bool {
         self.egresses[egress as usize].queues.queued_bytes > self.marked_above_bytes
@@ -363,7 +363,7 @@ impl<F: Copy + Default> Architecture<F> for IngressBuffers<F> {
     }
 }
 
-/// The virtual output queues of one egress port, and the state of its round-robin.
+/// The virtual output queues of one egress port, and the state of the port's round-robin.
 #[derive(Clone, Debug)]
 struct VirtualQueues<F> {
     /// One queue per ingress port, up to the highest port used so far.
@@ -447,8 +447,8 @@ impl<F: Copy + Default> VirtualQueues<F> {
         queue.front().expect("a port is listed while its queue holds a frame")
     }
 
-    /// Removes the first frame from the ingress port at `place`. Returns that port and the frame's
-    /// size.
+    /// Removes the first frame from the ingress port at `place`. Returns the ingress port and the
+    /// frame's size.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn drop_front(&mut self, place: usize) -> (u32, u32) {
         let frame_bytes = self.front(place).frame_bytes;

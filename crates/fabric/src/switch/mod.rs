@@ -20,11 +20,11 @@ pub struct Arrival {
     /// Time of the admission decision: when the whole frame has arrived, or on a cut-through port
     /// its header.
     pub now: Time,
-    /// Earliest time at which it may start to leave: `now` plus the latency of the switch.
+    /// Earliest time at which the frame may start to leave: `now` plus the latency of the switch.
     pub ready: Time,
-    /// The port by which it comes.
+    /// The port through which the frame arrives.
     pub ingress: u32,
-    /// The port by which it leaves.
+    /// The port through which the frame leaves.
     pub egress: u32,
     /// Its size, check sequence included.
     pub frame_bytes: u32,
@@ -57,7 +57,7 @@ impl Verdict {
 pub struct Grant<F> {
     /// The frame given to [`SwitchBuffer::offer`].
     pub frame: F,
-    /// The port by which it leaves.
+    /// The port through which the frame leaves.
     pub egress: u32,
     /// When its last bit leaves.
     pub departs: Time,
@@ -71,7 +71,7 @@ pub trait Chance {
     fn below(&mut self, n: u32) -> u32;
 }
 
-/// Counters of a port, as a switch's command line shows them.
+/// Counters of a port, like those on a switch's command line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortCounters {
     /// Frames admitted for this port.
@@ -154,6 +154,7 @@ pub trait SwitchBuffer<F: Copy> {
     fn queue_bytes_max(&self, egress: u32) -> u64;
 
     /// Bytes queued for `egress` at `now`, the frame on the wire included. An architecture that
-    /// holds frames counts only the held ones. `now` must not be earlier than in the last call.
+    /// holds frames until their egress port chooses them counts only the held frames. `now` must
+    /// not be earlier than in the last call.
     fn queue_bytes(&self, egress: u32, now: Time) -> u64;
 }

@@ -12,7 +12,7 @@ use crate::{FromConfig, Link, SwitchSetup, Transmitter};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OutputQueuedConfig {
-    /// Buffer of each port, the frame on the wire included.
+    /// Buffer size of each port; the frame on the wire is in the buffer too.
     pub port_buffer_bytes: u64,
 }
 

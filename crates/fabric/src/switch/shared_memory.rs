@@ -54,7 +54,7 @@ struct Memory {
     cells: Cells,
     pool_cells: u64,
     reserve_cells: u64,
-    /// alpha in 1/1024, so that thresholds are integers.
+    /// alpha in units of 1/1024, so that thresholds are integers.
     alpha_1024: u64,
     guarantee_frames: u32,
     marked_above_cells: u64,
@@ -146,8 +146,8 @@ impl Memory {
 #[derive(Clone, Debug)]
 pub struct SharedMemory {
     ports: Vec<Transmitter>,
-    /// A bit for each port, set if its queue may hold frames. When the pool seems full, departures
-    /// are subtracted at these ports only.
+    /// One bit per port, which is set if the port's queue may hold frames. When the pool seems
+    /// full, departures are subtracted at these ports only.
     busy: Vec<u64>,
     memory: Memory,
 }
@@ -163,7 +163,7 @@ impl SharedMemory {
         }
     }
 
-    /// Marks frames that arrive at a queue whose cells hold more than `bytes`.
+    /// Marks frames that arrive at a queue whose cells have a total size of more than `bytes`.
     #[must_use]
     pub const fn marking_above(mut self, bytes: u64) -> Self {
         self.memory.mark_above(bytes);

@@ -3,7 +3,8 @@
 //!
 //! Hosts do not forward, and a cycle of switches is rejected, since switches do not learn
 //! alternative paths. So there is at most one path between two interfaces, and forwarding tables
-//! are static. A host with several interfaces, even on one switch, closes no cycle.
+//! are static. A host with several interfaces does not close a cycle, even if they are on one
+//! switch.
 //!
 //! A zone is a set of processes on a host, with an address of its own. A zone shares the interfaces
 //! of its host. Linux delivers packets between two addresses of one machine internally, whichever
@@ -67,7 +68,7 @@ pub struct Cable {
     pub mtu_bytes: u32,
 }
 
-/// Nodes and links of a network; [`Self::build`] checks them as a whole.
+/// The nodes and links of a network; [`Self::build`] checks that they fit together.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
     nodes: Vec<Node>,
@@ -85,7 +86,7 @@ pub enum TopologyError {
     ZoneOnNoHost {
         /// The zone.
         zone: String,
-        /// The node named as its host.
+        /// The node that is given as the zone's host.
         on: String,
     },
     /// A link ends at a zone.
@@ -343,7 +344,7 @@ pub struct Side {
 /// The route of a connection's packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Route {
-    /// From one interface to another, and back the same way.
+    /// From one interface to another, and back on the same path.
     Wire {
         /// The interface of the side `from` of [`Topology::route`].
         from: usize,
@@ -504,8 +505,8 @@ impl Topology {
         Ok(Route::Wire { from, to, mtu_bytes })
     }
 
-    /// The sending ends of the links on the path from one interface to another, in order; `None` if
-    /// no path leads there.
+    /// The path from one interface to another: for each link, in order, the end that sends; `None`
+    /// if no path leads there.
     #[must_use]
     pub fn path(&self, from: usize, to: usize) -> Option<Vec<CableEnd>> {
         let mut path = vec![self.interfaces[from].at];

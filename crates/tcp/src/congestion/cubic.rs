@@ -36,15 +36,15 @@ const OFFSET_MAX: u64 = 1 << 18;
 /// (`net/ipv4/tcp_cubic.c`).
 ///
 /// If the round-trip time is at most a jiffy, the growth of a small window depends on the length of
-/// the jiffy: the curve is evaluated once per jiffy, and the last growth rate applies until the
-/// next.
+/// the jiffy: the curve is evaluated once per jiffy, and the resulting growth rate applies until
+/// the next evaluation.
 ///
 /// One difference from Linux: the cube root here is exact, while the cube root of Linux has an
 /// average error of 0.2 %.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cubic {
-    /// Window at the last loss, lowered if it was smaller than at the loss before (fast
-    /// convergence); 0: no loss yet.
+    /// Window at the last loss; if it was smaller than at the previous loss, a lower value (fast
+    /// convergence). 0: no loss yet.
     last_max: u32,
     epoch: Option<Epoch>,
     /// Number of acknowledged segments after which the window grows by one (`cnt`).
@@ -214,7 +214,8 @@ impl CongestionControl for Cubic {
         }
     }
 
-    /// `cubictcp_cwnd_event`: the curve stands still while nothing is sent (RFC 9438, 5.8).
+    /// `cubictcp_cwnd_event`: time during which nothing is sent does not count for the curve (RFC
+    /// 9438, 5.8).
     fn on_restart(&mut self, now: Time, last_sent_at: Time) {
         if let Some(epoch) = &mut self.epoch {
             let now = self.clock.at(now);
@@ -329,9 +330,9 @@ mod tests {
     fn in_a_short_round_trip_it_grows_like_an_aimd_flow() {
         let mut cubic = lost_at(100);
         let mut window = window(70);
-        // An AIMD flow grows by one per 70 x 15 / 8 = 131 segments, so after 4 x 131 + 1 segments
-        // it is 4 ahead. After 32 jiffies the growth is computed again although the window has not
-        // changed.
+        // An AIMD flow grows by one segment per 70 x 15 / 8 = 131 segments, so after 4 x 131 + 1
+        // segments its window is 4 segments larger. After 32 jiffies the growth is computed again
+        // although the window has not changed.
         acknowledge(&mut cubic, 0, 1, &mut window);
         cubic.acked = 4 * 131;
         acknowledge(&mut cubic, 32, 1, &mut window);

@@ -29,7 +29,7 @@ impl Dctcp {
     /// observation window that ends.
     fn end_window(&mut self, snd_nxt: u64) {
         let decay = self.alpha >> GAIN_SHIFT;
-        // If a sixteenth of the value rounds to zero, the value becomes zero.
+        // If a sixteenth of alpha rounds to zero, alpha becomes zero.
         self.alpha -= if decay > 0 { decay } else { self.alpha };
         let marked = self.marked_bytes * u64::from(ONE >> GAIN_SHIFT) / self.acked_bytes.max(1);
         self.alpha = (self.alpha + marked as u32).min(ONE);

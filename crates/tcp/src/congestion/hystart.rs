@@ -2,7 +2,7 @@ use netstudy_units::{Duration, Time};
 
 use super::control::{Delivered, Window};
 
-/// Below this window slow start is not left early (`hystart_low_window`).
+/// While the window is below this, slow start does not end early (`hystart_low_window`).
 const LOW_WINDOW: u32 = 16;
 /// Number of round-trip time samples at the start of a round that only update the minimum
 /// (`HYSTART_MIN_SAMPLES`).

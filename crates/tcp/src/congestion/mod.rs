@@ -2,7 +2,8 @@
 //! implements [`CongestionControl`]. BIC is in the module `linux_2_6_18`, with the rest of that
 //! kernel's TCP.
 //!
-//! Windows count segments, as in Linux; all segments have the same size except the last of a write.
+//! Windows are counted in segments, like in Linux. All segments have the same size, except the last
+//! segment of a write.
 
 pub(crate) mod control;
 mod cubic;

@@ -7,9 +7,9 @@ pub struct Reno {
 }
 
 impl Reno {
-    /// Creates Reno. In congestion avoidance it counts acknowledged segments, as RFC 5681 (3.1)
-    /// recommends, following RFC 3465. With `counts_acks`, it counts acknowledgments instead, which
-    /// equation (3) of RFC 5681 allows; then the window grows half as fast if the receiver
+    /// Creates Reno. In congestion avoidance it counts acknowledged segments, which RFC 5681 (3.1)
+    /// recommends (the method of RFC 3465). With `counts_acks`, it counts acknowledgments instead,
+    /// which equation (3) of RFC 5681 allows; then the window grows half as fast if the receiver
     /// acknowledges every second segment. Counting acknowledgments is the behavior of ns-2, of
     /// ns-3, and of Linux until 3.8 without `tcp_abc`.
     #[must_use]

@@ -52,8 +52,8 @@ impl Endpoint {
         }
     }
 
-    /// Takes an RTT sample: from the send time if none of the acknowledged segments was
-    /// retransmitted, otherwise from the echoed timestamp.
+    /// Takes an RTT sample. It is computed from the send time if none of the acknowledged segments
+    /// was retransmitted, otherwise from the echoed timestamp.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn take_rtt(&mut self, now: Time, segment: &Segment, acked: &Acknowledged) -> Option<Duration> {
         let rtt = if let Some(sent_at) = acked.sent_at {
@@ -89,7 +89,8 @@ impl Endpoint {
         self.rto_at = if self.sent.is_empty() { Time::NEVER } else { now + self.rtt.rto() };
     }
 
-    /// Starts the timer when data waits for a zero window, and stops it when the window opens.
+    /// Starts the timer when data waits because the peer's window is zero, and stops it when the
+    /// window opens.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn keep_probing(&mut self, now: Time) {
         if !self.sent.is_empty() {

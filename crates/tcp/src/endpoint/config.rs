@@ -30,7 +30,7 @@ pub struct Config {
     /// Segmentation offload: bursts of up to this many bytes. Larger bursts fill a queue faster and
     /// leave later. Zero: no offload.
     pub offload_bytes: u32,
-    /// Rule for the size and deferral of bursts.
+    /// Decides how large bursts are and how long they are deferred.
     pub offload_rule: OffloadRule,
     /// Bytes of one request to the network adapter, in whole pages. The adapter segments each
     /// request of a packet separately, so a packet can leave as more frames than TCP counts
@@ -77,11 +77,11 @@ pub struct Config {
     /// The last segment of a write carries PSH, and the receiver acknowledges it as soon as the
     /// application has read it, unless the application is interactive (`ICSK_ACK_PUSHED` of Linux).
     pub ack_pushed: bool,
-    /// Shrink the window after an idle time (RFC 2861, as Linux does).
+    /// Shrink the congestion window after an idle time (RFC 2861, like Linux).
     pub restart_after_idle: bool,
     /// Maximum number of bytes sent and not yet acknowledged, at least 1.
     pub send_buffer_bytes: u32,
-    /// Size of the receive buffer, at least 1. It limits the advertised window.
+    /// Size of the receive buffer in bytes, at least 1. It limits the advertised window.
     pub receive_buffer_bytes: u32,
 }
 
@@ -276,8 +276,8 @@ mod tests {
         })
     }
 
-    /// The two endpoints take turns for 200 steps. Every third segment is lost, and the next
-    /// timeout fires when no segment is in flight.
+    /// The two endpoints take turns for 200 steps. Every third segment is lost. When no segment is
+    /// in flight, the next timeout fires.
     fn converse(config: Config) {
         let mut ends = [Endpoint::connect(config), Endpoint::listen(config)];
         let (mut now, mut sent) = (Time::ZERO, 0);

@@ -5,7 +5,7 @@ use netstudy_units::{Duration, Time};
 use super::{Config, Endpoint, State};
 use crate::{CongestionControl, Flags, Segment, SentSegments, SynOptions, Window, recovery};
 
-/// Twice the maximum segment lifetime; Linux takes 60 s (`TCP_TIMEWAIT_LEN`).
+/// Twice the maximum segment lifetime. Linux uses 60 s (`TCP_TIMEWAIT_LEN`).
 const TIME_WAIT: Duration = Duration::from_secs(60);
 
 impl Endpoint {
@@ -51,8 +51,8 @@ impl Endpoint {
         }
     }
 
-    /// Handles `segment` if it is the next data in order, and returns whether it was. If so, only
-    /// an acknowledgment can be due afterwards, now or later.
+    /// Handles `segment` if it is the next data in order, and returns whether it was. If this
+    /// returns true, only an acknowledgment can be due afterwards, now or later.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn handle_predicted(&mut self, now: Time, segment: &Segment) -> bool {
         if self.takes_fast_path() {
@@ -191,7 +191,7 @@ impl Endpoint {
             self.peer_fin_at = Some(fin);
             self.fast_path = false;
         } else if self.state == State::TimeWait {
-            // RFC 9293 (3.10.7.4): a copy of the FIN restarts the wait.
+            // RFC 9293 (3.10.7.4): another copy of the FIN restarts the waiting time.
             self.enter_time_wait(now);
         }
     }
@@ -226,7 +226,7 @@ impl Endpoint {
         self.advertise(false);
         self.window = Window::new(self.initial_window());
         // The acknowledgment of the SYN must not count as delivered data, so congestion control
-        // starts afresh.
+        // starts in its initial state.
         self.congestion = self.config.congestion;
         self.window.ssthresh = self.congestion.initial_ssthresh();
         if self.counters.timeouts > 0 {

@@ -1,4 +1,4 @@
-//! Explicit congestion notification (RFC 3168), with the accurate echo of RFC 8257 where the
+//! Explicit congestion notification (RFC 3168), with the accurate echo of RFC 8257 if the
 //! congestion control needs it.
 //!
 //! Linux has a separate phase for a reduction after marks (CWR) and spreads the reduction over a
@@ -139,7 +139,8 @@ impl Endpoint {
             snd_una: segment.ack,
             snd_nxt: self.snd_nxt,
         });
-        // At most once per window of data (RFC 3168, 6.1.2), and not during the reaction to a loss.
+        // The window is reduced at most once per window of data (RFC 3168, 6.1.2), and not during
+        // the reaction to a loss.
         let answers_loss = matches!(self.phase, Phase::Recovery | Phase::Loss);
         if marked && !answers_loss && segment.ack > self.ecn.lowered_at {
             self.lower_for_mark();

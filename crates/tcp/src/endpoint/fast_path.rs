@@ -1,9 +1,10 @@
 //! The fast path: segments of a connection that is open both ways and has no special options.
 //!
-//! Most checks for each segment have the same result for as long as a connection is open: no FIN is
-//! due, there are no congestion marks, no bursts, no small queue and no quick acknowledgments, and
-//! loss recovery is that of the RFCs. For such connections the path of a segment is compiled a
-//! second time, without these checks: its functions have a parameter `FAST`.
+//! On many connections, most of the checks for each segment have the same result for as long as the
+//! connection is open: no FIN is due, there are no congestion marks, no bursts, no small queue and
+//! no quick acknowledgments, and loss recovery is that of the RFCs. For such connections the
+//! functions that handle a segment are compiled a second time, without these checks: they have a
+//! parameter `FAST`.
 
 use super::{Endpoint, State};
 

@@ -3,7 +3,7 @@
 //! The modules: `connection` opens and closes, `transmit` decides what to send, `acknowledged`
 //! handles acknowledgments, `receive` handles data and decides when to acknowledge it, `idle`
 //! shrinks an unused window, `small_queue` limits the data queued in the host. Connections without
-//! special options take the `fast_path`. Loss recovery is a module of its own.
+//! special options take the `fast_path`. Loss recovery is in the module `recovery`.
 
 mod acknowledged;
 mod config;
@@ -266,7 +266,7 @@ impl Endpoint {
         self.snd_una.min(self.write_end).saturating_sub(1)
     }
 
-    /// Segments believed to be in the network.
+    /// Number of segments believed to be in the network.
     #[must_use]
     pub fn in_flight(&self) -> u32 {
         self.sent.in_flight().saturating_sub(self.dup_acks)
@@ -321,8 +321,9 @@ impl Endpoint {
         Time::ZERO + self.config.clock_phase + tick * ticks
     }
 
-    /// The value of the timestamp clock, in microseconds. RFC 7323 (5.4) wants ticks of 1 ms to 1 s
-    /// to protect against wrapped sequence numbers, which 64-bit offsets do not need.
+    /// The value of the timestamp clock, in microseconds. RFC 7323 (5.4) demands ticks of 1 ms to 1
+    /// s, as a protection against wrapped sequence numbers. 64-bit offsets do not need this
+    /// protection.
     pub(crate) const fn timestamp(now: Time) -> u32 {
         now.as_us() as u32
     }

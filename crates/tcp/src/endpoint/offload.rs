@@ -54,7 +54,7 @@ impl Endpoint {
         self.may_begin_packet(now, len)
     }
 
-    /// Like [`Self::may_burst_deferred`], with the other restrictions on a packet.
+    /// Like [`Self::may_burst_deferred`], but checks the other restrictions on a packet too.
     #[cold]
     #[inline(never)]
     fn may_begin_packet(&mut self, now: Time, len: u32) -> bool {
@@ -83,10 +83,10 @@ impl Endpoint {
         true
     }
 
-    /// Bytes of the next burst by `tcp_tso_should_defer` of Linux 6: in addition to the conditions
-    /// of [`OffloadRule::Deferral`], the burst waits only if the last segment was sent within
-    /// [`RECENT`], the oldest segment has been in flight for at least half a round trip, and the
-    /// unsent data does not fit into the window.
+    /// Bytes of the next burst, or none if the burst waits, by `tcp_tso_should_defer` of Linux 6.
+    /// In addition to the conditions of [`OffloadRule::Deferral`], the burst waits only if the last
+    /// segment was sent within [`RECENT`], the oldest segment has been in flight for at least half
+    /// a round trip, and the unsent data does not fit into the window.
     fn near_burst(&mut self, now: Time) -> Option<u64> {
         let most = self.autosized_burst();
         let room = self.burst_room();

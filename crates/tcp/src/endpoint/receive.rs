@@ -7,8 +7,8 @@ use crate::linux_2_6_18::receiver;
 use crate::{Flags, Range, Segment};
 
 impl Endpoint {
-    /// Payload bytes received in order so far. The application is assumed to read them at once,
-    /// unless it reports unread bytes with [`Self::leave_unread`].
+    /// Payload bytes received in order so far. The application is assumed to read these bytes at
+    /// once, unless [`Self::leave_unread`] reports unread bytes.
     #[must_use]
     #[inline]
     pub const fn bytes_received(&self) -> u64 {
@@ -82,8 +82,8 @@ impl Endpoint {
         if !FAST && self.ecn.on {
             self.take_mark(segment);
         }
-        // A FIN occupies one sequence number. Like Linux, it is accepted even if the window is
-        // full.
+        // A FIN occupies one sequence number. Like in Linux, a FIN is accepted even if the window
+        // is full.
         if !FAST {
             range.end += u64::from(segment.flags.contains(Flags::FIN));
             self.quick_acks.hear(now, self.coarse_clock, || self.rtt.rto());
@@ -111,9 +111,9 @@ impl Endpoint {
         }
     }
 
-    /// Reports that the application has left `bytes` of the received bytes unread: the window
-    /// shrinks by them. A window update is sent if the window was at most half the buffer and can
-    /// now be at least twice as large (`tcp_cleanup_rbuf` of Linux).
+    /// Reports that the application has left `bytes` of the received bytes unread. The window
+    /// shrinks by this number. A window update is sent if the window was at most half the buffer
+    /// and can now be made at least twice as large (`tcp_cleanup_rbuf` of Linux).
     pub fn leave_unread(&mut self, bytes: u64) {
         let buffer = self.config.receive_buffer_bytes;
         let room = u64::from(buffer).saturating_sub(bytes) as u32;

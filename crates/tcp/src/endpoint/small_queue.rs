@@ -2,13 +2,13 @@
 //! the sending host (`net/ipv4/tcp_output.c` of Linux: `tcp_small_queue_check`, `tcp_wfree`,
 //! `tcp_tsq_write`).
 //!
-//! The data waits in packets, the units that the kernel hands to the interface: bursts of
+//! The data waits in packets. These are the units that the kernel hands to the interface: bursts of
 //! segmentation offload, or single segments. A packet occupies memory from the moment it is handed
 //! over until its last frame has left the host. While the packets occupy at least as much memory as
 //! the limit, TCP keeps the next packet until one of them has left.
 //!
-//! An endpoint does not know its host's interface. The caller reports when each segment will have
-//! left the host, either immediately ([`Endpoint::handed_over`]) or later
+//! An endpoint does not know the network interface of its host. The caller reports when each
+//! segment will have left the host, either immediately ([`Endpoint::handed_over`]) or later
 //! ([`Endpoint::handle_departure`]).
 
 use alloc::boxed::Box;
@@ -172,7 +172,7 @@ impl Endpoint {
     }
 
     /// Whether a packet with `payload` bytes of new data has to wait until this connection has less
-    /// data in the host. If not, the packet starts now.
+    /// data in the host. If it need not wait, the packet starts now.
     #[inline(never)]
     pub(super) fn holds_new(&mut self, now: Time, payload: u64) -> bool {
         let Some(queue) = &self.small_queue else { return false };
@@ -186,8 +186,8 @@ impl Endpoint {
         holds
     }
 
-    /// Like [`Self::holds_new`] for a retransmission, which is a packet of its own. The limit is
-    /// twice as high.
+    /// Like [`Self::holds_new`] for a retransmission, which is a packet of its own. For
+    /// retransmissions the limit is twice as high.
     pub(super) fn holds_again(&mut self, now: Time) -> bool {
         self.small_queue.is_some() && self.holds(now, self.mss.into(), 1, false)
     }

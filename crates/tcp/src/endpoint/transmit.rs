@@ -9,7 +9,7 @@ use super::{Endpoint, State};
 use crate::recovery::{self, algorithm::Phase};
 use crate::{CongestionControl, Flags, Segment, SentSegment};
 
-/// Receiver of the segments that an endpoint sends.
+/// Takes the segments that an endpoint sends.
 pub trait Outlet {
     /// Takes a segment that is to be sent now. Returns the time until which the segment waits in
     /// the host, like in [`Endpoint::handed_over`]; none if it does not wait, because it was
@@ -279,8 +279,8 @@ impl Endpoint {
         self.snd_nxt > 0 && matches!(self.state, State::Established | State::CloseWait)
     }
 
-    /// Payload bytes of the next new segment: a full one, or all that is left. While data is
-    /// outstanding, a rest of the window that is too small for this length is not filled with a
+    /// Payload bytes of the next new segment: a full segment, or all data that is left. While data
+    /// is outstanding, a rest of the window that is too small for this length is not filled with a
     /// shorter segment (silly window avoidance of the sender, RFC 9293, 3.8.6.2.1).
     #[inline]
     pub(crate) fn new_data_len(&self) -> Option<u32> {
@@ -356,7 +356,7 @@ impl Endpoint {
         self.stamp_ack::<FAST>(now, Segment { seq, ..Segment::default() })
     }
 
-    /// The segment described by `sent`.
+    /// Builds the segment that `sent` describes.
     fn build(&mut self, now: Time, sent: &SentSegment) -> Segment {
         if sent.start > 0 && sent.start < self.write_end {
             return self.build_data(now, sent);
@@ -371,7 +371,7 @@ impl Endpoint {
         self.stamp_ack::<false>(now, segment)
     }
 
-    /// The data segment described by `sent`.
+    /// Builds the data segment that `sent` describes.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn build_data(&mut self, now: Time, sent: &SentSegment) -> Segment {
         self.counters.count_sent(sent.len);

@@ -26,7 +26,7 @@ const ACK_RATIO_SHIFT: u32 = 4;
 /// Rhee, "Binary increase congestion control for fast long-distance networks", INFOCOM 2004).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bic {
-    /// Window at the last loss, lowered if it was smaller than at the loss before (fast
+    /// Window at the last loss; if it was smaller than at the previous loss, a lower value (fast
     /// convergence).
     last_max: u32,
     /// No loss yet: the window grows by at least 5 % per round trip.

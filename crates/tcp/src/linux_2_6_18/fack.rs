@@ -1,8 +1,8 @@
 //! Loss recovery of Linux 2.6.18: forward acknowledgment and rate halving.
 //!
 //! The kernel names below are functions of `net/ipv4/tcp_input.c` (`tcp_ack`,
-//! `tcp_fastretrans_alert` and the functions that they call). The queue of sent packets is in
-//! `queue`, its additional state in `scoreboard`.
+//! `tcp_fastretrans_alert` and the functions that they call). The queue of sent packets is in the
+//! module `queue`, and the queue's additional state in `scoreboard`.
 
 use netstudy_units::Time;
 
@@ -214,7 +214,7 @@ fn segments_beyond_reordering(end: &Endpoint) -> u32 {
     end.sent.facked_segments().saturating_sub(end.sent.packets().reordering())
 }
 
-/// Ends the phase, because all data sent before it began is acknowledged.
+/// Ends the phase, because all data sent before the phase began is acknowledged.
 fn leave_phase(end: &mut Endpoint) {
     match end.phase {
         Phase::Recovery => {
@@ -321,9 +321,9 @@ fn threshold_to_keep(end: &Endpoint) -> u32 {
 }
 
 /// True if the window reduction was spurious: the sender retransmitted nothing, or the receiver
-/// reported every retransmission as a duplicate (`tcp_may_undo`). The kernel's third sign, a
-/// timestamp from before the retransmission, works only if the round-trip time is several ticks,
-/// and is not modeled.
+/// reported every retransmission as a duplicate (`tcp_may_undo`). The kernel also checks for a
+/// timestamp from before the retransmission. This is not modeled, because it works only if the
+/// round-trip time is several ticks.
 fn may_undo(end: &Endpoint) -> bool {
     let packets = end.sent.packets();
     packets.is_all_needless() || (packets.may_undo() && !end.recovery.fack.retransmitted)

@@ -35,8 +35,8 @@ pub(crate) struct Packet {
     leaves_written: bool,
     /// Bytes of a full-size packet.
     full_bytes: u64,
-    /// End of the full-size packet that contains the start of `data`. Zero if the layout has
-    /// changed since.
+    /// End of the full-size packet that contains the start of `data`. Zero if the layout of the
+    /// packets has changed since this end was computed.
     full_end: u64,
 }
 

@@ -55,8 +55,8 @@ pub(crate) struct Packets {
     /// Blocks with which all packets of `compared` were compared.
     pub(super) compared_blocks: [Range; SackBlocks::MAX],
     pub(super) compared: Prefix,
-    /// The packets up to the end of the first block of the last acknowledgment with SACK, if the
-    /// last pass through the queue ended there; otherwise empty.
+    /// If the last pass through the queue ended at the end of the first block of the last
+    /// acknowledgment with SACK: the packets up to there. Otherwise empty.
     pub(super) reached: Prefix,
     /// Packets that are all SACKed, lost or retransmitted, and remain so.
     pub(super) touched: Prefix,
@@ -136,9 +136,9 @@ impl Packets {
         self.compared_blocks.iter().any(is_known)
     }
 
-    /// Records that all packets up to the newest of `blocks` were compared with `blocks`. A single
-    /// block replaces the known block with the same start, which has grown; the other known blocks
-    /// remain valid.
+    /// Records that all packets up to the newest of `blocks` were compared with `blocks`. If
+    /// `blocks` is a single block, it replaces the known block with the same start, because this
+    /// block has grown; the other known blocks remain valid.
     pub(super) fn learn(&mut self, blocks: &[Range]) {
         if let [grown] = blocks
             && let Some(known) =

@@ -83,8 +83,8 @@ pub(crate) trait Algorithm {
     }
 }
 
-/// Handles a timeout as in the RFCs: the threshold falls if this is a new loss event, and slow
-/// start begins with one segment (RFC 5681, 3.1; RFC 6298, 5.4 to 5.7). The caller marks all
+/// Handles a timeout as described in the RFCs: the threshold falls if this is a new loss event, and
+/// slow start begins with one segment (RFC 5681, 3.1; RFC 6298, 5.4 to 5.7). The caller marks all
 /// segments that are not SACKed as lost.
 pub(crate) fn begin_loss(end: &mut Endpoint, is_same_event: bool) {
     if !is_same_event || end.snd_una >= end.recovery_point {

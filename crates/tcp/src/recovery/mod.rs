@@ -29,7 +29,7 @@ use rfc::Rfc;
 /// Ways to find and repair losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recovery {
-    /// RFC 6675, and RFC 6582 without SACK.
+    /// RFC 6675; without SACK, RFC 6582.
     Rfc,
     /// Forward acknowledgment with rate halving, as in Linux 2.6.18 (Mathis and Mahdavi, SIGCOMM
     /// 1996; the kernel's `net/ipv4/tcp_input.c`). A connection without SACK uses [`Self::Rfc`]
@@ -84,8 +84,8 @@ macro_rules! ask {
     };
 }
 
-/// Loss recovery of a connection: instructions to the sending side, and the state of each
-/// algorithm.
+/// Loss recovery of a connection: decisions that the sending side must follow, and the state of
+/// each algorithm.
 ///
 /// The states of all algorithms are separate fields, not an enum. So an algorithm can access its
 /// state directly while it changes the rest of the endpoint.

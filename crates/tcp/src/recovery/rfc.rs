@@ -169,7 +169,7 @@ fn enter_recovery(end: &mut Endpoint) {
     end.phase = Phase::Recovery;
     end.recovery.rfc.rescue_after = end.sent.oldest_end();
     // RFC 6675 (5, step 4.3); RFC 5681 (3.2, step 3): the first retransmission is sent at once; the
-    // rest follows as the window allows.
+    // other retransmissions follow when the window has room.
     end.recovery.retransmits_at_once = end.sent.may_retransmit();
     end.counters.fast_recoveries += 1;
 }

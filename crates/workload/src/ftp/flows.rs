@@ -178,8 +178,8 @@ impl FtpClient {
         goes
     }
 
-    /// Reports that the control connection of a flow is open. The driver began to open it at
-    /// `begun`.
+    /// Reports that the control connection of a flow is open. The driver began to open the
+    /// connection at `begun`.
     pub fn opened(&mut self, now: Time, flow: u32, begun: Time) {
         let own = &mut self.flows[flow as usize];
         own.opened = now;

@@ -24,7 +24,7 @@ impl Reply {
         Self { code, text: text.into() }
     }
 
-    /// Whether another reply to the same command follows (1yz).
+    /// Whether another reply to the same command follows (codes 1yz).
     #[must_use]
     pub const fn is_preliminary(&self) -> bool {
         self.code / 100 == 1

@@ -120,7 +120,8 @@ impl ServerSession {
         (session, Reply::new(220, "netstudy"))
     }
 
-    /// Whether the session waits for its driver and takes no command until then.
+    /// Whether the session waits for a result of its driver. Until it has this result, it takes no
+    /// command.
     #[must_use]
     pub const fn is_busy(&self) -> bool {
         !matches!(self.state, State::Stranger | State::Named(_) | State::Known)
@@ -132,7 +133,7 @@ impl ServerSession {
         !matches!(self.state, State::Stranger | State::Named(_) | State::Checked)
     }
 
-    /// Handles the next line of the client.
+    /// Handles the next line that the client has sent.
     ///
     /// # Panics
     /// If the session is busy.
@@ -283,7 +284,7 @@ impl ServerSession {
         reply
     }
 
-    /// Reports the size of the file of [`ServerStep::Measure`]; none: no such file is served.
+    /// Reports the size of the file for [`ServerStep::Measure`]; none: this file is not served.
     pub fn sized(&mut self, bytes: Option<u64>) -> Reply {
         self.state = State::Known;
         match bytes {

@@ -14,7 +14,7 @@ pub struct Counts {
     pub offered: u64,
     /// Submissions in progress when the phase began.
     pub carried: u64,
-    /// Submissions not started because too many were in progress.
+    /// Submissions that were not started because too many submissions were in progress.
     pub not_met: u64,
     /// Submissions that ended without an error.
     pub completed: u64,

@@ -264,7 +264,7 @@ pub struct Generator<R> {
     /// For each operation: the sum of the shares of all operations up to this one.
     shares: Vec<u32>,
     is_brokerage: bool,
-    /// Numbers of the log-in, purchase and sale operations.
+    /// Numbers of the log-in, purchase and sale operations (this field and the next two).
     login: u32,
     buy: Option<u32>,
     sell: Option<u32>,
@@ -347,7 +347,8 @@ impl<R: Random> Generator<R> {
         }
     }
 
-    /// Names of the operations by number: the operations of the mix, and the brokerage's log-in.
+    /// Names of the operations in the order of their numbers: the operations of the mix, and the
+    /// log-in of the brokerage.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.config.operations.iter().map(|operation| &*operation.name)
     }
@@ -441,7 +442,7 @@ impl<R: Random> Generator<R> {
         self.ended(now, client, Duration::ZERO);
     }
 
-    /// Reports a failed request of a client; its transaction fails too.
+    /// Reports a failed request of a client. The transaction of the client fails too.
     pub fn failed(&mut self, now: Time, client: u32, failed: Failed) {
         self.advance(now);
         let index = client as usize;
@@ -803,7 +804,7 @@ impl<R: Random> Generator<R> {
     }
 }
 
-/// The next number of a series.
+/// Increases the last number of a series, and returns it.
 fn numbered(last: &mut u64) -> u64 {
     *last += 1;
     *last

@@ -42,7 +42,7 @@ pub enum Request {
         /// The number of the holding in the application.
         holding: u64,
     },
-    /// Registers a new user, whose session begins.
+    /// Registers a new user. A session of this user begins.
     Register {
         /// Number of this user, unique in a generator.
         number: u64,

@@ -5,8 +5,8 @@
 //! blocks and before a retransmission, and the segments of its parts are counted again. So the
 //! counts depend on where packets begin and how they were split.
 //!
-//! Not modeled: `fastpath_skb_hint` and similar hints. With these the kernel starts a scan of the
-//! queue where the last scan ended, and may miss a lost retransmission until the RTO.
+//! Not modeled: `fastpath_skb_hint` and similar hints. With these hints the kernel starts a scan of
+//! the queue where the last scan ended. So it may miss a lost retransmission until the RTO.
 
 pub(crate) mod tagging;
 

@@ -152,12 +152,12 @@ impl SentSegments {
         }
     }
 
-    /// Sorts the blocks by offset and returns how many of them to process: only the first if only
-    /// its end has changed since the last acknowledgment, otherwise all.
+    /// Sorts the blocks by offset and returns how many of them to process: if since the last
+    /// acknowledgment only the end of the first block has changed, only this block; otherwise all.
     ///
     /// The kernel has a bug in this sort: it takes the blocks to swap from the received order, not
-    /// from the current order. So with three blocks in descending order one is lost and another
-    /// appears twice. Later kernels sort correctly.
+    /// from the current order. So of three blocks in descending order, one block is lost and
+    /// another one appears twice. Later kernels sort correctly.
     fn order(&mut self, blocks: &mut [Range; SackBlocks::MAX], count: usize) -> usize {
         let received = *blocks;
         let known = core::mem::replace(&mut self.packets.blocks, received);

@@ -4,8 +4,8 @@
 //! (RFC 6937); otherwise the window grows if it limits the sender (`tcp_cwnd_validate`,
 //! `tcp_is_cwnd_limited`).
 //!
-//! A tail loss probe is one segment that is sent when acknowledgments do not arrive, so that the
-//! loss of the tail of a flight is found before the timeout (RFC 8985, 7;
+//! A tail loss probe is one segment that is sent when acknowledgments do not arrive, so that a loss
+//! of the last segments in flight is found before the timeout (RFC 8985, 7;
 //! `tcp_schedule_loss_probe`, `tcp_send_loss_probe`).
 
 use netstudy_units::{Duration, Time};
@@ -122,7 +122,7 @@ fn take_acknowledged(end: &mut Endpoint, now: Time, segment: &Segment, info: &mu
     if has_sack {
         info.delivered += first_copies;
         if let Some(lowest) = info.acked.starts_below(info.prior_sacked_end) {
-            // A segment that was sent only once filled a hole: the path reordered it.
+            // A segment that was sent only once has filled a hole, so the path has reordered it.
             phases::see_reordering(end, lowest);
         }
     } else {
@@ -228,8 +228,8 @@ pub(super) fn judge_window_use(end: &mut Endpoint, now: Time, waits: bool) {
     }
 }
 
-/// Whether the window limits the sender. In slow start a window of less than twice the used part
-/// counts as limiting.
+/// Whether the window limits the sender. In slow start, a window limits the sender if it is less
+/// than twice the used part.
 #[inline]
 const fn is_limiting(end: &Endpoint) -> bool {
     let used = &end.recovery.prr.window_use;
@@ -271,7 +271,8 @@ pub(super) fn schedule_probe_behind(end: &mut Endpoint, now: Time) {
     }
 }
 
-/// `tcp_send_loss_probe`: new data if the peer has room for it, otherwise the newest segment.
+/// `tcp_send_loss_probe`: sends new data if the peer has room for it, otherwise the newest segment
+/// again.
 fn send_probe(end: &mut Endpoint, now: Time) {
     if end.recovery.prr.probe.is_out() {
         phases::rearm_retransmission(end, now);

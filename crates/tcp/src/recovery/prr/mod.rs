@@ -5,9 +5,9 @@
 //! which uses `state`; `events` handles acknowledgments, transmissions and the timer, and uses
 //! both.
 //!
-//! Not modeled: DSACK (RFC 2883), which only receivers configured with `fack` send here, and
-//! everything that depends on it; the phase CWR for congestion marks (see the endpoint's `ecn`);
-//! receivers that renege on SACKed data.
+//! Not modeled: DSACK (RFC 2883) and everything that depends on it, because here only receivers
+//! configured with `fack` send DSACK; the phase CWR for congestion marks (see the module `ecn` of
+//! the endpoint); receivers that renege on SACKed data.
 
 mod events;
 mod phases;

@@ -8,7 +8,7 @@
 //! not lost. Two signs show that a reduction was spurious: an acknowledgment echoes a timestamp
 //! from before the first retransmission (Eifel, RFC 3522; `tcp_packet_delayed`), or a segment that
 //! was never retransmitted arrives after a timeout (F-RTO, RFC 5682). Linux also uses DSACK (RFC
-//! 3708), which receivers here do not send.
+//! 3708), but here the receivers do not send it.
 
 use netstudy_units::{Duration, Time};
 
@@ -20,11 +20,11 @@ use crate::{CongestionControl, Endpoint, Flags, Segment};
 #[cold]
 pub(super) fn alert(end: &mut Endpoint, now: Time, segment: &Segment, info: &mut AckInfo) {
     end.counters.duplicate_acks_received += u64::from(!info.advanced);
-    // Losses are looked for only if the acknowledgment is a duplicate, or if SACKs leave a hole
-    // wider than reordering explains.
+    // Searches for losses only if the acknowledgment is a duplicate, or if SACKs leave a hole that
+    // is too wide to come from reordering.
     let mut finds = info.duplicate || (info.newly_sacked > 0 && is_hole_wide(end));
-    // Step A of the kernel: a congestion mark justifies the reduction, whether or not the loss was
-    // real.
+    // Step A of the kernel: a congestion mark justifies the reduction of the window, even if no
+    // segment was lost.
     if segment.flags.contains(Flags::ECE) {
         end.recovery.prr.undo.forbid();
     }
@@ -231,7 +231,7 @@ pub(super) fn enter_loss(end: &mut Endpoint, now: Time) {
 
 // ---- without SACK
 
-/// Counts a duplicate acknowledgment. Returns how many segments it delivered.
+/// Counts a duplicate acknowledgment. Returns how many segments this acknowledgment delivered.
 fn add_duplicate(end: &mut Endpoint) -> u32 {
     let before = end.dup_acks;
     end.dup_acks += 1;
@@ -421,8 +421,8 @@ const fn holds_phase(end: &Endpoint) -> bool {
     !end.sack && end.snd_una == end.recovery_point
 }
 
-/// Without a retransmitted segment among the outstanding ones, a spurious retransmission can no
-/// longer be detected.
+/// If none of the outstanding segments was retransmitted, a spurious retransmission can no longer
+/// be detected.
 fn forget_repeats(end: &mut Endpoint) {
     if !end.sent.is_any_repeated() {
         end.recovery.prr.undo.first_repeat = None;

@@ -10,7 +10,8 @@ use crate::{Jiffies, SentSegment};
 /// State that this recovery keeps for a connection.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct State {
-    /// Losses are found by time (RACK), otherwise by the number of SACKed segments above.
+    /// If true, losses are found by time (RACK), otherwise by the number of later segments that are
+    /// SACKed.
     pub(super) uses_rack: bool,
     /// Tail loss probes are sent before the timeout.
     pub(super) probes_tail: bool,
@@ -47,7 +48,7 @@ impl State {
 
 // ---- an acknowledgment
 
-/// The content of one acknowledgment, and its effects.
+/// The content of one acknowledgment, and the effects of this acknowledgment.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the kernel")]
 pub(super) struct AckInfo {
@@ -165,8 +166,8 @@ pub(super) fn expiry(now: Time, after: Duration, tick: Duration, phase: Duration
 /// State of the tail loss probe.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Probe {
-    /// `snd_nxt` when the probe was sent. Until this is acknowledged, no further probe is sent. 0:
-    /// no probe is outstanding.
+    /// `snd_nxt` when the probe was sent. Until this offset is acknowledged, no further probe is
+    /// sent. 0: no probe is outstanding.
     pub(super) sent_at_end: u64,
     /// The probe is a retransmission.
     pub(super) repeats: bool,
@@ -247,8 +248,8 @@ impl Rack {
         self.reordering_seen = true;
     }
 
-    /// A timeout although `sacked` segments are SACKed suggests that reordering was overestimated
-    /// (`tcp_enter_loss`).
+    /// A timeout has occurred although `sacked` segments are SACKed, which suggests that reordering
+    /// was overestimated (`tcp_enter_loss`).
     pub(super) fn doubt_reordering(&mut self, sacked: u32) {
         if sacked >= DUP_THRESH {
             self.reordering = self.reordering.min(DUP_THRESH);
@@ -297,8 +298,8 @@ impl Reduction {
             let share = u64::from(ssthresh) * u64::from(self.delivered);
             (share.div_ceil(u64::from(self.before)) as u32).saturating_sub(self.sent)
         } else {
-            // Below the threshold: slow start back to it, with one more segment if the delivery is
-            // safe.
+            // Below the threshold, slow start raises the window back to the threshold, with one
+            // more segment if the delivery is safe.
             let bound = self.delivered.saturating_sub(self.sent).max(delivery.segments);
             (bound + u32::from(delivery.is_safe)).min(ssthresh - in_flight)
         };

@@ -20,7 +20,7 @@ pub(super) struct ByTime {
     /// Each segment below this number is known to be SACKed or lost, or was retransmitted.
     first_undecided: u64,
     /// Numbers and send times of retransmitted segments, in the order of retransmission. Some
-    /// entries are out of date.
+    /// entries are outdated: their retransmission is no longer in flight.
     copies: Ring<(u64, Time)>,
 }
 

@@ -88,7 +88,7 @@ pub struct SentSegments {
     pub(crate) sacked: u32,
     pub(crate) lost: u32,
     pub(crate) retransmitted: u32,
-    /// Number of lost segments that have not been retransmitted since.
+    /// Number of lost segments that have not been retransmitted since they were lost.
     pub(crate) waiting: u32,
     /// The number of the segment that follows the newest segment ever SACKed.
     facked: u64,
@@ -96,7 +96,7 @@ pub struct SentSegments {
     forward_from: u64,
     /// Each segment below this number is known to be SACKed or lost.
     decided: u64,
-    /// Number of SACKed segments from `decided` on.
+    /// Number of SACKed segments at and above `decided`.
     sacked_undecided: u32,
     /// No lost segment below this number waits to be retransmitted.
     retransmit_from: u64,
@@ -154,7 +154,7 @@ impl SentSegments {
         self.queue.front().map_or(0, SentSegment::end)
     }
 
-    /// Segments believed to be in the network (`pipe` of RFC 6675, 4).
+    /// Number of segments believed to be in the network (`pipe` of RFC 6675, 4).
     #[must_use]
     #[inline]
     pub fn in_flight(&self) -> u32 {
@@ -223,8 +223,8 @@ impl SentSegments {
         self.forget_loss(state);
     }
 
-    /// Subtracts a segment in `state` from the counters of losses and retransmissions, because it
-    /// has arrived.
+    /// Subtracts a segment in `state` from the counters of losses and retransmissions, because the
+    /// segment has arrived.
     #[inline]
     fn forget_loss(&mut self, state: u8) {
         if state & (LOST | RETRANSMITTED) == 0 {
@@ -490,7 +490,7 @@ impl SentSegments {
         Some(self.repeat_uncounted(index, now))
     }
 
-    /// Retransmits the segment at `index`. It still counts as only one segment in flight.
+    /// Retransmits the segment at `index`. The segment still counts as only one segment in flight.
     fn repeat_uncounted(&mut self, index: usize, now: Time) -> SentSegment {
         let segment = &mut self.queue[index];
         segment.state |= EVER_RETRANSMITTED;

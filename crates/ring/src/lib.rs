@@ -130,7 +130,7 @@ impl<T: Copy + Default> Ring<T> {
         self.iter_from(0)
     }
 
-    /// The values from index `index` to the back. Skipping the values before costs nothing.
+    /// The values from index `index` to the back. Skipping the values before it costs nothing.
     #[must_use]
     pub fn iter_from(
         &self,

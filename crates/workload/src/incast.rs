@@ -91,7 +91,7 @@ impl Incast {
         Self::of_responses(responses, config.iterations, config.request_spacing)
     }
 
-    /// A client that has not started, for servers that send `responses` bytes each.
+    /// A client that has not started, for servers with the response sizes `responses`.
     fn of_responses(responses: Vec<u64>, iterations: u32, request_spacing: Duration) -> Self {
         let servers = responses.len();
         Self {
@@ -202,7 +202,7 @@ impl IncastHost {
         Self::Client(IncastClient::with(Incast::new(config), config))
     }
 
-    /// The client, for servers that send `responses` bytes each.
+    /// The client, for servers with the response sizes `responses`.
     #[must_use]
     pub fn client_of(responses: Vec<u64>, config: &IncastConfig) -> Self {
         let reads = Incast::of_responses(responses, config.iterations, config.request_spacing);

@@ -143,10 +143,10 @@ pub(super) const TIMEOUT_MIN: Duration = Duration::from_ms(2);
 const FINEST_TICKS: u64 = 63;
 const LEVEL_SHIFT: u32 = 3;
 
-/// When a timer fires on Linux that is set at `now` to expire `after` this time. The timeout is
-/// rounded up to whole ticks, and the timer wheel adds one tick, or for a long timeout one coarser
-/// unit (`usecs_to_jiffies`; `calc_index` of `kernel/time/timer.c`). With a `tick` of zero the
-/// timer is exact.
+/// Returns when a timer fires on Linux that is set at `now` to expire after the time `after`. The
+/// timeout is rounded up to whole ticks, and the timer wheel adds one tick, or for a long timeout
+/// one coarser unit (`usecs_to_jiffies`; `calc_index` of `kernel/time/timer.c`). With a `tick` of
+/// zero the timer is exact.
 pub(super) fn expiry(now: Time, after: Duration, tick: Duration, phase: Duration) -> Time {
     if tick == Duration::ZERO {
         return now + after;

@@ -26,20 +26,21 @@ from netstudy.wire import Level, Treatment
 
 RATIO_DECIMALS = 3
 RHO_DECIMALS = 3
-"""Decimals that distinguish a rank correlation of almost one from one."""
+"""Enough decimals to distinguish a rank correlation of almost 1 from 1."""
 PERCENT_DECIMALS = 1
 
 
 def treatment_text(treatment: Treatment) -> str:
-    """A cell's address: factor=level, factor=level."""
+    """The levels that identify a cell, as text: "factor=level, factor=level"."""
     return ", ".join(f"{factor}={level_text(level)}" for factor, level in treatment.items())
 
 
 def cell_number(
     cell: CellRow | None, metric: Metric, *, unit: bool = False, decimals: int | None = None
 ) -> Number | None:
-    """The value of a metric in a cell; None when it was not measured. `decimals` come from its
-    column (`column_decimals`), by default from the metric; its uncertainty may leave fewer."""
+    """The value of a metric in a cell; None when it was not measured. `decimals` are those of the
+    table's column (`column_decimals`), or None for the metric's own. The number has fewer if the
+    value's uncertainty is large."""
     estimate = cell.estimate(metric) if cell else None
     if cell is None or estimate is None:
         return None
@@ -50,15 +51,15 @@ def cell_number(
 
 
 def _shown(estimate: Estimate, decimals: int) -> Quantity:
-    """A value with as many digits as it deserves; a single published value keeps the digits of its
-    source."""
+    """A value with as many digits as its uncertainty justifies; a published value keeps the digits
+    of its source."""
     if estimate.unit == "rounding":
         return Quantity((estimate.value,), decimals)
     return measured(estimate.value, decimals, _half(estimate), refines=True)
 
 
 def _half(estimate: Estimate | None) -> float:
-    """Half the width of an interval; the longer side of an asymmetric one. 0 if no interval is
+    """Half the width of an interval; if it is asymmetric, the longer side. 0 if no interval is
     known, or if all runs gave the same value."""
     interval = estimate.interval if estimate else None
     if estimate is None or interval is None:
@@ -68,11 +69,11 @@ def _half(estimate: Estimate | None) -> float:
 
 
 def with_margin(found: Number, cell: CellRow, metric: Metric) -> Number:
-    """A cell's value with the half width of its 95 % interval, such as 25.5 ± 1.2; of an asymmetric
-    interval, the longer side.
+    """A cell's value with the half width of its 95 % interval, such as 25.5 ± 1.2. If the interval
+    is asymmetric, its longer side is used.
 
-    Only the value if its uncertainty is unknown, or if all runs gave the same value. For a number
-    without `shown`, the margin has the decimals that the study asks for, as the value does.
+    There is no margin if the uncertainty is unknown, or if all runs gave the same value. If
+    `found.shown` is None, the study sets the decimals, and the margin has as many as the value.
     """
     half = _half(cell.estimate(metric))
     if not half:
@@ -85,8 +86,8 @@ def with_margin(found: Number, cell: CellRow, metric: Metric) -> Number:
 
 
 def column_decimals(cells: Iterable[CellRow | None], metric: Metric) -> int:
-    """Enough decimals that values with disjoint intervals differ in print and small values have two
-    digits; at least the metric's own."""
+    """The decimals for a column: enough that values with disjoint intervals look different and that
+    small values have two digits, but at least the metric's own."""
     estimates = [cell.estimate(metric) for cell in cells if cell is not None]
     found = [one for one in estimates if one is not None]
     spans = [
@@ -99,8 +100,8 @@ def column_decimals(cells: Iterable[CellRow | None], metric: Metric) -> int:
 
 
 def _decimals(estimate: Estimate, metric: Metric, decimals: int | None) -> int:
-    """The column's decimals, else the decimals that the value itself needs; never more than its
-    source has."""
+    """The column's decimals or, if None, those that the value itself needs; for a published value,
+    no more than its source has."""
     wanted = small_decimals([estimate.value], metric.decimals) if decimals is None else decimals
     return wanted if estimate.rounding is None else min(wanted, decimals_of(estimate.rounding))
 
@@ -132,7 +133,8 @@ def _things(number: int, noun: str) -> str:
 
 
 def interval_quantity(interval: Interval | None, decimals: int, mark: str = "") -> Quantity | None:
-    """Both ends, low to high; None without an interval, or if the printed ends are equal."""
+    """Both ends of an interval, "low to high"; None without an interval, or if both ends are
+    printed alike."""
     return None if interval is None else interval_of(interval.low, interval.high, decimals, mark)
 
 

@@ -14,7 +14,7 @@ GREYS = ("#ffffff", "#e3e3e3")
 SHADE_INK, SHADE_PAPER = "#212121", "#fefefe"
 """Text colours on shaded cells, which dark mode does not change."""
 _WIDE_SPAN = 20
-"""Values that differ by more are shaded by their logarithms."""
+"""If the largest value ÷ the smallest exceeds this, shades follow the logarithms of the values."""
 _FACET_COLUMNS = 3
 
 
@@ -25,7 +25,7 @@ class GridCell:
     x: str
     y: str
     facet: str
-    """The held levels of its grid; empty if there is only one grid."""
+    """The held levels of the grid that the cell belongs to; empty if there is only one grid."""
     text: str
     kind: str = ""
     """Kind of the cell, which determines its colour if kinds have colours."""
@@ -45,7 +45,8 @@ class Grid:
     y_levels: Sequence[str]
     cells: Sequence[GridCell]
     kinds: Sequence[str] = ()
-    """Kinds with a colour each, then the two grey kinds; empty if values are shaded."""
+    """The kinds of cells: first those with a colour of their own, then the two grey kinds. Empty if
+    cells are shaded by value."""
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """A row for each cell."""
@@ -91,7 +92,8 @@ class Grid:
         return max(min(64, side), 12 + longest * size.font // 2)
 
     def _colours(self) -> tuple[Spec, str, str, str]:
-        """The fill of cells, the test for cells that need light text, and the two text colours."""
+        """The fill of cells, the condition for light text, and the colours of dark and light text,
+        in this order."""
         if self.kinds:
             colours = [*COLOURS[: len(self.kinds) - 2], *GREYS]
             scale: Spec = {"domain": list(self.kinds), "range": colours}

@@ -19,7 +19,7 @@ class Measure:
     quantity: str
     unit: str = ""
     per: str = ""
-    """The reference of each value, such as an iteration, which follows the unit."""
+    """The amount of work that each value refers to, printed after the unit: an iteration, a GB."""
 
     @property
     def title(self) -> str:
@@ -28,7 +28,8 @@ class Measure:
         return f"{self.quantity}, {unit}" if unit else self.quantity
 
     def scale(self, values: Iterable[float | None]) -> Scale:
-        """The unit for an axis with these values: the largest decides, as axes start at zero."""
+        """The unit for an axis with these values. Only the largest value counts, because axes start
+        at zero."""
         sizes = [abs(value) for value in values if value is not None and math.isfinite(value)]
         return scale_of(self.unit, [max(sizes, default=0.0)])
 
@@ -38,8 +39,8 @@ class Measure:
 
 
 _TOLD_TOGETHER = 2
-"""The most quantities in a title. If there are more, the title only has their kind, such as Time,
-and the legend names them."""
+"""The most quantities in a title. If there are more, the title is only their kind, such as Time,
+and the legend has their names."""
 _KINDS = {
     "%": "Share", "Mbit/s": "Rate", "1/s": "Rate",
     **dict.fromkeys(("ns", "µs", "ms", "s"), "Time"),
@@ -70,7 +71,7 @@ def scaled_rows(rows: Iterable[Row], power: int) -> list[Row]:
 
 
 def value_text(row: Row, decimals: int) -> str:
-    """The value of a point as text, with only the digits that its interval leaves."""
+    """The value of a point as text, with only as many digits as its interval justifies."""
     value, high, low = row["y"], row.get("high"), row.get("low")
     half = 0.0 if high is None or low is None else max(high - value, value - low)
     return str(measured(value, decimals, half))

@@ -198,14 +198,15 @@ def ahead_of(metric: Metric, change: Change, who: Name, other: Name) -> Sentence
 
 
 def _way(metric: Metric, change: Change, *, is_times: bool) -> Name:
-    """"higher" or "lower", or their forms after a factor: "times as high", "times lower"."""
+    """The word for the difference, "higher" or "lower"; for a ratio written as "times", "times as
+    high" or "times lower"."""
     if not _is_more(metric, change):
         return Name("times lower" if is_times else "lower")
     return Name("times as high" if is_times else "higher")
 
 
 def article(word: str) -> str:
-    """"an" or "a", as the word requires."""
+    """The article before a word, "an" or "a"."""
     return "an" if word[:1] in "aeiou" else "a"
 
 

@@ -152,8 +152,8 @@ def _accounts(found: PanelResult) -> Iterator[Sentence]:
 
 
 def _share_sentence(found: PanelResult, *, spans: bool) -> Sentence:
-    """A sentence such as "On the Arista, waiting for retransmission timeouts accounts for about 78
-    % of the delay.""""
+    """For example: on the Arista, waiting for retransmission timeouts accounts for about 78 % of
+    the delay."""
     panel, shares = found.panel, _shares(found)
     texts = [
         say(

@@ -219,7 +219,7 @@ def _verdict(one: Replaced) -> Sentence:
 
 
 def _in_some(n: int, rows: Sequence[Comparison], which: str) -> Sentence:
-    """" in 3 of 8 settings"; empty if it is all settings."""
+    """The phrase " in 3 of 8 settings"; empty if it is all settings."""
     if n == len(rows):
         return NOTHING
     return say(

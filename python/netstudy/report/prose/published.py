@@ -277,8 +277,7 @@ def _interval(interval: Interval | None, decimals: int, source: str) -> Sentence
 
 
 def _law(panel: Panel, reference: PanelReference) -> Iterator[Sentence]:
-    """Which of the published rows break the law of the workload, such as throughput × time =
-    data."""
+    """How many published rows break the law of the workload, and by how much."""
     law = reference.law
     if law is None or not reference.checked:
         return

@@ -139,7 +139,7 @@ def untested_sentence(found: Untested) -> Sentence:
 
 
 def least_repetitions() -> Sentence:
-    """"3 repetitions": the minimum for judging the first repetition."""
+    """The phrase "3 repetitions": the minimum for judging the first repetition."""
     return things(count(LEAST_REPETITIONS, "a spread needs two later ones"), "repetition")
 
 

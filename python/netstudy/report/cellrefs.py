@@ -155,8 +155,8 @@ def half_width(interval: Interval | None) -> float:
 
 
 def metric_number(value: float, metric: Metric, what: str, *, is_published: bool = False) -> Number:
-    """A value of a metric, with its unit, that is not of a single cell; `what` describes it. A
-    published value keeps its digits."""
+    """A value of a metric, with its unit, that does not belong to a single cell; `what` describes
+    it. A published value keeps its digits."""
     shown = (
         Quantity((value,), metric.decimals)
         if is_published
@@ -168,7 +168,7 @@ def metric_number(value: float, metric: Metric, what: str, *, is_published: bool
 def plain(
     value: float, decimals: int, unit: str, source: str, interval: Interval | None = None
 ) -> Number:
-    """Any computed value with its unit. If it has an interval, this limits the digits."""
+    """Any computed value with its unit. An interval of the value limits the digits."""
     shown = measured(value, decimals, half_width(interval))
     return Number(value, shown.in_unit(unit), source, shown)
 
@@ -179,7 +179,7 @@ def count(value: int, source: str) -> Number:
 
 
 def percent(value: float, source: str) -> Number:
-    """A percentage; `source` names its base."""
+    """A percentage; `source` says what is 100 %."""
     return plain(value, PERCENT_DECIMALS, "%", source)
 
 
@@ -189,7 +189,7 @@ def p_number(value: float, source: str) -> Number:
 
 
 def ratio_number(row: Comparison, table: VerdictTable) -> Number | None:
-    """The ratio of two cells; None if there is none."""
+    """The ratio of two cells in a verdict table; None if the row has no ratio."""
     if row.ratio is None:
         return None
     source = ratio_source(row, table)
@@ -197,7 +197,7 @@ def ratio_number(row: Comparison, table: VerdictTable) -> Number | None:
 
 
 def ratio_source(row: Comparison, table: VerdictTable) -> str:
-    """Numerator and denominator of a ratio, and its place."""
+    """The source of a ratio: numerator, denominator, and the level of x."""
     return (
         f"{table.metric.name}, {table.factor}={level_text(table.level)} ÷ "
         f"{table.factor}={level_text(table.base)}{where(table.x, row.x)}"
@@ -205,12 +205,12 @@ def ratio_source(row: Comparison, table: VerdictTable) -> str:
 
 
 def where(factor: str | None, level: Level | None) -> str:
-    """A source's place along x, as ", factor=level"; empty without a factor along x."""
+    """The level of x as the end of a source, ", factor=level"; empty without a factor along x."""
     return "" if factor is None else f", {factor}={level_text(level)}"
 
 
 def level_name(level: Level | None) -> Name:
-    """A level as a word of a sentence."""
+    """A level as a `Name`, for a sentence."""
     return Name(level_text(level))
 
 

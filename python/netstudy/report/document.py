@@ -46,7 +46,7 @@ class Document:
     question: str | None
     """None if the question is the title."""
     description: tuple[Sentence, ...]
-    """The study's general description; empty if only its test cases have descriptions."""
+    """The description of the whole study; empty if only its test cases have descriptions."""
     expectation: str | None
     expectations: Table | None
     provenance: Sentence
@@ -66,10 +66,11 @@ class Document:
     sources: tuple[str, ...]
     fitted: Sentence | None
     implied_sizes: Evidence | None
-    """Published times of a transfer size that do not fit the law of the other published sizes."""
+    """Evidence on published times of a transfer size that do not fit the law of the other published
+    sizes."""
     methods: tuple[Sentence, ...]
     here: Here
-    """Label of the study's own values."""
+    """The word for the study's own values, such as "simulated"."""
     testbed_limits: Evidence | None
     instruments: Evidence | None
     limits: Sentence
@@ -90,11 +91,11 @@ class Document:
 def document(
     folder: Folder, result: StudyResult, cases: tuple[CaseSection, ...] | None = None
 ) -> Document:
-    """Assembles everything that the report shows. `cases`: the sections of its test cases, if they
-    are already made."""
+    """Assembles everything that the report shows. `cases` has the sections of the test cases, if
+    they are already made."""
     if cases is None:
         cases = tuple(case_sections(result))
-    # The replicates of a cell differ only in their seeds.
+    # One run per cell is enough here, since replicates differ only in their seeds.
     runs = [cell.planned[0] for cell in result.cells.rows]
     metrics, testbed = (*result.cells.metrics, *result.cells.asked), result.testbed
     added = appendix(folder, result.plan, runs, testbed.environment, metrics, testbed.nodes)
@@ -131,7 +132,7 @@ def document(
 
 
 def _problems(result: StudyResult) -> Table | None:
-    """The runs without valid results, by name."""
+    """A table of the runs without valid results."""
     if not result.warnings.problems:
         return None
     rows = tuple(

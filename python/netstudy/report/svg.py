@@ -38,8 +38,8 @@ class Drawing:
         self._add("polygon", points=points, fill=colour)
 
     def dots(self, x: float, y: float) -> None:
-        """Three dots below one another, with y in the middle, for omitted items: few fonts have a
-        vertical ellipsis."""
+        """Three dots below each other, for omitted items; y is the middle one. They are drawn,
+        because few fonts have a vertical ellipsis."""
         for down in (-5, 0, 5):
             self._add("circle", cx=x, cy=y + down, r=1.3, fill=INK)
 

@@ -21,7 +21,7 @@ from netstudy.units import format_size
 from netstudy.wire import Incast, Run
 
 BARRIER = 396
-"""Position in the drawing at which the last block has arrived."""
+"""Position in the drawing of the time at which the last block has arrived."""
 
 
 def _work(run: Run) -> Incast:
@@ -43,8 +43,8 @@ def _description(runs: Sequence[Run]) -> list[Sentence]:
 
 
 def _asked(runs: Sequence[Run], *, whole: str, striped: str) -> list[str]:
-    """Phrases for whole blocks from each server and for blocks striped over all servers, in the
-    order of the plan; `{}` in a phrase stands for the sizes."""
+    """`whole` for runs that ask each server for a whole block, and `striped` for runs with blocks
+    striped over all servers, in the order of the plan. `{}` is replaced by the sizes."""
     works = [_work(run) for run in runs]
     return [
         (striped if divided else whole).format(

@@ -1,4 +1,4 @@
-"""`netstudy doctor`: the state of this machine, missing parts, and how to install them."""
+"""`netstudy doctor`: what this machine has for netstudy, what is missing, and how to install it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Finding:
     ok: bool
     found: str
     needed: bool = True
-    """Whether every study needs it to run."""
+    """Whether every study needs it."""
     advice: str | None = None
     """How to fix it."""
 
@@ -118,7 +118,7 @@ def _browser() -> Finding:
 
 
 def _namespaces() -> list[Finding]:
-    """The testbed in namespaces, part by part."""
+    """One finding for each thing that the testbed in namespaces needs."""
     from netstudy.testbed.netns.readiness import aspects
 
     return [

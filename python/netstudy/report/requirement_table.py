@@ -23,8 +23,8 @@ from netstudy.wire import Level
 
 
 def requirements_table(found: Sequence[CheckedRequirement]) -> Table:
-    """One row for each requirement. Its worst cell is the one that breaks the bound most or is
-    closest to it."""
+    """One row for each requirement. Its worst cell is the one that breaks the bound most or, if
+    none does, is closest to it."""
     groups = (
         Group("Required"),
         Group("At"),

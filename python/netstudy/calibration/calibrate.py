@@ -53,7 +53,8 @@ class Options:
     tolerances: Mapping[str, float] = field(default_factory=dict)
     """Metric -> allowed error of the model, in the metric's unit."""
     shares: Mapping[str, float] = field(default_factory=dict)
-    """Allowed error as a share of the value; if both are given, the larger one."""
+    """Metric -> allowed error as a share of the value. If a metric is in both, the larger error is
+    allowed."""
     share: float = 0.01
     """The share for metrics that are neither in `tolerances` nor in `shares`."""
     left_out: frozenset[str] = frozenset()
@@ -61,10 +62,10 @@ class Options:
     metrics: tuple[str, ...] = ()
     """The metrics of measured runs that are fitted; not used with published values."""
     only: Mapping[str, Sequence[Level]] = field(default_factory=dict)
-    """Factor -> the levels to use."""
+    """Factor -> the levels whose rows are used."""
     relative: frozenset[str] = RELATIVE
-    """Metrics in percent of a base row. The value of the base row is not measured; it is fitted,
-    separately for each file."""
+    """Metrics whose values are in percent of a base row. The value of the base row is not measured;
+    it is fitted, separately for each file."""
     rounds: int = 12
     length: Length = field(default_factory=Length)
     threads: int | None = None
@@ -94,7 +95,7 @@ class Calibration:
     figures: Mapping[str, Figure]
     """The requested figures, by their names in the options."""
     values: Mapping[str, float]
-    """Fitted values by the same names, in the smallest unit."""
+    """The fitted values, with the same names, in the smallest unit."""
     intervals: Mapping[str, tuple[float, float]]
     """The 95 % interval of each fitted value that the data determine, by the same names."""
     undetermined: tuple[tuple[str, ...], ...]
@@ -184,7 +185,8 @@ class _Calibrator:
     def of(
         cls, study: Study, profile: str | None, options: Options, measured: Folder | None
     ) -> _Calibrator:
-        """Set-up and checks before anything is simulated. Raises StudyError for wrong options."""
+        """Prepares the calibration and checks the options; nothing is simulated yet. Raises
+        StudyError for wrong options."""
         scale = None if measured is None else measured.invocation().scale
         model = Model(
             study,
@@ -219,7 +221,7 @@ class _Calibrator:
         return found
 
     def found(self) -> Calibration:
-        """Fit for each tried combination of choices, and judge the best."""
+        """Fit the figures for each tried combination of choices, and judge the best fit."""
         choices = self.options.choices
         begin = {name: texts[0] for name, texts in choices.items()}
         chosen = descend(choices, begin, lambda chosen: self._fit(chosen).cost)
@@ -472,7 +474,8 @@ def _step(figure: Figure, value: float) -> float:
 
 
 def _unresolved(judged: Sequence[Judged]) -> Iterator[str]:
-    """Pairs of rows that differ in one factor, and in a metric by less than the model's error."""
+    """One sentence for each pair of rows that differ in a single factor, if a metric differs
+    between them by less than the model's error."""
     for metric in dict.fromkeys(one.target.metric for one in judged):
         own = [one for one in judged if one.target.metric == metric and not one.target.predicted]
         errors = [one.error / one.target.value for one in own if one.target.value]

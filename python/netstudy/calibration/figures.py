@@ -20,7 +20,7 @@ from netstudy.hardware import HardwareLibrary, HostProfile, Kind, SwitchProfile
 from netstudy.knobs import Knob, knobs
 
 FIGURES = "figures"
-"""The section of a profile whose figures have no prefix."""
+"""The section of a profile whose figures are named without a prefix."""
 _OF_HOSTS: Mapping[str, type[BaseModel]] = {
     "tcp": wire.Tcp,
     "nic": wire.Nic,

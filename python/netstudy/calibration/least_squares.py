@@ -26,7 +26,7 @@ _DAMPING_CHANGE: Final = 10.0
 ROUNDING: Final = 1e-9
 """Smaller changes of a residual (in units of the tolerance) are only rounding errors."""
 _SAME: Final = 0.002
-"""The fit ends when no parameter changes by more than this share of its step."""
+"""The fit ends when every parameter changes by at most this share of the parameter's step."""
 _UNTOLD: Final = 1e-2
 """The data do not determine a direction in the space of parameters if its singular value is at most
 this share of the largest. Before, each parameter's slopes are scaled to length 1. The share
@@ -49,7 +49,7 @@ class Fit:
     residuals: Floats
     """In units of the tolerance."""
     jacobian: Floats
-    """Change of each residual with each parameter."""
+    """Derivative of each residual (row) by each parameter (column)."""
 
     @property
     def cost(self) -> float:
@@ -187,7 +187,8 @@ def _slopes(predict: Predict, at: Floats, step: Floats, residuals: Floats) -> Fl
 
 
 def _solved(jacobian: Floats, wanted: Floats, damping: float) -> Floats:
-    """The change of the parameters that changes the residuals by `wanted`."""
+    """The change of the parameters that changes the residuals by `wanted`, as nearly as
+    possible."""
     normal = jacobian.T @ jacobian
     damped = normal + damping * np.diag(np.maximum(np.diag(normal), 1e-30))
     return np.asarray(np.linalg.solve(damped, jacobian.T @ wanted), dtype=np.float64)

@@ -1,4 +1,5 @@
-"""Fitting by lists: each figure has a few values that the device could have, and one is chosen.
+"""Fitting by lists: each figure has a list of a few values that the real device could have, and one
+of them is chosen.
 
 This suits figures that are whole numbers, and models that are too noisy to distinguish values that
 lie closer together than those in a list.
@@ -40,7 +41,7 @@ def descend(
 ) -> dict[FigureT, ValueT]:
     """Finds the values with the smallest loss by coordinate descent: for one figure after the
     other, all values of its list are tried and the best is kept, until no figure changes. Calls
-    `told` after each figure."""
+    `told` with the state of the search after each figure."""
     chosen = dict(begin)
     best = loss(chosen)
     if told is not None:

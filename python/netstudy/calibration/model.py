@@ -51,7 +51,7 @@ class Trial:
 
     figures: Mapping[Figure, float]
     keys: Mapping[str, Any] = field(default_factory=dict)
-    """Path in the study -> value."""
+    """Path of a key in the study -> its value."""
 
 
 @dataclass(frozen=True)

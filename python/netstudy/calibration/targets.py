@@ -30,7 +30,8 @@ class Target:
     """Id of the corresponding run; if it has several replicates, of the first."""
     treatment: wire.Treatment
     row: str
-    """File and line, or the levels of the cell."""
+    """Where the value comes from: file and line of a published value, or the levels of a measured
+    cell."""
     file: str
     """The source. All values of a relative metric from one source are in percent of the same
     base."""
@@ -50,7 +51,7 @@ class Target:
 
 
 def published_targets(study: Study, planned: PlannedStudy) -> tuple[Target, ...]:
-    """The values of all reference files for which the study has a run.
+    """All values of the reference files for which the study has a run.
 
     If a reference lists the cells that profiles were fitted to, the other cells of its file are not
     fitted. Raises StudyError if no value is left to fit.

@@ -140,7 +140,7 @@ class Reached:
 
 
 class Shown(Protocol):
-    """A display of the progress."""
+    """A display that shows the progress to people."""
 
     def show(self, reached: Reached) -> None:
         """Show the progress of the runs."""
@@ -194,7 +194,8 @@ class Meter:
 
 @contextmanager
 def meter(runs: int, done_before: int, *, is_quiet: bool = False) -> Iterator[Meter]:
-    """Show progress during the block, in the form that fits standard error."""
+    """Show progress during the block: as a live bar if standard error is a terminal, else as
+    lines."""
     if is_quiet:
         yield Meter(None, done_before)
     elif _is_live():

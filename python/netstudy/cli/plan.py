@@ -45,7 +45,7 @@ def command(
 
 
 def show_plan(prepared: Prepared, threads: int | None, *, json: bool) -> None:
-    """Print a plan for people, or in the engine's format."""
+    """Print a plan: for people or, with `json`, in the engine's format."""
     from netstudy.wire import to_json
 
     if json:

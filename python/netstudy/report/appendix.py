@@ -79,7 +79,7 @@ def appendix(
     """Makes the appendix from the folder's invocation and environment. `runs` has one run for each
     cell of the plan, in the order of levels.
 
-    `made_on` and `nodes` are the environments of the runs and of each node, from the records.
+    `made_on` has the environment of the runs, and `nodes` that of each node, both from the records.
     """
     profiles, missing = _profiles(folder, runs)
     captured, missing_nodes = node_tables(folder.path, nodes)
@@ -97,8 +97,8 @@ def appendix(
 
 
 def _configuration(runs: Sequence[Run]) -> Iterator[Table]:
-    """Every setting of the plan, with one column each for switches, hosts, links and workload.
-    Empty for published runs, whose plan has no settings."""
+    """Tables of all settings in the plan: of switches, hosts, links, workload, phases and
+    instruments. Empty for published runs, whose plan has no settings."""
     if not any(run.network.nodes for run in runs):
         return
     switches: dict[str, list[Settings]] = {}
@@ -153,7 +153,7 @@ def _instruments(runs: Sequence[Run]) -> dict[str, list[Settings]]:
 
 
 def _gathered(nodes: Sequence[Mapping[str, Settings]]) -> dict[str, list[Settings]]:
-    """Node -> its settings in every run."""
+    """Node -> the node's settings in each run."""
     found: dict[str, list[Settings]] = {}
     for one in nodes:
         for name, settings in one.items():
@@ -233,8 +233,8 @@ def _profiles(folder: Folder, runs: Sequence[Run]) -> tuple[list[Table], list[st
 
 
 def _profile_names(runs: Sequence[Run]) -> Iterator[tuple[ProfileKind, str]]:
-    """Profiles named in the plan. Switches that the plan adds, and hosts without a profile, have no
-    profile name."""
+    """Kinds and names of the profiles that the plan mentions. Switches that the plan adds, and
+    hosts without a profile, have no profile name."""
     for run in runs:
         for switch in run.network.switches:
             if switch.profile != WIRE_SPEED:
@@ -283,7 +283,7 @@ def _profile(library: HardwareLibrary, kind: ProfileKind, name: str) -> Table:
 
 
 def fitted_figures(tables: Iterable[Table]) -> dict[str, list[str]]:
-    """Profile -> its figures whose values were fitted to data."""
+    """Profile -> those of its figures whose values were fitted to data."""
     found: dict[str, list[str]] = {}
     for profile, figure, *_ in fitted_table(tables).rows:
         found.setdefault(str(profile), []).append(str(figure))
@@ -303,7 +303,7 @@ def fitted_table(tables: Iterable[Table]) -> Table:
 
 
 def _environment(folder: Folder, made_on: MadeOn) -> Table:
-    """Versions, seed, and the machine."""
+    """A table of versions, seed and properties of the machine."""
     invocation, engine = folder.invocation(), folder.engine()
     facts: dict[str, Any] = {
         "testbed": invocation.testbed,
@@ -364,7 +364,7 @@ def _options(invocation: Invocation) -> list[str]:
 
 
 def _hashes(folder: Folder, plan: Plan) -> Table:
-    """SHA-256 of the study and the plan, and of all records in the order of the plan."""
+    """SHA-256 of the study, of the plan, and of all records together, in the order of the plan."""
     digests = {name: (folder.path / name).read_bytes() for name in FOLDER_FILES}
     rows = [(Name(name), _digest(content)) for name, content in digests.items()]
     records = hashlib.sha256()

@@ -38,7 +38,7 @@ from netstudy.wire import HARDWARE_COUNTERS, Level, Treatment
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 Levels = tuple[Level, ...]
 Place = tuple[Levels, Levels]
-"""The levels of the row factors, and of the column factors."""
+"""The place of a cell in a table: its levels of the row factors and of the column factors."""
 
 
 def _mark(index: int) -> str:
@@ -129,7 +129,7 @@ class _Layout:
 
     @cached_property
     def _metrics(self) -> Mapping[Column, Metric]:
-        """Column or base -> metric; a metric that the runs cannot have is left out."""
+        """Column or base -> metric; metrics that these runs cannot have are left out."""
         names = [*self.asked.columns, *self.asked.cell]
         names += [normal.by for normal in self.asked.normalise.values() if normal.by]
         known = self.result.cells.vocabulary
@@ -312,8 +312,8 @@ class _Layout:
         return value.scaled(self._scale(name).power)
 
     def _level(self, name: str, place: Place) -> Value:
-        """The level of a factor in the row. A hole has no level of a growing factor, since only
-        runs determine it."""
+        """The level of a factor, for a column that shows it. A hole has no level of a growing
+        factor, since only runs determine it."""
         cell, hole = self._by_place.get(place), self._holes.get(place)
         if cell is None and hole is not None and name in _grown(self.asked, self.case):
             return self._dash(hole[1])
@@ -321,7 +321,7 @@ class _Layout:
         return numeric_level(treatment.get(name), name)
 
     def _dash(self, reason: str | None) -> Value:
-        """The dash of an empty cell, with the mark of its reason if there is one."""
+        """A dash for an empty cell, with the mark of the reason if there is one."""
         return None if reason is None else Name(f"–{self._mark(reason)}")
 
     def _number(

@@ -107,7 +107,7 @@ def _decimals(estimate: Estimate, metric: Metric, decimals: int | None) -> int:
 
 
 def _basis(cell: CellRow, estimate: Estimate, metric: Metric) -> str:
-    """The number of runs and samples, and the interval."""
+    """What a value is based on: the number of runs and samples, and the interval."""
     if estimate.unit == "rounding":
         return f"published to {estimate.rounding:g}"
     samples = sum(cell.counted.of(run) for run in cell.runs)
@@ -141,7 +141,7 @@ def interval_quantity(interval: Interval | None, decimals: int, mark: str = "") 
 def interval_number(
     interval: Interval | None, decimals: int, unit: str, source: str
 ) -> Number | None:
-    """Both ends with their unit; the value is their middle. None in the same cases as for
+    """Both ends with their unit; the value is their middle. It is None in the same cases as
     `interval_quantity`."""
     found = interval_quantity(interval, decimals)
     if found is None:
@@ -150,7 +150,7 @@ def interval_number(
 
 
 def half_width(interval: Interval | None) -> float:
-    """Half the width of an interval; 0 without one."""
+    """Half the width of an interval; 0 if there is no interval."""
     return 0.0 if interval is None else (interval.high - interval.low) / 2
 
 
@@ -215,5 +215,5 @@ def level_name(level: Level | None) -> Name:
 
 
 def at(factor: str, level: Level | None) -> Name:
-    """A level of the factor along x in a sentence: 23 servers."""
+    """A level of the factor along x, for a sentence: "23 servers"."""
     return Name(counted(factor, level_text(level)))

@@ -194,7 +194,7 @@ def outcome_text(one: Difference) -> str:
 
 
 def sentences(found: FolderComparison) -> Iterator[Sentence]:
-    """The matched and unmatched cells, and the results of the bands."""
+    """How many cells were matched, which were not, and how many values are inside their bands."""
     yield say(
         "{n} of cells matched{by}.",
         n=things(count(len(found.pairs), "pairs of cells"), "pair"),
@@ -243,7 +243,8 @@ def _levels(levels: Sequence[Any]) -> Name:
 
 
 def _no_numbers(found: FolderComparison) -> Iterator[Sentence]:
-    """Excluded runs, by side, and cells without any remaining run."""
+    """For each of the two folders: the number of runs left out, and the cells that have no other
+    runs."""
     for name, rows in (
         ("A", _distinct([pair.a for pair in found.pairs])),
         ("B", _distinct([pair.b for pair in found.pairs])),
@@ -280,7 +281,7 @@ def _distinct(rows: Sequence[CellRow]) -> list[CellRow]:
 
 
 def as_data(a: Side, b: Side, found: FolderComparison) -> dict[str, Any]:
-    """The whole comparison for programs."""
+    """The whole comparison as data for programs."""
     return {
         "a": {"folder": a.folder, "testbed": a.testbed, **a.facts},
         "b": {"folder": b.folder, "testbed": b.testbed, **b.facts},

@@ -1,4 +1,4 @@
-"""The report as data: sections of sentences, tables and figures, rendered elsewhere."""
+"""The report as data: sections of sentences, tables and figures, which other modules render."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Document:
 
     study: str
     badge: str
-    """The origin of the values: simulated, measured in namespaces, published."""
+    """The origin of the values, such as simulated, measured in namespaces, or published."""
     title: str
     question: str | None
     """None if the question is the title."""
@@ -82,7 +82,7 @@ class Document:
         return any(panel.references for case in self.cases for panel in case.panels)
 
     def figures(self) -> Iterator[Figure]:
-        """Every figure of the report, once."""
+        """Every figure of the report; none comes twice."""
         yield from (figure for figure in (self.bed, self.workload) if figure is not None)
         for case in self.cases:
             yield from case.figures()

@@ -24,7 +24,7 @@ from netstudy.report.tables import Group, Table, Value
 from netstudy.wire import Level, Treatment
 
 _PAIRS_MAX = 15
-"""A factor with more pairs of levels shows only its largest effect."""
+"""For a factor with more pairs of levels, only the largest effect is shown."""
 _SIDES = ("different", "same", "undecided")
 
 
@@ -34,7 +34,7 @@ class EffectsSection:
 
     tables: tuple[Table, ...]
     grids: tuple[tuple[str, Grid], ...]
-    """Name and data of each figure."""
+    """The name and the data of each figure."""
 
 
 def effects_section(case: CaseResult, whole: Effects, key: str) -> EffectsSection | None:
@@ -167,7 +167,8 @@ def _grids(case: CaseResult, whole: Effects) -> Iterator[tuple[str, Grid]]:
 
 
 def _heat(case: CaseResult, whole: Effects, by: tuple[str, str]) -> Grid:
-    """The metric by two factors; each combination of the other factors has its own grid."""
+    """The metric at each combination of two factors; each combination of the remaining factors has
+    its own grid."""
     columns, rows = by
     held = [name for name in whole.pairs if name not in by]
     metric = whole.metric
@@ -198,8 +199,8 @@ def _heat(case: CaseResult, whole: Effects, by: tuple[str, str]) -> Grid:
 
 
 def _winners(case: CaseResult, whole: Effects, factor: str, by: tuple[str, str]) -> Grid:
-    """The best level of a factor, by the levels of two other factors; each combination of the rest
-    has its own grid."""
+    """The best level of a factor at each combination of two other factors; each combination of the
+    remaining factors has its own grid."""
     columns, rows = by
     held = [name for name in whole.pairs if name not in (factor, *by)]
     # Pairs of levels can have the same contexts, so each context is kept once.

@@ -61,7 +61,8 @@ def _cases(table: CellTable) -> list[str]:
 
 
 def _cases_of(row: CellRow) -> str:
-    """Names of the cell's test cases, separated by semicolons because a name may contain blanks."""
+    """The names of the test cases that use a cell, separated by semicolons because names may
+    contain blanks."""
     return "; ".join(row.cases)
 
 

@@ -36,7 +36,7 @@ _TABLES = "the tables and cells.csv"
 
 @dataclass(frozen=True)
 class Figure:
-    """A chart in a wide and a narrow size, or a drawing in a single one.
+    """A chart, which exists in a wide and a narrow size, or a drawing, which has a single size.
 
     A chart is rendered on first use.
     """
@@ -160,7 +160,8 @@ def case_figures(case: CaseResult, result: StudyResult, key: str) -> FigureSet:
 def _metric_figure(
     case: CaseResult, shown: ShownFigure, key: str, margin_pct: float | None
 ) -> Figure | None:
-    """A metric against x in each panel that has it; None if no panel has a value."""
+    """The figure of a metric against x, with all panels that have values; None if no panel has
+    any."""
     metric = shown.metric
     measured = [found for found in case.panels if _is_measured(found.panel, metric)]
     if not measured:

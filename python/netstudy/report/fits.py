@@ -1,4 +1,4 @@
-"""The parameters of laws that were fitted in a figure: in words, or as a table if there are
+"""The parameters of the laws that are fitted in a figure: in words, or as tables if there are
 many."""
 
 from __future__ import annotations

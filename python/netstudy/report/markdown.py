@@ -15,7 +15,7 @@ _SPECIAL = re.compile(r"([\\|*`\[\]])")
 
 
 def text(value: Value | str) -> str:
-    """Text with Markdown's special characters escaped; code stays code."""
+    """Text with Markdown's special characters escaped; names that are code are written as code."""
     if isinstance(value, Sentence):
         return "".join(text(part) for part in value.parts)
     if isinstance(value, Name) and value.code:
@@ -47,7 +47,7 @@ def _heads(group: Group) -> list[str]:
 
 
 def replace_between(page: Path, begin: str, end: str, body: str) -> None:
-    """Put text between the markers of a page; the rest of the page stays as it is.
+    """Replace the text between the two markers of a page; the rest of the page stays as it is.
 
     Raises StudyError if the page cannot be read or lacks a marker; the page is then unchanged.
     """

@@ -26,7 +26,7 @@ class NodeTables:
 
     overview: Table
     tunings: Table
-    """Each command, with the value before and after."""
+    """Each command that changed a setting, with the value before and after it."""
     details: tuple[Table, ...]
     """All settings and features during the runs."""
 

@@ -26,7 +26,7 @@ MISSING = ""
 
 
 SMALLEST = 4
-"""The most decimals, even for a small value."""
+"""Even small values have at most this number of decimals."""
 _ROUNDING = 1e-12
 """Smaller values are floating-point errors and printed as zero."""
 
@@ -44,16 +44,16 @@ def number_text(value: float, decimals: int) -> str:
 
 
 SIGNIFICANT = 5
-"""The most significant digits of a measured quantity."""
+"""A measured quantity has at most this number of significant digits."""
 
 
 def fitting_decimals(
     value: float, decimals: int, half: float = 0.0, *, refines: bool = False
 ) -> int:
     """The decimals of a measured value: as many as requested, but no more than its uncertainty
-    allows. `half` is the half width of its interval, 0 if unknown. The last digit is at most one
-    place after the first digit of `half`; with `refines`, it is at least at that place. There are
-    at most five significant digits."""
+    allows. `half` is the half width of the value's interval, or 0 if it is unknown. The last digit
+    is at most one place after the first digit of `half`; with `refines`, it is at least at that
+    place. There are at most five significant digits."""
     if half > 0 and math.isfinite(half):
         first = -_exponent(half)
         decimals = min(max(decimals, first) if refines else decimals, first + 1)
@@ -88,7 +88,7 @@ class Quantity:
     """Whether the value is exact; then trailing zeros after the point are left out."""
 
     def __str__(self) -> str:
-        """25.5, 25.5 ± 1.2, or 24.3 to 26.7."""
+        """The quantity as text: 25.5, 25.5 ± 1.2, or 24.3 to 26.7."""
         text = " to ".join(number_text(value, self.decimals) for value in self.values)
         if self.is_count and "." in text:
             text = text.rstrip("0").rstrip(".")
@@ -195,8 +195,8 @@ MOST = 6
 
 def telling_decimals(spans: Sequence[tuple[float, float, float]], least: int) -> int:
     """The decimals for a column: the fewest, from `least` on, with which values with disjoint
-    intervals look different. Each span is a value with the ends of its interval; without
-    repetitions, both ends are the value."""
+    intervals look different. Each span has a value and the two ends of its interval; without
+    repetitions, all three are equal."""
     ordered = sorted(spans)
     apart = [
         (one, other)
@@ -221,7 +221,7 @@ equal."""
 
 def small_decimals(values: Iterable[float], least: int) -> int:
     """The decimals for a column: `least`, or enough to print the smallest value with two
-    significant digits if it is below 1. At most two in a column with large values."""
+    significant digits if it is below 1. A column with large values has at most two decimals."""
     sizes = [abs(float(f"{value:.1e}")) for value in values if value]
     if not sizes:
         return least
@@ -286,7 +286,7 @@ def are_several(factor: str, level: Level | None) -> bool:
 _ENDINGS_OF_ONE = ("ss", "us", "is", "bias", "alias", "dns", "tls", "os", "series")
 """Endings of factor names in s that are not plurals: loss, bus, basis, qos."""
 _PLURALS = ("cpus", "gpus", "vcpus")
-"""Plurals that have one of these endings nevertheless."""
+"""Words that are plurals although they have one of these endings."""
 
 
 def _singular(factor: str) -> str | None:
@@ -309,8 +309,8 @@ def full_level(factor: str, level: Level | None) -> str:
 
 
 def headed_level(factor: str, level: Level | None) -> str:
-    """The level as a column heading. The line may break between factor and level, but not between a
-    number and its unit."""
+    """A level as the heading of a column. The line may break between factor and level, but not
+    between a number and its unit."""
     own = level_text(level).replace(NO_BREAK, " ")
     full = full_level(factor, level).replace(NO_BREAK, " ")
     return full.replace(own, own.replace(" ", NO_BREAK))

@@ -33,7 +33,7 @@ _HTML, _MARKDOWN, _PDF, _FIGURES = "report.html", "report.md", "report.pdf", "fi
 
 @dataclass(frozen=True)
 class ReportFiles:
-    """Paths of a written report."""
+    """The paths of the files of a report."""
 
     html: Path
     md: Path

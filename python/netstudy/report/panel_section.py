@@ -52,7 +52,7 @@ class PanelSection:
     detail: Table | None
     """A table of the metrics that `results` leaves out; None if there are none."""
     distributions: tuple[DistributionSection, ...]
-    """One for each quantity that has samples."""
+    """A section for each quantity that has samples."""
     observations: tuple[Sentence, ...]
     verdicts: tuple[Table, ...]
     """Tables of verdicts, that of the deciding metric first."""

@@ -67,7 +67,7 @@ class _Block:
     """A group of columns, or some columns of a group."""
 
     heading: str
-    """The metric with its unit."""
+    """The heading of the group, with the unit."""
     is_single: bool
     """Whether there are no sub-headings."""
     columns: tuple[_Column, ...]
@@ -150,8 +150,8 @@ def _groups(table: Table, spelling: Spelling) -> list[tuple[Group, list[_Column]
 
 
 def _stub(table: Table, width: int, spelling: Spelling) -> list[_Block]:
-    """The headers of the rows. If possible, they take at most half of the width: they are wrapped
-    or, if that is not enough, joined into one column."""
+    """The blocks with the row headers. If possible, they take at most half of the width: they are
+    wrapped or, if that is not enough, joined into one column."""
     groups = _groups(table, spelling)[: table.stub]
     stub = [_block(group, columns, spelling) for group, columns in groups]
     if _width(stub) <= width // 2 or len(groups) == len(table.groups):
@@ -185,7 +185,7 @@ def _block(group: Group, columns: Sequence[_Column], spelling: Spelling) -> _Blo
 
 
 def _narrow(column: _Column, width: int) -> _Column:
-    """The column with its cells wrapped to a width, as far as words allow it."""
+    """The column with its cells wrapped to this width; longer words are not broken."""
     if column.width <= width:
         return column
     lines = tuple(

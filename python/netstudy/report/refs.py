@@ -65,7 +65,7 @@ SHORT = 30
 
 @dataclass(frozen=True)
 class Name:
-    """A word of the study: a factor, a level, a host, a file. It may contain digits."""
+    """A word from the study, such as a factor, a level, a host or a file. It may contain digits."""
 
     text: str
     code: bool = False
@@ -93,7 +93,7 @@ class Name:
 
 @dataclass(frozen=True)
 class Sentence:
-    """Words and references in order."""
+    """A sentence as a sequence of words and references."""
 
     parts: tuple[Part, ...]
 

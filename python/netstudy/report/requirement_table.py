@@ -82,12 +82,12 @@ def too_few(one: CheckedRequirement) -> str | None:
 
 
 def condition_text(one: CheckedRequirement) -> str:
-    """The condition with its unit."""
+    """The condition as text, with its unit."""
     return bound_text(one.bound, one.metric)
 
 
 def bound_text(bound: Bound, metric: Metric | None) -> str:
-    """A bound with the unit of its metric."""
+    """A bound as text, with the unit of its metric."""
     number = exact_text(bound.value, metric.unit if metric else "")
     return f"{bound.metric} {bound.sign} {number}"
 

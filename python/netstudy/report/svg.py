@@ -55,7 +55,7 @@ class Drawing:
         colour: str = INK,
         width: float | None = None,
     ) -> None:
-        """Lines of text; y is the baseline of the first. Lines that need more than `width` have a
+        """Lines of text; y is the baseline of the first. A line that is wider than `width` gets a
         smaller font."""
         for index, line in enumerate([lines] if isinstance(lines, str) else lines):
             needed = text_width(line, size, bold=bold)
@@ -87,8 +87,8 @@ class Drawing:
 
 
 def text_width(line: str, size: float, *, bold: bool = False) -> float:
-    """Upper estimate of the width of a line of Helvetica or Arial: letters are about 0.5 em
-    wide."""
+    """An upper estimate of the width of a line in Helvetica or Arial, whose letters are about 0.5
+    em wide."""
     return len(line) * size * (0.6 if bold else 0.55)
 
 

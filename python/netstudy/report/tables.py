@@ -100,10 +100,10 @@ class Table:
     stub: int = 1
     sortable: bool = True
     notes: tuple[str | Sentence, ...] = ()
-    """Sentences under the table, each about marked cells or about the whole table."""
+    """Sentences under the table; each is about marked cells or the whole table."""
 
     def __post_init__(self) -> None:
-        """Converts each group of quantities to its most readable unit."""
+        """Converts the values of each group to the group's most readable unit."""
         # `strict` is False because `starts` has one entry even if there are no groups.
         for group, first in zip(self.groups, sorted(self.starts), strict=False):
             scale = scale_of(group.unit, self._magnitudes(group, first))
@@ -236,7 +236,7 @@ def verdicts_table(verdicts: VerdictTable, table_id: str, caption: Sentence) -> 
         Group("Ratio", columns=("ratio", "95 % interval"), meaning=f"{pair[0]} ÷ {pair[1]}"),
         Group("Change", "%"),
     )
-    if metric.is_share:  # a change of a percentage in percent would be misread
+    if metric.is_share:  # percent of percentages would be misread
         columns, minus = ("difference", "95 % interval"), f"{pair[0]} − {pair[1]}"
         change = (Group("Difference", "percentage points", columns=columns, meaning=minus),)
     groups = (
@@ -336,7 +336,7 @@ def verdict_text(row: Comparison, factor: str) -> str:
 
 
 def lacking_text(found: Lacking) -> str:
-    """The reason for a percentile without a value, "too few iterations: 500 of 2,995"."""
+    """The reason why a percentile has no value: "too few iterations: 500 of 2,995"."""
     return f"too few {found.noun}s: {found.samples:,} of {found.needed:,}"
 
 
@@ -349,9 +349,9 @@ def bare(
     interval: Interval | None = None,
     is_published: bool = False,
 ) -> Number | None:
-    """A value under a heading with the unit; None for a missing value. `decimals` are the column's,
-    by default the metric's own; the uncertainty in `interval` may reduce the digits. A published
-    value keeps its digits."""
+    """A value without its unit, for a column whose heading has it; None for a missing value.
+    `decimals` are the column's, by default the metric's own; the uncertainty in `interval` may
+    reduce the digits. A published value keeps its digits."""
     if value is None:
         return None
     digits = metric.decimals if decimals is None else decimals
@@ -364,7 +364,7 @@ def bare(
 
 
 def bare_percent(value: float, source: str) -> Number:
-    """A percentage under a heading with the percent sign."""
+    """A percentage without its sign, for a column whose heading has it."""
     return Number(value, str(measured(value, 1)), source)
 
 
@@ -396,7 +396,7 @@ def causes_table(panel: Panel, found: Causes, table_id: str, caption: Sentence) 
 
 
 def scope_text(scope: Scope, panel: Panel, samples: str) -> str:
-    """The scope of a link's test, in the words of the study."""
+    """The scope in which a link was tested, in the words of the study."""
     match scope:
         case "along x":
             return f"along {panel.x}"

@@ -220,7 +220,8 @@ def _trends(columns: Sequence[Sequence[Value]]) -> list[Value]:
 
 
 def sparkline(values: Sequence[float], largest: float) -> str:
-    """Bars for values from 0 to `largest`; more than `TREND_WIDTH` values are averaged."""
+    """A line of bars for values from 0 to `largest`. If there are more than `TREND_WIDTH` values,
+    neighbours are averaged."""
     count = min(len(values), TREND_WIDTH)
     edges = [i * len(values) // count for i in range(count + 1)]
     parts = [values[low:high] for low, high in pairwise(edges)]

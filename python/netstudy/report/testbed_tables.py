@@ -23,7 +23,7 @@ class Evidence:
 
     sentences: tuple[Sentence, ...]
     tables: tuple[Table, ...]
-    """The tables. The first is shown, and the others can be unfolded."""
+    """The tables. The first table is shown, and the others can be unfolded."""
 
 
 def limits_evidence(testbed: TestbedResult) -> Evidence | None:

@@ -47,7 +47,7 @@ def literal(text: str) -> str:
 
 
 def content(value: Value | str) -> str:
-    """Text as content of typst; code stays code."""
+    """Text as content of typst; names that are code are set as code."""
     if isinstance(value, Sentence):
         return "".join(content(part) for part in value.parts)
     if isinstance(value, Name) and value.code:
@@ -98,7 +98,7 @@ _GAP_PT: Final = 7.0
 _SHORT_HEAD: Final = 8
 """Headings with at most this number of characters stay on one line."""
 _WORDS_WIDTH: Final = 24
-"""Characters per line of a cell with words, which are wrapped."""
+"""Cells with words are wrapped at this number of characters."""
 
 
 def sheet_of(table: Table) -> Sheet:
@@ -154,7 +154,8 @@ def _columns(table: Table) -> int:
 
 
 def _width(table: Table, column: int) -> int:
-    """Characters of the widest line of a column. Numbers stay on one line, words may be wrapped."""
+    """Number of characters of the widest line in a column. Numbers stay on one line, words may be
+    wrapped."""
     heads = [label for group in table.groups for label in (group.columns or (group.heading,))]
     head = heads[column]
     found = [len(head) if len(head) <= _SHORT_HEAD else _longest_word(head)]

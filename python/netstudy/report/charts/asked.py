@@ -54,7 +54,7 @@ class AskedPart:
 
 @dataclass(eq=False)
 class Asked:
-    """A figure of a study in one of its test cases."""
+    """A figure that a study asks for, drawn for one of the study's test cases."""
 
     figure: outcome.Figure
     case: CaseResult
@@ -63,7 +63,7 @@ class Asked:
     """Remarks on the figure, such as the reasons why parts are not drawn."""
 
     def parts(self) -> Iterator[tuple[str, list[AskedPart]]]:
-        """The panels for each unit of y, since values in different units cannot share an axis."""
+        """Unit of y and panels, for each unit: values in different units cannot share an axis."""
         if not self._metrics:
             return
         found = sorted(self._metrics, key=lambda metric: axis(metric) != axis(self._metrics[0]))
@@ -188,8 +188,8 @@ class Asked:
 
     @cached_property
     def _x_values(self) -> dict[Level, float]:
-        """Levels along x as numbers, if they are numbers or quantities of one kind; empty for names
-        and for bars."""
+        """Level along x -> its position, if levels are numbers or quantities of one kind; empty for
+        names and for bar charts."""
         assert self.figure.x is not None, "a study file says so"
         levels = self.case.layout.factors.get(self.figure.x, ())
         return {} if self.figure.kind == "bars" else places(levels)
@@ -232,7 +232,8 @@ class Asked:
                 own.append(cell)
                 point = self._point(cell, metric, name)
                 points.append(point if metric in metrics else {**point, "right": True})
-        # Looks come from all series of the case, so that they are the same in every panel.
+        # The look of a series is its index among all series of the case, so it is the same in every
+        # panel.
         for name, (metric, own) in of_series.items():
             series[name] = self._style(self._combos.index(self._combo(own[0])), metric, metrics)
         told: list[str] = []
@@ -332,7 +333,7 @@ class Asked:
     def _errors_pct(
         self, found: Fitted, metric: Metric, cells: Sequence[CellRow]
     ) -> dict[str, float]:
-        """The error of a law at each level along x, in percent of the measured value."""
+        """Level along x -> the error of a fitted law there, in percent of the measured value."""
         levels = [(cell.treatment[self.figure.x or ""], cell.value(metric)) for cell in cells]
         return {
             level_text(level): 100 * (found.value(self._x_values[level]) / value - 1)
@@ -399,7 +400,7 @@ class Asked:
                 name = self._series(cell, metric, (*metrics, *right))
                 series[name] = self._style(self._combos.index(self._combo(cell)), metric, metrics)
                 points += ({**row, **side} for row in thinned(*found, name))
-        # A right axis needs a left one: its metric alone makes no figure.
+        # A figure needs values on the left axis; values on the right axis alone are not drawn.
         if not any(row for row in points if not row.get("right")):
             return None
         told: list[str] = []

@@ -34,7 +34,7 @@ class Together:
 
 
 def coincident(points: Iterable[Row], height: float) -> list[Together]:
-    """The groups of lines in each panel with the same values at the same places. `height` is the
+    """The groups of lines in each panel that have the same values at the same x. `height` is the
     span of the axis."""
     found: list[Together] = []
     for panel, lines in _by_panel(points).items():
@@ -67,7 +67,7 @@ def _are_alike(one: Mapping[float, float], other: Mapping[float, float], height:
 
 
 def told(found: Sequence[Together]) -> str:
-    """Describes the lines that coincide; empty if there are none."""
+    """A text that says which lines coincide; empty if none do."""
     if not found:
         return ""
     if any(one.panel is not None for one in found):

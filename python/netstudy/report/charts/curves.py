@@ -62,7 +62,7 @@ class Lines:
     logarithmic: bool
     """Whether both axes are logarithmic; otherwise both begin at zero."""
     rules: Sequence[Row] = ()
-    """Values of y with a name, such as the line rate."""
+    """Horizontal lines at a value of y, each with a text, such as the line rate."""
     facets: Facets | None = None
     right: Measure | None = None
     """The measure on the right axis, for points whose `right` is true; None: no right axis."""
@@ -74,7 +74,7 @@ class Lines:
 
     @property
     def y(self) -> str:
-        """The title of the axis: the quantity and its unit."""
+        """The title of the y axis: the quantity and its unit."""
         return self.axis.title
 
     @property
@@ -180,7 +180,8 @@ class Lines:
         mark = {"type": "line", "strokeWidth": 1.8, "interpolate": step, "clip": True}
         lines: list[Spec] = [{"transform": only(of), "mark": mark, "encoding": encoding}]
         if not self.logarithmic:
-            # Panels share their axes, so the room above the highest point must be in the data.
+            # Panels share their axes, so room above the highest point can only be made by an
+            # invisible point in the data.
             unseen = {"type": "point", "opacity": 0, "size": 0}
             kind_above = "head right" if is_right else "head"
             place = {"y": encoding["y"]}

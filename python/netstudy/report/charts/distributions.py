@@ -1,8 +1,8 @@
 """Charts of distributions: ECDF, boxes, histograms with and without timeouts, and samples in the
 order of time.
 
-Each is a Vega-Lite specification as plain data, with separate rows. To keep the page small, only
-some points are drawn, by rules that the captions state. The export has all samples.
+Each chart is a Vega-Lite specification as plain data, and separate rows of values. To keep the page
+small, only some points are drawn, by rules that the captions state. The export has all samples.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ POINTS_DRAWN = 300
 there are more, only every n-th sample of a run is drawn."""
 BINS = 40
 _PADDING = 6
-"""Pixels between the outermost samples and the ends of an axis."""
+"""Room in pixels between the outermost samples and the ends of an axis."""
 _LOG_ROOM = 0.04
 """The same room on a logarithmic axis, as a share of the distance between the outermost samples."""
 BOX = (0.25, 0.5, 0.75)
@@ -471,7 +471,8 @@ def _course(
 
 
 def _measure(found: PanelDistribution) -> tuple[Measure, float]:
-    """The sampled quantity in its most readable unit, and the factor to this unit."""
+    """The measure of the sampled quantity in its most readable unit, and the factor that converts
+    values to this unit."""
     measure = Measure(found.mean.label, found.mean.unit)
     scale = measure.scale(value for one in found.cells for value in _ends(one.found))
     return measure.scaled(scale), 10.0**-scale.power
@@ -553,7 +554,7 @@ def _colour(names: Iterable[str]) -> Spec:
 
 
 def _styles(names: Iterable[str]) -> dict[str, Style]:
-    """The looks of lines by their names, for buttons."""
+    """Name of a line -> its look, for the buttons that switch lines off."""
     return {name: Style(k, k, k) for k, name in enumerate(dict.fromkeys(names))}
 
 

@@ -25,7 +25,7 @@ class PanelName:
     """The levels of one panel."""
 
     levels: tuple[str, ...]
-    """In the order of the factors."""
+    """One level for each factor, in the order of the factors."""
     label: str
     is_shown: bool = True
     """If false, the panel is only shown to a reader who chooses its levels."""
@@ -39,7 +39,7 @@ class Facets:
     panels: tuple[PanelName, ...]
 
     def named(self, index: int) -> dict[str, Any]:
-        """The fields that each row of a panel has: the panel's label and levels."""
+        """The fields that are added to each row of a panel: the panel's label and levels."""
         panel = self.panels[index]
         levels = {f"f{number}": level for number, level in enumerate(panel.levels)}
         return {"panel": panel.label, "shown": panel.is_shown, **levels}

@@ -10,7 +10,7 @@ from typing import Any
 from netstudy.report.charts.style import COLOURS, FAINT, INK, PAPER, Size, Spec, titles, whole
 
 GREYS = ("#ffffff", "#e3e3e3")
-"""Colours of cells in which no level is better, and of undecided cells."""
+"""Colours of cells whose levels are equal, and of undecided cells."""
 SHADE_INK, SHADE_PAPER = "#212121", "#fefefe"
 """Text colours on shaded cells, which dark mode does not change."""
 _WIDE_SPAN = 20
@@ -68,7 +68,7 @@ class Grid:
         side = self._side(size, columns)
         x["axis"] = {"labelAngle": 0}
         if max(map(len, self.x_levels), default=0) * size.font // 2 > side:
-            x["axis"]["labelExpr"] = "split(datum.label, ' ')"  # a line for each word
+            x["axis"]["labelExpr"] = "split(datum.label, ' ')"  # one word per line
         fill, is_dark, dark, light = self._colours()
         tip = {"tooltip": {"content": "data"}} if live else {}
         rect = {"type": "rect", "stroke": FAINT, "strokeWidth": 0.5, **tip}

@@ -29,12 +29,13 @@ _DIGITS = 7
 
 
 def library() -> str:
-    """The library as base64 of gzip."""
+    """The drawing library, compressed by gzip and written as base64."""
     return b64encode((files(__package__) / LIBRARY).read_bytes()).decode()
 
 
 def packed(found: Any) -> str:
-    """JSON as base64 of gzip: a tenth of the size, since figures have much in common."""
+    """JSON, compressed by gzip and written as base64: a tenth of the size, because figures have
+    much in common."""
     text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
     return b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 

@@ -1,4 +1,4 @@
-"""The measure of an axis: its quantity, and the unit that is most readable."""
+"""What an axis measures: the quantity and its most readable unit."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Measure:
 
     @property
     def title(self) -> str:
-        """The title of the axis: completion time, ms."""
+        """The title of the axis: "completion time, ms"."""
         unit = f"{self.unit}{self.per}"
         return f"{self.quantity}, {unit}" if unit else self.quantity
 
@@ -39,8 +39,8 @@ class Measure:
 
 
 _TOLD_TOGETHER = 2
-"""The most quantities in a title. If there are more, the title is only their kind, such as Time,
-and the legend has their names."""
+"""The title of an axis lists at most this number of quantities. If there are more, the title is
+only their kind, such as Time, and the legend has their names."""
 _KINDS = {
     "%": "Share", "Mbit/s": "Rate", "1/s": "Rate",
     **dict.fromkeys(("ns", "µs", "ms", "s"), "Time"),
@@ -59,7 +59,7 @@ _SCALED = ("y", "low", "high")
 
 
 def scaled_rows(rows: Iterable[Row], power: int) -> list[Row]:
-    """Rows converted to a unit that is larger by this power of ten."""
+    """The rows with their values converted to a unit that is larger by this power of ten."""
     factor = 10.0**-power
     return [
         {
@@ -78,7 +78,7 @@ def value_text(row: Row, decimals: int) -> str:
 
 
 def quantity_texts(values: Sequence[float], unit: str) -> list[str]:
-    """Values as text on a chart, in one unit: 10 Gbit/s, 9.9 Gbit/s."""
+    """Values as text on a chart, all in the same unit: "10 Gbit/s", "9.9 Gbit/s"."""
     scale = scale_of(unit, values)
     shown = (replace(measured(value, 0), is_count=True).scaled(scale.power) for value in values)
     return [with_unit(str(one), scale.unit) for one in shown]

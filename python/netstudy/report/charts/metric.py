@@ -97,7 +97,7 @@ def _placed(
 def _band(
     panel: Panel, metric: Metric, table: VerdictTable, at: Mapping[Level, float]
 ) -> list[dict[str, Any]]:
-    """The equivalence margin about the base level."""
+    """The equivalence margin around the values of the base level, as a band along x."""
     margin = (table.margin_pct or 0.0) / 100
     cells = [(x, panel.cell(x, table.base)) for x in panel.x_levels]
     values = [(x, cell.value(metric) if cell else None) for x, cell in cells]
@@ -170,7 +170,7 @@ def _point(
 
 
 def _place(x: Level | None, at: Mapping[Level, float]) -> dict[str, Any]:
-    """The position of a level along x, with its text if it is a quantity."""
+    """The position of a level along x; for a quantity, such as 20 ms, also its text."""
     if not at or x is None:
         return {"x": level_text(x)}
     return {"x": at[x], **({} if is_numeric([x]) else {"level": level_text(x)})}

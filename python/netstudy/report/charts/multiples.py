@@ -105,7 +105,7 @@ def _joined(parts: Sequence[Part], facets: Facets, title: str, subtitle: str) ->
         common["y_log"] = lines[0].y_log or _is_wide(lines)
         for name in ("runs", "marks", "band", "fits", "ideals"):
             common[name] = _of_all([getattr(part, name) for part in lines], facets)
-        if common["marks"]:  # a panel has no room for the name of the level that overtakes
+        if common["marks"]:  # panels have no room for the name of the new leader
             common["subtitle"] = f"{subtitle}; dotted vertical line: the lead changes"
     return replace(parts[0], **common)
 
@@ -124,7 +124,7 @@ def _is_wide(parts: Sequence[Drawn]) -> bool:
 
 
 Values = dict[tuple[object, object], float]
-"""x and series -> y."""
+"""The values of a panel: x and series -> y."""
 
 
 def _values(part: Drawn | Lines) -> Values:
@@ -174,7 +174,7 @@ def _places(
 
 
 def of_panel(held: Treatment, texts: Sequence[str]) -> Iterator[str]:
-    """The notes on one panel, each with the panel's levels before it."""
+    """The notes on one panel; each begins with the panel's levels."""
     label = _label(held, tuple(held))
     return (f"{label}: {text}" if label else text for text in texts)
 

@@ -1,6 +1,6 @@
 """Charts of values against x, in one panel or in several on shared axes: points with intervals,
 joined by lines, or bars. Intervals, fits and bands are computed elsewhere; a missing value leaves a
-gap. Everything drawn is a row of a single table, because the panels of a facet share one. `kind`
+gap. Everything drawn is a row of a single table, because panels must share one table. `kind`
 distinguishes the layers."""
 
 from __future__ import annotations
@@ -59,11 +59,11 @@ class Drawn:
     (n). It is on the right axis if `right` is true."""
     runs: Sequence[Row] = ()
     rules: Sequence[Row] = ()
-    """Values of y with a name, such as the line rate."""
+    """Horizontal lines at a value of y, each with a text, such as the line rate."""
     marks: Sequence[Row] = ()
     """Values of x at which the lead changes, each with its text."""
     band: Sequence[Row] = ()
-    """The equivalence margin about the base level, along x."""
+    """The equivalence margin around the values of the base level, along x."""
     fits: Sequence[Row] = ()
     """Points of the curves of fitted laws, each with its series; low and high are the ends of the
     interval."""
@@ -82,7 +82,7 @@ class Drawn:
 
     @property
     def y(self) -> str:
-        """The title of the axis: the quantity and its unit."""
+        """The title of the y axis: the quantity and its unit."""
         return self.axis.title
 
     @property
@@ -362,7 +362,8 @@ class Drawn:
         ]
 
     def _behind(self, size: Size, legend: Spec | None) -> Iterator[Spec]:
-        """The layers behind the data: margin, rules, changes of the lead, ideals and fits."""
+        """The layers behind the data: equivalence margin, horizontal lines, changes of the lead,
+        ideal growth, fitted laws."""
         x = {"field": "x", "type": "quantitative"}
         y = {"field": "y", "type": "quantitative"}
         span = {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}}
@@ -401,7 +402,8 @@ class Drawn:
     # ---- words
 
     def _rule_words(self, size: Size) -> Iterator[Spec]:
-        """The labels of rules, above each rule at its right end; drawn in front of the data."""
+        """The texts of horizontal lines: above the right end of each line, and in front of the
+        data."""
         if not self.rules:
             return
         y = {"field": "y", "type": "quantitative"}
@@ -491,7 +493,7 @@ _ABOVE, _ABOVE_BARS = 0.08, 0.12
 below it."""
 _ON_THE_LEFT = ("runs", "rules", "band", "fits", "ideals")
 _OF_PANEL = ("points", *_ON_THE_LEFT)
-"""All fields with values along y."""
+"""All fields of `Drawn` with rows that have values along y."""
 
 
 def _ends(*parts: Iterable[Row]) -> Iterator[float]:
@@ -514,7 +516,7 @@ def _panels(rows: Iterable[Row]) -> list[dict[str, Any]]:
 
 
 _LEVEL = re.compile(r"f\d+")
-"""The key of a panel's level."""
+"""The keys of a panel's levels in rows: f0, f1, …"""
 
 
 def _rows_in(rows: Sequence[Row], panel: Row) -> tuple[Row, ...]:

@@ -48,7 +48,7 @@ class Size:
 
 WIDE = Size(520, 290, 13)
 NARROW = Size(270, 230, 12)
-"""For a phone held upright."""
+"""The size for a phone held upright."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ def titles(title: str, subtitle: str, size: Size, width: int | None = None) -> S
 
 
 def axis_title(title: str, size: Size, room: int | None = None) -> str | list[str]:
-    """The title of an axis, broken into lines that fit the axis: the chart's width or height."""
+    """The title of an axis, broken into lines that fit `room`, the length of the axis."""
     lines = wrapped(title, room or size.width, size.font)
     return title if len(lines) == 1 else lines
 

@@ -88,7 +88,8 @@ class _CaseAlike:
 
 def _cases_alike(result: StudyResult) -> list[_CaseAlike]:
     """The test cases without a difference, if there are two or more: one sentence names them all.
-    The list is empty if there is only one: it keeps the sentence of its own conclusion."""
+    If there is only one, the list is empty, and the case keeps the sentence of its own
+    conclusion."""
     found = [one for case in result.cases for one in _case_alike(result, case)]
     return found if len(found) > 1 else []
 
@@ -108,7 +109,7 @@ def _case_alike(result: StudyResult, case: CaseResult) -> Iterator[_CaseAlike]:
 
 
 def _alike(found: Sequence[_CaseAlike]) -> Iterator[Sentence]:
-    """The test cases without a difference, a sentence for each metric."""
+    """One sentence for each metric, which lists the test cases without a difference."""
     for metric in dict.fromkeys(one.metric for one in found):
         own = [one for one in found if one.metric == metric]
         equal, open_ = (
@@ -129,8 +130,8 @@ class Weighed:
 
     sentence: Sentence
     after: Sentence | None = None
-    """The sentence that must come before it, since it names the subject of both; None: there is no
-    such sentence."""
+    """The sentence that must come before this one, because it names the subject of both; None if
+    this one can stand alone."""
 
 
 def alone(sentences: Iterable[Sentence]) -> Iterator[Weighed]:
@@ -194,7 +195,7 @@ def _case_in_brief(result: StudyResult, case: CaseResult) -> Iterator[Sentence]:
 
 
 def _deciding(result: StudyResult, case: CaseResult) -> list[VerdictTable]:
-    """The verdicts of a test case on the metric that decides."""
+    """The verdicts of a test case on the deciding metric."""
     tables = (table for found in case.panels for table in found.verdicts)
     return [table for table in tables if table.metric == result.deciding]
 
@@ -542,7 +543,7 @@ def _no_effect(one: Pointless) -> Sentence:
 
 
 def _turned(pair: PairEffect) -> Sentence:
-    """The settings in which a level wins that is worse in most others."""
+    """The settings in which a level wins although it loses in most others."""
     fewer, more = sorted((pair.level, pair.base), key=lambda level: len(pair.won_by(level)))
     places = pair.won_by(fewer)
     largest = max(

@@ -145,7 +145,7 @@ def _decides(name: str, every: Sequence[Crossing]) -> bool:
 
 
 def crossings_table(found: Sequence[Crossing], table_id: str) -> Table:
-    """Payload, line rate and bytes at the interfaces, by placement."""
+    """One row for each placement: payload, line rate, and bytes at the interfaces."""
     factors = list(found[0].held)
     groups = (
         *(Group(name) for name in factors),

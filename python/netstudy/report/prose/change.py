@@ -72,7 +72,7 @@ def size_of(row: Comparison, metric: Metric) -> float:
 
 def told_apart(a: Number, b: Number, metric: Metric) -> tuple[Number, Number]:
     """Both values, with more digits if they would otherwise look equal."""
-    for digits in range(2, SIGNIFICANT + 2):  # a missed bound may differ in the sixth
+    for digits in range(2, SIGNIFICANT + 2):  # up to six digits: a bound may be missed narrowly
         if a.text != b.text or a.value == b.value:
             break
         a, b = (_with_digits(one, digits, metric) for one in (a, b))
@@ -85,8 +85,8 @@ def _with_digits(one: Number, digits: int, metric: Metric) -> Number:
 
 
 def is_time(metric: Metric) -> bool:
-    """Whether a lower value may be called just "faster": only if the metric is the time of the
-    workload's own operation, which a reader thinks of. A percentile, for example, may not."""
+    """Whether a lower value may be called just "faster". Readers then think of the time of the
+    workload's own operation, so other times, such as percentiles, may not be called so."""
     return metric.is_of_work
 
 

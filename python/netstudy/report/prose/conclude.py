@@ -45,7 +45,7 @@ from netstudy.wire import Level
 
 
 def conclusions(found: PanelResult) -> list[Point]:
-    """Verdict, cause and noise of a panel; empty without a comparison."""
+    """The points on a panel: verdict, cause and noise; empty if the study compares nothing."""
     tables = deciding(found)
     if not tables:
         return []
@@ -178,7 +178,7 @@ def _largest(rows: Sequence[Comparison], winner: Level, metric: Metric) -> Compa
 
 
 def _size(panel: Panel, table: VerdictTable, row: Comparison, what: Sentence) -> Sentence:
-    """Both values, the better one first, and how far it is ahead."""
+    """Both values, the better one first, and the size of its lead."""
     is_first = (table.ahead(row) if row.winner is None else row.winner) == table.level
     sides = [(row.value, table.level), (row.base_value, table.base)]
     (value, level), (other, other_level) = sides if is_first else sides[::-1]

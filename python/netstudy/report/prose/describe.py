@@ -74,7 +74,7 @@ def _varies(case: CaseResult, cells: Sequence[CellRow]) -> Sentence:
 
 
 def _levels(case: CaseResult) -> Iterator[Sentence]:
-    """The study's descriptions of its levels."""
+    """The descriptions of levels that the study gives."""
     for factor, level, said in case.levels:
         yield say(
             "{factor} {level}: {said}",

@@ -118,7 +118,8 @@ def _cost(cost_ms: float, noun: str, deciding: Metric, which: str) -> Number:
 
 
 def _timeout_costs(costs_ms: Sequence[float], noun: str, deciding: Metric) -> Sentence:
-    """The range over the cells. A median over cells with different minimum RTOs would mislead."""
+    """The range of the cost of a timeout over the cells. A median over cells with different minimum
+    RTOs would mislead."""
     return say(
         "{one} with a timeout takes {low} to {high} longer than one without, in {n} cells whose "
         "senders have different minimum RTOs.",
@@ -230,8 +231,8 @@ def _span(shares: Sequence[float]) -> Sentence:
 
 
 def _shares(found: PanelResult) -> list[tuple[Level | None, list[float]]]:
-    """The explained shares of each level, from the cells in which some iteration waits. Only values
-    of x at which every level has such a cell count, if there are any."""
+    """The explained shares of each level, from the cells in which some iteration waits. If at some
+    values of x every level has such a cell, only the cells at these values are used."""
     by_level, shared = _waiting(found), _shared(found)
     return [
         (level, [share for x, share in own.items() if x in shared or not shared])

@@ -20,7 +20,7 @@ _DECIMALS = 1
 
 
 def extrapolated(one: Extrapolated) -> Iterator[Sentence]:
-    """The number with its formula, its range, and what it assumes."""
+    """The number of clients with its formula and its range, and what it assumes."""
     basis, capacity = one.basis, one.capacity
     yield say(
         "One link would serve {n}{held}: {rate} × {share} ({counted}) = {capacity}, ÷ "
@@ -78,7 +78,7 @@ def _range(one: Extrapolated) -> Sentence:
 
 
 def _filled(one: Extrapolated, full: Share) -> Sentence:
-    """The measurement with the fewest clients that fill the link."""
+    """The sentence on the smallest measured number of clients that fill the link."""
     where = treatment_text(full.cell.treatment)
     share = 100 * full.mbps * full.clients / one.capacity.mbps
     return say(

@@ -1,4 +1,4 @@
-"""Limits of a plan before it runs, one sentence each."""
+"""Sentences on what a plan cannot show, before it is run."""
 
 from __future__ import annotations
 

@@ -45,7 +45,8 @@ def key_observations(found: PanelResult) -> list[Sentence]:
 
 
 def out_of_order(found: PanelResult, result: StudyResult) -> Iterator[Sentence]:
-    """Levels along x whose value of the deciding metric is out of line with both neighbours."""
+    """Sentences on levels along x that break an otherwise steady rise or fall of the deciding
+    metric."""
     panel, metric = found.panel, result.deciding
     for one in order_breaks(panel, metric, result.margin_pct):
         cells = (one.before, one.cell, one.after)

@@ -177,7 +177,8 @@ def _of_metric(pair: PairEffect) -> Sentence:
 
 
 def _verdict(one: Replaced) -> Sentence:
-    """The verdict by substitution: a part is the bottleneck if a larger one raises throughput."""
+    """The verdict by substitution: the replaced part is the bottleneck if its replacement raises
+    throughput."""
     names = {
         "level": named(one.factor, one.level),
         "base": named(one.factor, one.base),
@@ -230,7 +231,8 @@ def _in_some(n: int, rows: Sequence[Comparison], which: str) -> Sentence:
 
 
 def _is_of_one(one: Replaced) -> bool:
-    """True if there is one setting and the replacement wins there: its verdict states the gain."""
+    """Whether there is a single setting and the replacement wins there. Then the sentence of
+    `_verdict` already contains the gain."""
     rows = [] if one.throughput is None else _measured(one.throughput)
     return len(rows) == 1 and rows[0].winner == one.level
 

@@ -118,7 +118,7 @@ class _Row:
         return abs(self.row.error_pct or 0.0)
 
     def named(self, *, first: bool = False) -> Sentence:
-        """The metric with its levels; `first`: at the beginning of a sentence."""
+        """The metric with its levels; `first` says whether this is the beginning of a sentence."""
         metric = self.agreement.metric
         return say(
             "{metric}{on}{at}{held}",
@@ -136,7 +136,7 @@ class _Row:
 
 
 def _rows(panels: Sequence[PanelResult]) -> list[_Row]:
-    """Every value that is both published and the study's own."""
+    """Every published value for which the study has a value of its own."""
     return [
         _Row(found.panel, one, row, found.reference.here)
         for found in panels
@@ -313,8 +313,8 @@ def _law(panel: Panel, reference: PanelReference) -> Iterator[Sentence]:
 
 
 def _resent(found: PanelResult, agreements: Sequence[Agreement]) -> Iterator[Sentence]:
-    """Published retransmissions for each dropped packet: fewer than one cannot be a correct
-    count."""
+    """The published number of retransmissions per dropped packet. If it is below one, the counts
+    cannot be right."""
     parts = []
     for level in found.panel.series_levels:
         drops = _published_sum(agreements, found.workload.drops.name, level)

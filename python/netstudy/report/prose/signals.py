@@ -17,7 +17,7 @@ from netstudy.wire import Level
 
 MOST_PCT = 50.0
 HARDLY = 0.01
-"""Ratio of drops to marks below which drops hardly matter."""
+"""Drops hardly matter if drops ÷ marks is at most this."""
 
 
 def ring_drops(found: PanelResult) -> Iterator[Sentence]:
@@ -126,8 +126,8 @@ def marks(found: PanelResult) -> Iterator[Sentence]:
 
 
 def probes(found: PanelResult) -> Iterator[Sentence]:
-    """The number of tail loss probes that TCP counts as repairs of a loss. TCP infers a repair from
-    acknowledgments (RFC 8985, 7.4), so a delayed segment counts as a loss, too."""
+    """The number of tail loss probes that TCP counted as repairs of a loss. TCP infers a repair
+    from acknowledgments (RFC 8985, 7.4), so a delayed segment counts as a loss, too."""
     parts = _by_level(
         found,
         lambda one: bool(one.probe_repairs),
@@ -162,7 +162,7 @@ def _of_probes(one: Signals) -> Sentence:
 
 
 def explained_waits(found: PanelResult) -> Iterator[Sentence]:
-    """Waits of about one minimum RTO that are no timeouts, with their cause."""
+    """Waits of about one minimum RTO that are not timeouts, with their cause."""
     waits = [one for one in found.causes.long_waits if one.is_explained]
     for setup, same in _grouped(waits):
         cause = say(

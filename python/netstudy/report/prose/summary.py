@@ -63,7 +63,7 @@ def _panels(result: StudyResult) -> Iterator[PanelResult]:
 
 
 def _expected(result: StudyResult) -> Iterator[Sentence]:
-    """Each expectation, refuted ones first."""
+    """One sentence for each expectation, refuted ones first."""
     order = ("refuted", "confirmed", "undecided")
     asked = [one for one in result.expectations if one.outcome in order]
     for one in sorted(asked, key=lambda one: order.index(one.outcome)):
@@ -85,7 +85,7 @@ def _required(result: StudyResult) -> Iterator[Sentence]:
 
 
 def _missed(one: CheckedRequirement) -> Sentence:
-    """A missed requirement, with the worst value."""
+    """The sentence on a missed requirement, with the worst value."""
     worst, value = one.worst, worst_number(one)
     if worst is None or value is None or one.outcome == "not measured":
         return say("Not measured: {required}.", required=Name(condition_text(one)))

@@ -49,7 +49,7 @@ KINDS: dict[ProblemKind, tuple[str, str]] = {
     ),
     "missing": ("was planned and has no record", "were planned and have no record"),
 }
-"""The problem in words, for one run and for several."""
+"""Kind of problem -> its words, for one run and for several."""
 
 
 def warnings(result: StudyResult) -> list[Sentence]:
@@ -155,7 +155,7 @@ def _left_out(parts: Sequence[str], how: str) -> Iterator[Sentence]:
 
 
 def _truncated(found: Truncated, cells: CellTable) -> Sentence:
-    """The cells with many unanswered requests, whose percentiles may be too low."""
+    """A sentence on cells with many unanswered requests, in which percentiles may be too low."""
     shares = [cell_number(row, found.metric, unit=True) for row in found.rows]
     return say(
         "{what} in {cells}: {share}. They have no latency, so that percentiles and means may be "

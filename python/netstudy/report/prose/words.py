@@ -43,12 +43,12 @@ def margin_sentence(result: StudyResult) -> list[Sentence]:
 
 
 def named(factor: str, level: Level | None) -> Name:
-    """A level in a sentence; a number comes with its factor."""
+    """A level as it is written in sentences; a number comes with its factor."""
     return Name(full_level(factor, level), several=are_several(factor, level))
 
 
 def overtakings(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
-    """Each change of the lead along a numeric x."""
+    """A sentence for each change of the lead along a numeric x."""
     if panel.x is None or not panel.x_numeric:
         return
     for one in table.crossovers:
@@ -90,18 +90,18 @@ def on_level(panel: Panel, level: Level | None) -> Sentence:
 
 
 def in_panel(panel: Panel) -> Sentence:
-    """The levels that a panel holds fixed: " (configuration 4 MB)"; empty without any."""
+    """The levels that a panel holds fixed, as " (configuration 4 MB)"; empty if it holds none."""
     return held_levels(panel.fixed)
 
 
 def in_words(panel: Panel, sentence: Sentence) -> Sentence:
-    """A sentence with the levels that its panel holds before it: "At buffer 2 MB: …"."""
+    """The sentence, preceded by the levels that its panel holds: "At buffer 2 MB: …"."""
     held = [Name(full_level(factor, level)) for factor, level in panel.fixed.items()]
     return say("At {held}: {text}", held=join(held), text=sentence) if held else sentence
 
 
 def held_levels(held: Treatment) -> Sentence:
-    """Held levels, in brackets; empty without any."""
+    """Held levels, in brackets; empty if there are none."""
     if not held:
         return NOTHING
     return say(" ({held})", held=join([Name(text) for text in _held(held)]))
@@ -171,7 +171,7 @@ def within(title: str) -> str:
 
 
 def sentence_case(text: str) -> str:
-    """A phrase at the beginning of a sentence."""
+    """A phrase with a capital letter, for the beginning of a sentence."""
     return f"{text[:1].upper()}{text[1:]}"
 
 
@@ -210,7 +210,7 @@ class Point:
 
 
 def point(lead: str, sentences: Iterable[Sentence]) -> list[Point]:
-    """A list with the point, or an empty one without sentences."""
+    """A list with one point; empty if there are no sentences."""
     found = tuple(sentences)
     return [Point(lead, found)] if found else []
 

@@ -34,7 +34,7 @@ _FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.fonts", "~/.local/
 """Folders of fonts on systems with fontconfig. On other systems, the machine's fonts are always
 loaded."""
 _OTHER_SCRIPTS = re.compile("[\u0530-\u1dff\u2e80-\U0010ffff]")
-"""Letters beyond Latin, Greek and Cyrillic ones."""
+"""Letters of scripts other than Latin, Greek and Cyrillic."""
 
 Draw = Callable[[Sequence[str]], Callable[[], list[str]]]
 """A function that begins to draw: specifications as SVG text, or SVG text as PNG in base64. It
@@ -47,8 +47,8 @@ _LONG = re.compile(r"\d+\.\d{3,}")
 
 
 def _rounded(attribute: re.Match[str]) -> str:
-    """Rounds coordinates to hundredths of a pixel: further digits are invisible, and take a tenth
-    of the page's size."""
+    """Rounds coordinates to hundredths of a pixel: further digits are invisible, but take up a
+    tenth of the page's size."""
     return _LONG.sub(lambda number: f"{float(number[0]):.2f}".rstrip("0").rstrip("."), attribute[0])
 
 

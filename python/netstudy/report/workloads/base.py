@@ -37,9 +37,9 @@ class WorkloadPage:
     """The text and the picture of a workload."""
 
     description: Callable[[Sequence[Run]], list[Sentence]]
-    """Describes what a run does, from the plan."""
+    """Sentences that describe what a run does, made from the plan."""
     senders: str
-    """The hosts whose retransmitted segments are counted."""
+    """A phrase for the hosts whose retransmitted segments are counted."""
     illustration: Illustration | None = None
     """The description as a drawing; None: there is none."""
     waits_at_once: Sentence = NOTHING
@@ -73,14 +73,15 @@ def texts(found: Iterable[str]) -> str:
 
 
 def span(values: Iterable[int]) -> str:
-    """One number, or the lowest and the highest."""
+    """A single number, or the lowest and the highest: "1 to 23"."""
     found = sorted(set(values))
     low, high = f"{found[0]:,}", f"{found[-1]:,}"
     return low if low == high else f"{low} to {high}"
 
 
 def role_name(run: Run, role: str) -> str:
-    """The common name of a role's members: their group, or the name of the first member."""
+    """The common name of a role's members: the group of the first member or, if it has none, its
+    name."""
     members = getattr(run.workload.roles, role)
     first = members[0].partition("@")[0]
     node = run.network.node(first)

@@ -55,7 +55,8 @@ def _asked(runs: Sequence[Run], *, whole: str, striped: str) -> list[str]:
 
 
 def _illustration(runs: Sequence[Run]) -> str:
-    """One iteration as a timeline: requests out, blocks back, the barrier, the next request."""
+    """Draws one iteration as a timeline: requests out, blocks back, the barrier, the next
+    requests."""
     client, servers = (role_name(runs[0], role) for role in ("client", "server"))
     most = max(len(run.workload.roles.server) for run in runs)
     lanes, notes = min(most, DRAWN_HOSTS), _workload_lines(runs)
@@ -93,14 +94,14 @@ def _draw_lane(drawing: Drawing, index: int, lanes: int, most: int, name: str) -
 
 
 def _draw_next(drawing: Drawing, lanes: int) -> None:
-    """The requests of the next iteration."""
+    """Draws the requests of the next iteration."""
     for index in range(lanes):
         drawing.arrow(412 + index * 9, 46, 412 + index * 9, 84 + index * 40)
     drawing.text(BARRIER + 6, 22, "again", size=13)
 
 
 def _workload_lines(runs: Sequence[Run]) -> list[str]:
-    """The lines below the drawing, short because it is narrow."""
+    """The lines of text below the drawing; they are short because the drawing is narrow."""
     requests = texts(format_size(_work(run).request_bytes) for run in runs)
     blocks = _asked(
         runs,

@@ -262,7 +262,7 @@ def _tables(rows: Sequence[CellRow], key: str) -> list[Table]:
 
 
 def _stub(rows: Sequence[CellRow]) -> list[str]:
-    """Factors that distinguish the rows; all factors if there is only one row."""
+    """The factors that distinguish the rows; if none does, the first factor."""
     names = list(dict.fromkeys(name for row in rows for name in row.treatment))
     several = [name for name in names if len({row.treatment.get(name) for row in rows}) > 1]
     return several or names[:1]
@@ -397,7 +397,7 @@ def _percentile(found: Histogram, q: float) -> float | None:
 
 
 def _errors(rows: Sequence[CellRow], table_id: str) -> Iterator[Table]:
-    """Errors by operation and reason, if there are any."""
+    """A table of errors by operation and reason, if there are any."""
     counts: dict[tuple[str, str], int] = {}
     runs: dict[tuple[str, str], set[str]] = {}
     for row in rows:

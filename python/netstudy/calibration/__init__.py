@@ -2,7 +2,7 @@
 
 The module `figures` has the figures that may be fitted, `targets` the measured values, and `model`
 simulates a study with given figures. `least_squares` fits figures that can have any value, `lists`
-those that are chosen from a few values; `profile` writes them into profiles, with source and
+figures that are chosen from a few values; `profile` writes them into profiles, with source and
 interval. `calibrate` combines all of these.
 """
 

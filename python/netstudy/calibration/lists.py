@@ -2,7 +2,7 @@
 of them is chosen.
 
 This suits figures that are whole numbers, and models that are too noisy to distinguish values that
-lie closer together than those in a list.
+lie closer together than a list's values.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ def finished_folder(results: Path, named: str | None, *, or_part: bool = False) 
 
 
 def _lacking(folder: Folder) -> str:
-    """What an unsealed folder lacks, and how to complete it."""
+    """The reason why a folder is not sealed, and how to complete it."""
     again = continue_with(folder)
     if missing := len(folder.missing()):
         return f"{missing} of {len(folder.plan().runs)} runs are missing; finish it with: {again}"

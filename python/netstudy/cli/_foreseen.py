@@ -21,7 +21,7 @@ def foreseen_warnings(prepared: Prepared) -> Iterator[str]:
 
     study, planned = prepared.study, prepared.planned
     if not planned.one_of_each:
-        return  # a note lists what is unsupported
+        return  # a note lists the unsupported parts
     plan = planned.plan_of_one_each
     is_published = prepared.invocation.testbed == PUBLISHED  # its plan has all repetitions
     repetitions = None if is_published else study.replicates

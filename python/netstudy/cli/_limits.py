@@ -26,7 +26,7 @@ analysis and report."""
 
 @dataclass(frozen=True)
 class Cost:
-    """The estimated cost of executing a plan. None stands for what is not known in advance."""
+    """The estimated cost of executing a plan. A field is None if it is not known in advance."""
 
     runs: int
     packets: int | None

@@ -216,8 +216,8 @@ class PlanProgress:
         self._due_s = math.inf
 
     def __call__(self, made: str, done: int, of: int) -> None:
-        """`done` of `of` items are planned; `made` says what they are, such as treatments. The
-        first call has `done` = 0."""
+        """`done` of `of` items are planned; `made` is their name, such as "treatments". The first
+        call has `done` = 0."""
         now = time.monotonic()
         if not done:
             self._due_s = now + self._FIRST_S

@@ -1,4 +1,5 @@
-"""`netstudy doctor`: what this machine has for netstudy, what is missing, and how to install it."""
+"""`netstudy doctor`: checks this machine for everything that netstudy needs, and says how to
+install missing parts."""
 
 from __future__ import annotations
 

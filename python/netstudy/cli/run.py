@@ -223,8 +223,7 @@ def _programs_of(prepared: Prepared) -> list[Command]:
 
 
 def _programs_in(folder: Folder) -> list[Command]:
-    """The programs that the runs of a folder start: those in its plans, and those of possible
-    further rounds."""
+    """The programs that the runs of a folder start, in its plans and in possible further rounds."""
     from netstudy.plan import programs_of_runs
 
     further = folder.study().workload.spec.starts

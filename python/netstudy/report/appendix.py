@@ -283,7 +283,7 @@ def _profile(library: HardwareLibrary, kind: ProfileKind, name: str) -> Table:
 
 
 def fitted_figures(tables: Iterable[Table]) -> dict[str, list[str]]:
-    """Profile -> those of its figures whose values were fitted to data."""
+    """Profile -> names of the profile's figures whose values were fitted to data."""
     found: dict[str, list[str]] = {}
     for profile, figure, *_ in fitted_table(tables).rows:
         found.setdefault(str(profile), []).append(str(figure))

@@ -389,7 +389,7 @@ class _Layout:
 
     def _reason(self, name: MetricName, place: Place) -> str | None:
         """The study's reason for a cell without a value. First the reasons in the table's `empty`
-        are tried; in holes, only those with levels. Then a hole has its own reason."""
+        are tried; in holes, only reasons with levels. Then a hole has its own reason."""
         names = (*self.asked.rows, *self.across)
         levels = dict(zip(names, map(level_text, (*place[0], *place[1])), strict=True))
         levels |= {factor: level_text(level) for factor, level in self.held.items()}

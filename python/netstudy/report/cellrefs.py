@@ -38,9 +38,9 @@ def treatment_text(treatment: Treatment) -> str:
 def cell_number(
     cell: CellRow | None, metric: Metric, *, unit: bool = False, decimals: int | None = None
 ) -> Number | None:
-    """The value of a metric in a cell; None when it was not measured. `decimals` are those of the
-    table's column (`column_decimals`), or None for the metric's own. The number has fewer if the
-    value's uncertainty is large."""
+    """The value of a metric in a cell; None when it was not measured. `decimals` is taken from the
+    table's column (`column_decimals`); None: the metric's own. The number has fewer if the value's
+    uncertainty is large."""
     estimate = cell.estimate(metric) if cell else None
     if cell is None or estimate is None:
         return None
@@ -100,14 +100,14 @@ def column_decimals(cells: Iterable[CellRow | None], metric: Metric) -> int:
 
 
 def _decimals(estimate: Estimate, metric: Metric, decimals: int | None) -> int:
-    """The column's decimals or, if None, those that the value itself needs; for a published value,
+    """The column's decimals or, if None, as many as the value itself needs; for a published value,
     no more than its source has."""
     wanted = small_decimals([estimate.value], metric.decimals) if decimals is None else decimals
     return wanted if estimate.rounding is None else min(wanted, decimals_of(estimate.rounding))
 
 
 def _basis(cell: CellRow, estimate: Estimate, metric: Metric) -> str:
-    """What a value is based on: the number of runs and samples, and the interval."""
+    """The basis of a value: the number of runs and samples, and the interval."""
     if estimate.unit == "rounding":
         return f"published to {estimate.rounding:g}"
     samples = sum(cell.counted.of(run) for run in cell.runs)

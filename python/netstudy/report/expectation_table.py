@@ -40,7 +40,7 @@ def _row(one: CheckedExpectation) -> tuple[Value, ...]:
 
 
 def claim_text(one: CheckedExpectation) -> str:
-    """The claim alone: "completion time is lower with nexus-5010 than with arista-7124s"."""
+    """The claim, such as "completion time is lower with nexus-5010 than with arista-7124s"."""
     expected = one.expected
     if expected.that:
         return bound_text(expected.that, one.metric)

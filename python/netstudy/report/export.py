@@ -42,8 +42,8 @@ def _factor_columns(table: CellTable, values: Sequence[str]) -> list[str]:
 
 
 def exported(table: CellTable) -> tuple[Metric, ...]:
-    """The metrics with a column: those of the workload, those that the study names, and all node
-    metrics that any run measured."""
+    """The metrics with a column: exported metrics of the workload, metrics that the study names,
+    and all node metrics that any run measured."""
     return tuple(dict.fromkeys((*_named(table), *table.measured(table.of_nodes))))
 
 

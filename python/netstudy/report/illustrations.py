@@ -1,4 +1,4 @@
-"""The drawings at the head of a report: the test bed, and what its hosts do."""
+"""The drawings at the head of a report: the test bed, and the work that its hosts do."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def bed_figure(runs: Sequence[Run]) -> Figure | None:
 
 
 def workload_figure(page: WorkloadPage, runs: Sequence[Run]) -> Figure | None:
-    """A drawing of what the hosts do; None if the workload has none."""
+    """A drawing of the work that the hosts do; None if the workload has none."""
     if page.illustration is None:
         return None
     drawn = page.illustration

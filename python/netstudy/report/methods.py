@@ -78,7 +78,7 @@ def _of_runs(result: StudyResult) -> list[Sentence]:
 
 
 def samples_of(result: StudyResult) -> str:
-    """What tests inside a cell compare: iterations or runs."""
+    """The items that tests inside a cell compare: iterations or runs."""
     panels = [found for case in result.cases for found in case.panels]
     return panels[0].causes.samples if panels else "runs"
 
@@ -98,7 +98,7 @@ def _published(result: StudyResult) -> list[Sentence]:
 
 
 def _scale(result: StudyResult) -> list[Sentence]:
-    """What scaled link rates mean for the results; empty if rates are not scaled."""
+    """The consequences of scaled link rates for the results; empty if rates are not scaled."""
     if result.testbed.scaled_by is None:
         return []
     return [

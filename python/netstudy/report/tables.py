@@ -73,7 +73,7 @@ class Group:
     """Which direction is better, in words."""
     columns: tuple[str, ...] = ()
     meaning: str = ""
-    """What the values mean: what is 100 %, or numerator ÷ denominator."""
+    """The meaning of the values: the base of 100 %, or numerator ÷ denominator."""
     keeps_unit: bool = False
     """Whether the unit must not be changed, since the study sets the digits for the metric's own
     unit."""
@@ -133,7 +133,7 @@ class Table:
 
     @property
     def footnotes(self) -> tuple[str | Sentence, ...]:
-        """All notes, including those of headings, for outputs whose headings have no room for
+        """All notes, including the notes of headings, for outputs whose headings have no room for
         them."""
         meanings = (f"{one.heading}: {one.meaning}." for one in self.groups if one.meaning)
         return (*meanings, *self.notes_below)
@@ -162,8 +162,9 @@ _MARGIN_NOTE = say(
 
 
 def unrepeated(tables: Iterable[Table]) -> tuple[Table, ...]:
-    """The tables, without those that have exactly the same values as an earlier one; a note under
-    that table lists them. Tables without numbers are always kept."""
+    """The tables without repetitions: a table with exactly the same values as an earlier one is
+    left out, and a note under the earlier one mentions it. Tables without numbers are always
+    kept."""
     kept: dict[object, Table] = {}
     for table in tables:
         has_figures = any(isinstance(v, Number) for row in table.rows for v in row[table.stub :])

@@ -400,7 +400,8 @@ class Asked:
                 name = self._series(cell, metric, (*metrics, *right))
                 series[name] = self._style(self._combos.index(self._combo(cell)), metric, metrics)
                 points += ({**row, **side} for row in thinned(*found, name))
-        # A figure needs values on the left axis; values on the right axis alone are not drawn.
+        # A figure needs values on the left axis; if only the right axis has values, nothing is
+        # drawn.
         if not any(row for row in points if not row.get("right")):
             return None
         told: list[str] = []

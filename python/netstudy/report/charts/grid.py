@@ -45,8 +45,8 @@ class Grid:
     y_levels: Sequence[str]
     cells: Sequence[GridCell]
     kinds: Sequence[str] = ()
-    """The kinds of cells: first those with a colour of their own, then the two grey kinds. Empty if
-    cells are shaded by value."""
+    """The kinds of cells: first the kinds with a colour of their own, then the two grey kinds.
+    Empty if cells are shaded by value."""
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """A row for each cell."""

@@ -1,4 +1,4 @@
-"""What an axis measures: the quantity and its most readable unit."""
+"""The measure of an axis: a quantity and its most readable unit."""
 
 from __future__ import annotations
 

@@ -132,8 +132,8 @@ def _values(part: Drawn | Lines) -> Values:
 
 
 def _apart(parts: Sequence[Drawn | Lines], margin: float) -> tuple[list[int], list[int]]:
-    """The indices of panels that equal an earlier panel within a relative margin, and those of the
-    other panels."""
+    """Two lists of indices: of panels that equal an earlier panel within a relative margin, and of
+    all other panels."""
     alike: list[int] = []
     apart: list[int] = []
     values = [_values(part) for part in parts]

@@ -106,8 +106,7 @@ def zoomed(axis: str, *, live: bool) -> Spec:
 
 
 def only(*kinds: str, also: str = "") -> list[Spec]:
-    """The transform of a layer: it keeps only rows of these kinds, without those of hidden
-    series."""
+    """The transform of a layer: it keeps only rows of these kinds, and no rows of hidden series."""
     chosen = " || ".join(f"datum.kind == '{kind}'" for kind in kinds)
     more = f" && ({also})" if also else ""
     return [{"filter": f"({chosen}){more} && indexof(hidden, datum.series) < 0"}]

@@ -20,7 +20,7 @@ def held(title: str, fixed: Treatment) -> str:
 
 
 def axis(metric: Metric) -> str:
-    """The unit of a metric, with what it is counted per: "ms an iteration"."""
+    """The unit of a metric, with the amount of work that a value refers to: "ms an iteration"."""
     return f"{metric.unit}{metric.per}"
 
 

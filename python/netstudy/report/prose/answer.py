@@ -131,7 +131,7 @@ class Weighed:
     sentence: Sentence
     after: Sentence | None = None
     """The sentence that must come before this one, because it names the subject of both; None if
-    this one can stand alone."""
+    this one needs no other."""
 
 
 def alone(sentences: Iterable[Sentence]) -> Iterator[Weighed]:

@@ -113,7 +113,7 @@ def _known(one: Limits) -> list[Candidate]:
 
 
 def _beside(group: Sequence[Limits]) -> Iterator[Sentence]:
-    """Candidates that may be at their limit too, besides those that surely are."""
+    """Candidates that may be at their limit too, in addition to the candidates that surely are."""
     seen = [one for one in group if one.in_state("at its limit") and not one.grows]
     uncertain = _by_name(one for limits in seen for one in limits.in_state("may be at its limit"))
     if uncertain:

@@ -69,8 +69,8 @@ def _links(found: PanelResult) -> Iterator[Sentence]:
 def _one_link(
     cause: Metric, effect: Metric, links: Sequence[Link], found: PanelResult
 ) -> Iterator[Sentence]:
-    """The sentence on a link: the scopes in which it is shown, and those in which it is not. It is
-    shown in a scope if it holds there for every level."""
+    """The sentence on a link: the scopes in which it is shown, and the scopes in which it is not.
+    It is shown in a scope if it holds there for every level."""
     if not links:
         return
     scopes = dict.fromkeys(link.scope for link in links)
@@ -290,8 +290,8 @@ def cause_summary(found: PanelResult) -> list[Sentence]:
 
 
 def limits(samples: str) -> Sentence:
-    """What a test in each scope can show. `samples` is what a test inside one cell compares, such
-    as iterations."""
+    """How much a test in each scope can show. `samples` is what a test inside one cell compares,
+    such as iterations."""
     return say(
         "What this can show: between the {samples} of one cell only chance differs, so that look "
         "is the strongest; along the other factor that factor itself drives both sides, so that "

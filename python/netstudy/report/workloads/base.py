@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Illustration:
-    """A drawing of what a workload does."""
+    """A drawing of the work that a workload does."""
 
     svg: Callable[[Sequence[Run]], str]
     alt: Callable[[Sequence[Run]], str]
@@ -37,7 +37,7 @@ class WorkloadPage:
     """The text and the picture of a workload."""
 
     description: Callable[[Sequence[Run]], list[Sentence]]
-    """Sentences that describe what a run does, made from the plan."""
+    """Sentences, made from the plan, that describe the work of a run."""
     senders: str
     """A phrase for the hosts whose retransmitted segments are counted."""
     illustration: Illustration | None = None

@@ -18,7 +18,7 @@ line."""
 
 def idle_rules(cells: Sequence[CellRow], metric: Metric) -> list[dict[str, Any]]:
     """A horizontal line at the idle level, for a figure of a probe's latency under load. Empty for
-    other metrics, and if the idle levels of the cells differ."""
+    other metrics, and if the idle levels of the cells differ too much."""
     idle = idle_of(metric)
     values = [] if idle is None else _known(cells, idle)
     if idle is None or not values:

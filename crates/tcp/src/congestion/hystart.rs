@@ -19,7 +19,7 @@ const OFFLOAD_DELAY_MAX: Duration = Duration::from_ms(1);
 /// Bytes that segmentation offload may hold back: four times `GSO_MAX_SIZE`.
 const OFFLOAD_BYTES: u64 = 4 * 65_536;
 
-/// HyStart: leaves slow start before a loss, when the train of acknowledgments in a round is longer
+/// `HyStart`: leaves slow start before a loss, when the train of acknowledgments in a round is longer
 /// than half the minimum round-trip time, or when round-trip times grow (Ha and Rhee, "Taming the
 /// elephants: new TCP slow start", Computer Networks 55, 2011; `hystart_update` of Linux 6).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

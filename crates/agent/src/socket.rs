@@ -13,7 +13,7 @@ use nix::sys::socket::{
 
 use crate::failure::Failure;
 
-/// A non-blocking listener at `address` only.
+/// A non-blocking listener that accepts connections at `address` only.
 pub(crate) fn listen_at(
     address: SocketAddr,
     options: &SocketOptions,
@@ -104,8 +104,8 @@ fn cut(which: &str, limit: &str, asked: usize, is: usize) -> Failure {
     ))
 }
 
-/// The value of `SO_SNDBUF` that sets the current buffer size: half of the size, since the kernel
-/// doubles the value (socket(7)).
+/// The value to which `SO_SNDBUF` would have to be set for the current buffer size. It is half of
+/// the size, because the kernel doubles the value that is set (socket(7)).
 fn send_buffer(fd: &impl AsFd) -> Result<usize, Failure> {
     Ok(read(fd, sockopt::SndBuf, "SO_SNDBUF")? / 2)
 }
@@ -122,7 +122,7 @@ fn read<O: nix::sys::socket::GetSockOpt>(
     getsockopt(fd, option).map_err(Failure::run(format!("reading {name}")))
 }
 
-/// The kernel's parameters of an open connection.
+/// A record of the parameters that the kernel uses for an open connection.
 pub(crate) fn describe(connection: u32, stream: &TcpStream) -> Result<AgentRecord, Failure> {
     let local = stream.local_addr().map_err(Failure::run("this end of a connection"))?;
     let peer = stream.peer_addr().map_err(Failure::run("the other end of a connection"))?;

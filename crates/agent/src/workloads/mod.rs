@@ -1,5 +1,5 @@
-//! The agent's roles in workloads, one file per workload. The rest of this crate uses the traits of
-//! [`role`] and [`recording`] and does not name any workload.
+//! The agent's roles in workloads, one file per workload. The rest of this crate has no code for
+//! particular workloads: it uses the traits in [`role`] and [`recording`].
 
 mod ftp;
 mod incast;

@@ -17,7 +17,7 @@ pub(crate) enum DatabaseProblem {
     Serialization,
     /// The database does not answer in time.
     Timeout,
-    /// A row with that key already exists.
+    /// A row with the same key already exists.
     Duplicate,
     /// The tables do not exist yet.
     NotLoaded,

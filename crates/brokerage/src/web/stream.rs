@@ -1,5 +1,5 @@
-//! A connection that counts its bytes and tracks what it is waiting for. This distinguishes slow clients,
-//! which are disconnected, from users who think between requests.
+//! A connection that counts its bytes and tracks what it is waiting for. With this information, the
+//! server disconnects slow clients but not users who think between two requests.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -25,7 +25,8 @@ pub(crate) enum Phase {
     Sending,
 }
 
-/// The phase of a connection, and the ticks of its clock since the phase changed or bytes were moved.
+/// The phase of a connection, and how many ticks of its clock have passed since the phase changed
+/// or bytes were read or written.
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
     phase: AtomicU8,
@@ -120,7 +121,7 @@ impl AsyncWrite for Stream {
         true
     }
 
-    /// Hyper flushes a response once all of it is written.
+    /// Hyper calls this when it has written a whole response.
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = Pin::new(&mut self.tcp).poll_flush(context);
         if flushed.is_ready() && self.progress.phase() == Phase::Sending {

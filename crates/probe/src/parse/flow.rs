@@ -50,7 +50,8 @@ pub struct Flow {
 impl Fields for Flow {
     fn field(&self, name: &str) -> Option<u64> {
         match name {
-            // Segments without payload, all of which are acknowledgments once a connection is open.
+            // Sent segments without payload. On an open connection, all of them are
+            // acknowledgments.
             "segs_out - data_segs_out" => {
                 let all = self.info.field("segs_out")? as u32;
                 Some(u64::from(all.wrapping_sub(self.info.field("data_segs_out")? as u32)))
@@ -63,7 +64,7 @@ impl Fields for Flow {
 /// Parses one message.
 ///
 /// # Errors
-/// The message is too short or of another address family, or an attribute exceeds it.
+/// The message is too short, has an unknown address family, or has an attribute that exceeds it.
 pub fn parse(message: &[u8]) -> Result<Flow, ParseError> {
     array_at::<HEADER>(message, 0)?;
     let end = |port, address| {

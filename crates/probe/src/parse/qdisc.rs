@@ -27,7 +27,8 @@ pub struct Qdisc {
     pub parent: u32,
     /// Bytes sent by it.
     pub bytes: Option<u64>,
-    /// Packets sent by it. Each segment of an offloaded packet counts (`gso_segs`).
+    /// Packets sent by it. An offloaded packet counts as many times as it has segments
+    /// (`gso_segs`).
     pub packets: Option<u64>,
     /// Packets that it holds.
     pub qlen: Option<u64>,
@@ -37,7 +38,8 @@ pub struct Qdisc {
     pub drops: Option<u64>,
     /// Packets that a busy device returned to the queue.
     pub requeues: Option<u64>,
-    /// How often it delayed packets because of a rate, or was full; the kind defines what counts.
+    /// How often it had to delay packets because of a rate, or was full. What exactly is counted
+    /// depends on the kind of queueing discipline.
     pub overlimits: Option<u64>,
 }
 
@@ -107,7 +109,8 @@ fn read_stats(qdisc: &mut Qdisc, stats: &[u8]) -> Result<(), ParseError> {
                 (qdisc.drops, qdisc.requeues, qdisc.overlimits) =
                     (at(8, 12), at(12, 16), at(16, 20));
             }
-            // Follows TCA_STATS_BASIC if its 32 bits are too few for the packets.
+            // The kernel adds this attribute, after TCA_STATS_BASIC, if the packet count needs more
+            // than 32 bits.
             TCA_STATS_PKT64 => qdisc.packets = at(0, 8),
             _ => {}
         }

@@ -1,5 +1,5 @@
-//! `struct tcp_info` (tcp(7), `include/uapi/linux/tcp.h`): it has grown with newer kernels, so all
-//! fields that are present are read.
+//! `struct tcp_info` (tcp(7), `include/uapi/linux/tcp.h`): newer kernels have added fields, so all
+//! fields that the kernel provides are read.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -91,7 +91,7 @@ const MEMBERS: &[(&str, usize, usize)] = &[
 pub struct TcpInfo(Vec<u8>);
 
 impl TcpInfo {
-    /// Wraps the structure, in the layout of this machine's kernel.
+    /// Wraps the bytes of the structure as this machine's kernel has written them.
     #[must_use]
     pub fn new(bytes: &[u8]) -> Self {
         Self(bytes.to_vec())

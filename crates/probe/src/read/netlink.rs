@@ -17,22 +17,23 @@ use crate::parse::netlink::{Content, messages};
 use crate::parse::qdisc::Qdisc;
 use crate::parse::{ParseError, flow, link, qdisc};
 
-/// Buffer size: the kernel sends no longer datagrams (`netlink_dump` in
+/// Buffer size, large enough for every datagram that the kernel sends (`netlink_dump` in
 /// `net/netlink/af_netlink.c`).
 const BUFFER: usize = 64 * 1024;
 /// Time limit for an answer of the kernel.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Maximum requests for a table that changes while the kernel sends it.
+/// How often a table is requested at most, if it changes each time while the kernel sends it.
 const ATTEMPTS: u32 = 5;
 const HEADER: usize = 16;
 
-/// Protocol 0 of netlink.
+/// The netlink protocol `NETLINK_ROUTE` has the number 0, which `socket` expresses as no protocol.
 const NETLINK_ROUTE: Option<Protocol> = None;
 const RTM_GETLINK: u16 = 18;
 const RTM_GETQDISC: u16 = 38;
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
 
-/// A netlink socket to a part of the kernel, in the namespace of the thread that opened it.
+/// A netlink socket to a subsystem of the kernel. It shows the namespace of the thread that opened
+/// it.
 #[derive(Debug)]
 struct Netlink {
     socket: OwnedFd,
@@ -80,8 +81,9 @@ impl Netlink {
         Ok(())
     }
 
-    /// Reads the answer to the last request; none: the table changed meanwhile. `whole`: the answer
-    /// is a table, which ends with a final message; otherwise it is a single message.
+    /// Reads the answer to the last request; none: the table changed meanwhile. If `whole`, the
+    /// answer is a table of several messages, the last of which marks the end. Otherwise it is a
+    /// single message.
     fn answer<T>(
         &mut self,
         parse: fn(&[u8]) -> Result<T, ParseError>,
@@ -140,7 +142,7 @@ impl RouteReader {
     }
 }
 
-/// Reads TCP connections of the namespace of the thread that opened it.
+/// Reads the TCP connections of a namespace: that of the thread that opened the reader.
 #[derive(Debug)]
 pub struct FlowReader(Netlink);
 
@@ -166,7 +168,7 @@ impl FlowReader {
         Ok(flows)
     }
 
-    /// One connection; faster than reading all.
+    /// Reads one connection, which is faster than reading all of them.
     ///
     /// # Errors
     /// The connection does not exist (`NotFound`), the kernel rejects the request, or its answer

@@ -599,11 +599,10 @@ pub enum AgentRecord {
         begun_ns: Vec<u64>,
         /// When the last byte of the response was handed to the kernel.
         answered_ns: Vec<u64>,
-        /// Number of segments that the connection had retransmitted when it began each response;
-        /// the last value is the number at the end (`tcpi_total_retrans`).
+        /// Number of segments that were retransmitted before each response began; the last value is
+        /// the number at the end (`tcpi_total_retrans`).
         retransmissions: Vec<u64>,
-        /// Number of retransmission timeouts of the connection at the same times
-        /// (`tcpi_total_rto`).
+        /// Number of retransmission timeouts before the same times (`tcpi_total_rto`).
         timeouts: Vec<u64>,
     },
     /// Transfers of the measuring phase, in the order in which they ended.

@@ -44,8 +44,8 @@ impl Clock {
         due <= self.now() + SPIN
     }
 
-    /// Polls the clock until `due`, without yielding: a thread that yields the CPU may get it back only
-    /// milliseconds later.
+    /// Polls the clock until `due`. The thread keeps the CPU, because a thread that yields may have
+    /// to wait for milliseconds until it runs again.
     pub(crate) fn spin_until(self, due: Time) {
         while self.now() < due {
             hint::spin_loop();

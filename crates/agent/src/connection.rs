@@ -116,12 +116,12 @@ impl Connection {
         }
     }
 
-    /// True if this agent opens the connection; false if it listens and its peer opens the connection.
+    /// True if this agent opens the connection; false if it accepts the connection from the peer.
     pub(crate) const fn is_ours(&self) -> bool {
         matches!(self.plan, ConnectionPlan::Open { .. })
     }
 
-    /// Sets the state and the counters of a connection whose socket has been created.
+    /// Sets the state and the counters, once the socket has been created.
     pub(crate) fn set(&mut self, state: State, tally: Arc<Tally>, now: Time) {
         self.state = state;
         self.tally = Some(tally);
@@ -193,7 +193,8 @@ impl Connection {
             let mut offset = piece.start.cast_signed() as i64;
             return sendfile64(self.stream(), file, Some(&mut offset), piece.len());
         }
-        // More pieces of the message follow: let the kernel fill the segment (MSG_MORE).
+        // If more pieces of the message follow, MSG_MORE lets the kernel wait until the segment is
+        // full.
         let more = (piece.len() as u64) < self.pending;
         let more =
             if more { MsgFlags::from_bits_retain(libc::MSG_MORE) } else { MsgFlags::empty() };

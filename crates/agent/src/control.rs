@@ -45,7 +45,7 @@ pub(crate) enum Interruption {
     TimeLimit,
 }
 
-/// Queue of events for the traffic thread (commands, the time limit); an eventfd wakes its epoll.
+/// Queue of events (commands, the time limit) for the traffic thread, which is woken by an eventfd.
 #[derive(Debug)]
 pub(crate) struct Events {
     said: Mutex<VecDeque<Event>>,
@@ -210,7 +210,7 @@ pub(crate) fn time_limit_message(time_limit_ms: u64) -> String {
 /// Waits for one of `fds` until `deadline`.
 fn wait_for(fds: &mut [PollFd<'_>], deadline: Instant) {
     loop {
-        // Rounded up: a timeout of 0 would make this loop spin during the last millisecond.
+        // Rounded up, because a timeout of 0 would make this loop spin during the last millisecond.
         let left = deadline.saturating_duration_since(Instant::now()).as_micros().div_ceil(1000);
         let timeout = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);
         match poll(fds, timeout) {

@@ -35,7 +35,7 @@ struct Greeter {
     until: Instant,
 }
 
-/// The listeners, and connected peers whose greeting is not complete yet.
+/// The listeners, and the connected peers that have not sent a complete greeting yet.
 #[derive(Debug)]
 pub(crate) struct Door {
     pub(crate) listeners: Vec<TcpListener>,

@@ -1,8 +1,9 @@
 //! The poll loop: drives an application over the kernel's TCP.
 //!
-//! One thread waits for all sockets, the application's next action and the controller at the same
-//! time. It passes events to the application and takes actions from [`Application::poll`]. If the
-//! application asks for acknowledgments, the thread reports them before each timed action.
+//! One thread waits for all of these at the same time: sockets, the application's next action, and
+//! the controller. It passes events to the application and takes actions from
+//! [`Application::poll`]. If the application asks for acknowledgments, the thread reports them
+//! before each timed action.
 
 use std::net::SocketAddr;
 use std::ops::Range;
@@ -109,7 +110,8 @@ impl<'a> Driver<'a> {
         }
         let (plan, clock) = (agent.plan, Clock::new());
         let connections: Vec<_> = plan.connections.iter().copied().map(Connection::new).collect();
-        // A server may receive nothing for a long time, so only clients report silence and progress.
+        // Only clients report silence and progress, because a server may rightly receive nothing
+        // for a long time.
         let asks = connections.iter().any(Connection::is_ours);
         let limit_ms = plan.silence_limit_ms.filter(|_| asks);
         Ok(Self {

@@ -1,4 +1,4 @@
-//! The greeting by which the two ends of a connection identify each other.
+//! The greeting, by which the two ends of a connection identify each other.
 //!
 //! The end that opened the connection first sends the token of the run, and the number by which the
 //! other end knows this connection. The other end answers with one byte, or closes the connection.

@@ -2,9 +2,9 @@
 //! communicate over the kernel's own TCP.
 //!
 //! One thread generates the traffic ([`driver`]); a second one ([`control`]) reads the controller's
-//! commands, takes snapshots and makes sure that the process ends; samplers have threads of their own.
-//! The applications of `netstudy-workload`, which the simulator also runs, decide when requests are
-//! sent and when phases end. See `docs/concepts/real-traffic.md`.
+//! commands, takes snapshots and makes sure that the process ends. Each sampler has a separate
+//! thread. The applications of `netstudy-workload`, which the simulator also runs, decide when
+//! requests are sent and when phases end. See `docs/concepts/real-traffic.md`.
 
 mod agent;
 mod answers;

@@ -36,7 +36,7 @@ pub(crate) fn begin_to_connect(
         .map_err(|error| Failure::Run(format!("connecting to server {to}: {}", error.desc())))
 }
 
-/// Like [`begin_to_connect`], but a connection that cannot be opened is not a failure of the run.
+/// Like [`begin_to_connect`], but the run goes on if the connection cannot be opened.
 pub(crate) fn try_to_connect(
     from: IpAddr,
     to: SocketAddr,
@@ -51,8 +51,8 @@ pub(crate) fn try_to_connect(
     })
 }
 
-/// Opens a socket and sets its options. They are set before connecting or listening because the buffer
-/// sizes determine the window scale that the handshake negotiates. Accepted connections inherit the
+/// Opens a socket and sets its options. Options must be set before connecting or listening, because
+/// the handshake derives the window scale from the buffer sizes. Accepted connections inherit the
 /// listener's options.
 fn open(address: IpAddr, options: &SocketOptions) -> Result<OwnedFd, Failure> {
     let family = match address {
@@ -80,7 +80,8 @@ fn open(address: IpAddr, options: &SocketOptions) -> Result<OwnedFd, Failure> {
 fn set_send_buffer(fd: &OwnedFd, bytes: u32) -> Result<(), Failure> {
     let bytes = bytes as usize;
     setsockopt(fd, sockopt::SndBuf, &bytes).map_err(Failure::run("setting SO_SNDBUF"))?;
-    // The kernel silently limits the size to net.core.wmem_max; CAP_NET_ADMIN may exceed the limit.
+    // The kernel silently limits the size to net.core.wmem_max. A process with CAP_NET_ADMIN may
+    // exceed this limit.
     if send_buffer(fd)? < bytes {
         let _ = setsockopt(fd, sockopt::SndBufForce, &bytes);
     }

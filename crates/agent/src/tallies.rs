@@ -70,11 +70,12 @@ pub(crate) trait Tallied: Debug + Send + Sync {
 #[derive(Debug, Default)]
 pub(crate) struct Tallies {
     connections: Mutex<Vec<Arc<dyn Tallied>>>,
-    /// Bytes of a transaction generator, which opens and closes many connections.
+    /// The bytes of a load generator over HTTP. It opens and closes many connections, so they are
+    /// not counted separately.
     http: OnceLock<Arc<HttpTally>>,
 }
 
-/// Bytes of all connections of a transaction generator together, headers included.
+/// Bytes of all connections of a load generator together, headers included.
 #[derive(Debug, Default)]
 pub(crate) struct HttpTally {
     pub(crate) read: AtomicU64,
@@ -107,8 +108,8 @@ impl Tallies {
         self.connections.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Reads the counters of all connections, in the order of their numbers. Adds to `missing` each connection
-    /// whose `TCP_INFO` the kernel does not return, with the error.
+    /// Reads the counters of all connections, in the order of their numbers. If the kernel does not
+    /// return `TCP_INFO` for a connection, adds the error to `missing`.
     pub(crate) fn counters(
         &self,
         missing: &mut BTreeMap<String, String>,

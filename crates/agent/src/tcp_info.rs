@@ -12,9 +12,9 @@ use nix::sys::socket::{GetSockOpt, sockopt};
 
 use crate::failure::Failure;
 
-/// Length of the part of `struct tcp_info` that is read: up to the end of `tcpi_total_rto`. The
-/// kernel returns at most this many bytes. The number is written out because libc's structure for
-/// musl lacks the last fields.
+/// How many bytes of `struct tcp_info` are read: up to the end of `tcpi_total_rto`. The kernel
+/// returns at most this many bytes. The number is written out because libc's structure for musl
+/// lacks the last fields.
 const BYTES: usize = 242;
 
 #[derive(Clone, Copy)]

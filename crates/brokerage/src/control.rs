@@ -94,7 +94,8 @@ fn check(plan: &BrokeragePlan) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Raises the limit of open files as far as the kernel allows, since each connection is a file.
+/// Raises the limit of open files as far as the kernel allows, because each connection counts as an
+/// open file.
 fn allow_many_connections() {
     if let Ok((_, most)) = getrlimit(Resource::RLIMIT_NOFILE) {
         // If raising the limit fails, fewer connections can be open at once.

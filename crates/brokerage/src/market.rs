@@ -113,8 +113,8 @@ const fn moved(price_cents: i64, percent: i64) -> i64 {
     if moved < PENNY_CENTS { PENNY_CENTS } else { moved }
 }
 
-/// Computes the summary from one snapshot, unaffected by concurrent trades. After an error, the caller
-/// must roll back the transaction.
+/// Computes the summary from one snapshot, so that concurrent trades do not affect it. After an
+/// error, the caller must roll back the transaction.
 async fn compute<C: Connection>(connection: &mut C) -> Result<Summary, DatabaseError> {
     connection.begin(Begin::Snapshot).await?;
     let totals = connection.query(Statement::MarketTotals, &[]).await?;

@@ -256,7 +256,7 @@ impl<C: Connection> Desk<'_, C> {
         self.open_order(order, "buy", account.id, &quote, quantity, Value::Null).await?;
         self.order(order).await?;
         self.move_money(account.id, -(price * quantity + ORDER_FEE_CENTS)).await?;
-        // Like the published application, completing an order starts by reading it again.
+        // As in the published application, an order is read again before it is completed.
         self.order(order).await?;
         self.profile(user).await?;
         let values = [
@@ -290,7 +290,7 @@ impl<C: Connection> Desk<'_, C> {
         self.connection.execute(Statement::MarkHolding, &[of]).await?;
         self.order(order).await?;
         self.move_money(account.id, price * sold.quantity - ORDER_FEE_CENTS).await?;
-        // Like the published application, completing an order starts by reading it again.
+        // As in the published application, an order is read again before it is completed.
         self.order(order).await?;
         self.holding(holding, account.id).await?;
         self.profile(user).await?;
@@ -386,7 +386,7 @@ impl<C: Connection> Desk<'_, C> {
         Ok(())
     }
 
-    /// Updates the quote after a trade: its price moves, its volume grows.
+    /// Updates the quote after a trade: the price changes, and the volume grows.
     async fn trade(&mut self, symbol: &str, quantity: i64) -> Result<(), Stop> {
         let quote = self.quote(Statement::QuoteForUpdate, symbol).await?;
         let quote = quote.ok_or(Problem::UnknownSymbol)?;

@@ -8,8 +8,8 @@ use std::cell::RefCell;
 use std::panic;
 use std::process;
 
-/// A function that the panic hook calls on the thread that panics. Its argument is the place and the
-/// message of the panic: "panicked at src/x.rs:1:2: why".
+/// A function that the panic hook calls on the thread that panics. The argument is a text with the
+/// place and the message of the panic: "panicked at src/x.rs:1:2: why".
 type LastWords = Box<dyn FnOnce(String)>;
 
 thread_local! {

@@ -48,7 +48,7 @@ pub(crate) fn read(text: &str) -> Result<Runs, String> {
     }
 }
 
-/// Parses each run separately; `None` if the error is outside the runs.
+/// Parses each run separately; `None` if the plan has an error outside its runs.
 fn one_by_one(text: &str) -> Option<Result<Runs, String>> {
     let outline: Outline = serde_json::from_str(text).ok()?;
     let mut found = Runs { sound: Vec::new(), places: Vec::new(), failed: Vec::new() };
@@ -67,8 +67,8 @@ fn one_by_one(text: &str) -> Option<Result<Runs, String>> {
     Some(Ok(found))
 }
 
-/// The failed record of a run with a number out of range; `None` for any other error, or if the run
-/// has no identity.
+/// The failed record of a run in which a number is out of range. `None` if the error is a different
+/// one, or if the run has no valid identity.
 fn failed(run: &Value, said: &str) -> Option<RunRecord> {
     // This text is the only sign by which serde reports a number out of range.
     if !said.contains("invalid value: integer") {

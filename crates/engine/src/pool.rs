@@ -57,9 +57,9 @@ impl<S> sim::Progress for &Work<S> {
     }
 }
 
-/// Makes `runs` with `simulate` on `threads` threads and hands events to `on_event`, whose error
-/// ends the work. The costliest runs start first, so that no thread is left with a long run at the
-/// end. A run that panics fails; the others go on. Needs
+/// Makes `runs` with `simulate` on `threads` threads, and passes events to `on_event`. If
+/// `on_event` returns an error, the work ends. The costliest runs start first, so that no thread is
+/// left with a long run at the end. A run that panics fails; the others go on. Needs
 /// [`panics::rest_where_there_are_last_words`].
 pub(crate) fn make_runs<E>(
     runs: Arc<[Run]>,

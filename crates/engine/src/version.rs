@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 /// build recorded.
 const RECORDED_PROFILE: Option<&str> = option_env!("NETSTUDY_RECORDED_PROFILE");
 
-/// Version, kind of build, target, and whether a recorded profile optimised it:
+/// Version, kind of build, target, and whether the build was optimised by a recorded profile:
 /// `0.1.0 (release build for x86_64-linux-musl, optimised by a recorded profile)`.
 pub(crate) static VERSION: LazyLock<String> = LazyLock::new(|| {
     format!(

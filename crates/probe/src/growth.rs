@@ -6,7 +6,7 @@ use std::fmt;
 
 use crate::{Counter, Kind, Reading, Snapshot};
 
-/// Growth of counters between two snapshots, in the units of their names.
+/// Growth of counters between two snapshots, in the units that the counters' names give.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Growth {
     /// By name, summed over CPUs, interfaces, disks and connections.

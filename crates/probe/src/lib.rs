@@ -1,7 +1,7 @@
 //! Reads counters and gauges of a host from the kernel, all at one moment.
 //!
-//! `parse` turns the kernel's output into fields by the kernel's own names, without I/O; `read` is
-//! the only I/O. `vocabulary` maps fields to our counters, with their names and meanings. A
+//! `parse` turns the kernel's output into fields with the kernel's own names, without I/O. Only
+//! `read` does I/O. `vocabulary` maps fields to our counters, with their names and meanings. A
 //! [`Snapshot`] holds the readings of the chosen [`Sources`] at one moment, together with the
 //! kernel's output; [`growth`] compares two snapshots. A [`Sampler`] takes snapshots in a separate
 //! thread.

@@ -12,8 +12,8 @@ const ABSENT: u64 = u64::MAX;
 
 /// Takes samples at an interval, in a separate thread.
 ///
-/// Deadlines are multiples of the interval from the start: a late sample does not delay later
-/// samples. Memory for all samples is allocated and touched before the first sample.
+/// Deadlines are multiples of the interval, counted from the start, so a late sample does not delay
+/// later samples. Memory for all samples is allocated and touched before the first sample.
 #[derive(Debug)]
 pub struct Sampler {
     stop: Sender<()>,

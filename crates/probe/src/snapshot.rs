@@ -8,7 +8,7 @@ use crate::{Flow, Kind, Probe, Reading, Source, Sources};
 pub struct Origin {
     /// The boot of the machine, `/proc/sys/kernel/random/boot_id`.
     pub boot: Option<String>,
-    /// The network namespace, by the inode of `/proc/thread-self/ns/net`.
+    /// The network namespace: the inode number of `/proc/thread-self/ns/net`.
     pub namespace: Option<u64>,
 }
 

@@ -23,7 +23,8 @@ pub enum Source {
     Process,
     /// CPU time of this process: `CLOCK_PROCESS_CPUTIME_ID` of `clock_gettime(2)`.
     ProcessClock,
-    /// CPU time of all processes in this network namespace: `/proc/<pid>/stat` and the clock of each.
+    /// CPU time of all processes in this network namespace, from `/proc/<pid>/stat` and the CPU
+    /// clock of each process.
     Processes,
     /// Waiting for a CPU: `/proc/pressure/cpu`.
     Pressure,

@@ -1,9 +1,9 @@
 //! Messages between the controller of a real testbed and the agents in its hosts. An agent reads a
 //! plan and then commands, and writes records. Each message is a line of JSON.
 //!
-//! The same contract as `python/netstudy/testbed/real/wire.py`; both sides are tested against
-//! `schema/examples/agent-*`. Times are nanoseconds of `CLOCK_MONOTONIC`, which all processes of a
-//! machine share.
+//! `python/netstudy/testbed/real/wire.py` defines the same messages; both definitions are tested
+//! against `schema/examples/agent-*`. Times are nanoseconds of `CLOCK_MONOTONIC`, which all
+//! processes of a machine share.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -73,7 +73,8 @@ pub struct AgentPlan {
     pub connections: Vec<ConnectionPlan>,
     /// Its role in the traffic.
     pub workload: AgentWorkload,
-    /// Its role in the latency probe that runs with the workload; none: no probe.
+    /// The agent's role in the latency probe, which runs at the same time as the workload; none:
+    /// there is no probe.
     pub probe: Option<ProbePlan>,
 }
 
@@ -114,7 +115,7 @@ impl fmt::Debug for Token {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SocketOptions {
-    /// Congestion control by the kernel's name for it (`TCP_CONGESTION`).
+    /// The kernel's name of the congestion control (`TCP_CONGESTION`).
     pub congestion_control: Option<String>,
     /// The value of `SO_SNDBUF` that is passed to the kernel. The kernel doubles it to have room
     /// for bookkeeping: socket(7).
@@ -622,7 +623,7 @@ pub enum AgentRecord {
         #[serde(default)]
         first_byte_ns: Option<Vec<u64>>,
     },
-    /// Log-ins of an FTP client's sessions, in the order of their completion.
+    /// Log-ins of an FTP client's sessions, in the order in which they were completed.
     Sessions {
         /// Connection of each session.
         connection: Vec<u32>,
@@ -654,7 +655,7 @@ pub enum AgentRecord {
         /// From when to when each time is measured.
         #[serde(default)]
         latency: Latency,
-        /// The phase in which the requests were due; for transactions, the phase in which they
+        /// The phase in which the requests were due. For transactions: the phase in which they
         /// ended.
         phase: PhaseKind,
         /// Number of requests answered in the phase.

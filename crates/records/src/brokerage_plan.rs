@@ -1,5 +1,5 @@
-//! Messages to and from the brokerage, the application server of transactional studies: one line of
-//! JSON each.
+//! Messages to and from the brokerage, which is the application server of studies with
+//! transactions. Each message is a line of JSON.
 //!
 //! Times are nanoseconds of `CLOCK_MONOTONIC`, which all processes of a machine share.
 

@@ -93,7 +93,8 @@ pub struct Group {
     /// have the latencies and the CPU time of the host's first interface.
     #[serde(default)]
     pub local_path: Option<LocalPath>,
-    /// Simulated CPUs and the costs of work; none: only the CPU time in [`Group::nic`] counts.
+    /// Simulated CPUs, and how much CPU time work costs; none: only the CPU times in [`Group::nic`]
+    /// are simulated.
     #[serde(default)]
     pub cpu: Option<crate::Cpu>,
     /// Simulated buses; none: no limit.
@@ -269,7 +270,7 @@ pub struct Tcp {
     /// Maximum timeout.
     #[serde(deserialize_with = "spans::ns")]
     pub max_rto_ns: u64,
-    /// Tick of the clock for timeouts and for CUBIC's growth; 0: exact time.
+    /// Resolution of the clock for timeouts and for CUBIC's window growth; 0: the clock is exact.
     #[serde(deserialize_with = "spans::ns")]
     pub clock_tick_ns: u64,
     /// Maximum delay of an acknowledgment.
@@ -277,10 +278,11 @@ pub struct Tcp {
     pub delayed_ack_ns: u64,
     /// Number of full-size segments after which an acknowledgment is sent at once.
     pub ack_every_segments: u32,
-    /// Number of segments acknowledged at once when data starts to arrive, also after a gap longer
-    /// than the timeout and after a duplicate of old data.
+    /// How many segments are acknowledged at once when data start to arrive. The same applies after
+    /// a gap longer than the timeout, and after a duplicate of old data.
     pub quick_ack_segments: u32,
-    /// Out-of-order data starts quick acknowledgments too, as in Linux before 4.18.
+    /// Whether data out of order also make the receiver acknowledge at once, as in Linux before
+    /// 4.18.
     pub quick_ack_disorder: bool,
     /// The receiver acknowledges the last segment of a write as soon as the application has read
     /// it.
@@ -624,7 +626,7 @@ pub enum PhaseKind {
     Stop,
     /// The application's data are reset to their initial state.
     Reset,
-    /// The workload runs and is measured: one window for all instruments.
+    /// The workload runs and is measured by all instruments.
     Measure,
     /// The workload has ended; transfers in progress are completed.
     CoolDown,
@@ -664,7 +666,8 @@ pub enum Until {
 pub enum InstrumentKind {
     /// CPU, memory, disk and interfaces of a host, with counters like those of sar.
     Host,
-    /// Connections of a host: smoothed and minimum round-trip time, congestion window, as `TCP_INFO` does.
+    /// Connections of a host: the values that `TCP_INFO` has, such as round-trip times and
+    /// congestion windows.
     Tcp,
     /// Ports of a switch, read by the switch itself.
     Ports,

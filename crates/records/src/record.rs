@@ -292,7 +292,8 @@ pub struct Series {
     /// The port; none: samples of the node itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port: Option<String>,
-    /// The connection, as a row of [`ConnectionSamples`]; none: not of a single connection.
+    /// The connection, as a row of [`ConnectionSamples`]; none: the samples do not belong to a
+    /// single connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connection: Option<u32>,
     /// The sampler.

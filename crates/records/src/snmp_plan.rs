@@ -1,5 +1,5 @@
-//! Messages to and from the process that polls one switch by SNMP: one line of JSON each. Each
-//! command is a [`crate::Command`].
+//! Messages to and from the process that polls one switch by SNMP. Each message is a line of JSON.
+//! Each command is a [`crate::Command`].
 //!
 //! Times are nanoseconds of `CLOCK_MONOTONIC`, which all processes of a machine share.
 

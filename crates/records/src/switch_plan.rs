@@ -1,5 +1,5 @@
-//! Messages to and from the user-space switch process, which may act as several switches: one line of
-//! JSON each. Each command is a [`crate::Command`].
+//! Messages to and from the process of the user-space switch, which may act as several switches.
+//! Each message is a line of JSON. Each command is a [`crate::Command`].
 //!
 //! Times are nanoseconds of `CLOCK_MONOTONIC`, which all processes of a machine share.
 
@@ -38,7 +38,7 @@ pub struct SwitchPlan {
     /// The CPU to which the process is pinned. No other process should use this CPU, because the
     /// switch polls it between frames. None: the process runs on any CPU and does not poll.
     pub cpu: Option<u32>,
-    /// Seed of the random choices of egress ports: 16 hexadecimal digits.
+    /// Seed for the random choice of egress ports: 16 hexadecimal digits.
     pub seed: String,
     /// The switches. The list is empty if each link connects two hosts.
     pub switches: Vec<SwitchElement>,

@@ -50,7 +50,7 @@ pub struct TierRoles {
     pub client: Vec<String>,
     /// The host of the application server: exactly one.
     pub server: Vec<String>,
-    /// The host of its database: one host, or none if the application has no separate database.
+    /// The host of the database: exactly one, or none if the application has no separate database.
     #[serde(default)]
     pub database: Vec<String>,
 }
@@ -341,8 +341,8 @@ pub struct TransactionErrors {
     pub count: Vec<u64>,
 }
 
-/// Statistics of a generator at intervals, cumulative since the measuring phase began. The last row
-/// of a generator covers the whole phase.
+/// Statistics of a generator at intervals, counted from the start of the measuring phase. The last
+/// row of a generator covers the whole phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StatisticsSamples {
     /// The generator.

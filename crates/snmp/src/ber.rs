@@ -80,7 +80,7 @@ fn encoded(value: &Value) -> Vec<u8> {
     }
 }
 
-/// Two's complement in the smallest number of octets (X.690, 8.3.2).
+/// Encodes a number in two's complement, in as few octets as possible (X.690, 8.3.2).
 fn integer(tag: u8, number: i64) -> Vec<u8> {
     let bytes = number.to_be_bytes();
     let is_needless = |first: u8, second: u8| {
@@ -113,7 +113,7 @@ fn object_identifier(name: &[u32]) -> Vec<u8> {
     bytes
 }
 
-/// Tag, length and contents (X.690, 8.1.3: the short form below 128 octets).
+/// Encodes tag, length and contents. Lengths below 128 octets have the short form (X.690, 8.1.3).
 fn tagged(tag: u8, contents: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(contents.len() + 4);
     bytes.push(tag);

@@ -30,7 +30,7 @@ impl<'a, W: Write> Control<'a, W> {
         self.input
     }
 
-    /// Waits for the first line, which ends with a line feed or at the end of the input.
+    /// Waits for the first line. It ends at a line feed, or at the end of the input.
     pub(crate) fn first_line(&mut self) -> Result<String, Failure> {
         while !self.pending.contains(&b'\n') && !self.ended {
             self.read()?;

@@ -1,4 +1,4 @@
-//! Lateness of departing frames, and whether it makes a run invalid.
+//! Records how late frames depart, and decides whether this makes a run invalid.
 
 use hdrhistogram::Histogram;
 use netstudy_units::{Duration, Time};

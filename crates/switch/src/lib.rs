@@ -40,7 +40,7 @@ use control::Control;
 pub enum Failure {
     /// The plan is not valid. The message says which field, and why.
     Plan(String),
-    /// The machine lacks something that the plan needs, or the time limit is over.
+    /// The machine lacks something that the plan needs, or the time limit has been reached.
     Testbed(String),
 }
 

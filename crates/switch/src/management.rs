@@ -103,7 +103,8 @@ impl Management {
             return None;
         }
         let packet = packet.get(..usize::from(u16::from_be_bytes([packet[2], packet[3]])))?;
-        // Not a fragment: no offset and no "more fragments" bit (RFC 791, 3.1).
+        // A packet is not a fragment if it has no offset and no "more fragments" bit (RFC 791,
+        // 3.1).
         let is_whole = u16::from_be_bytes([packet[6], packet[7]]) << 2 == 0;
         let to_agent = packet[9] == UDP && packet[16..20] == self.ip.octets();
         let udp = packet.get(header_bytes..).filter(|udp| udp.len() >= UDP_BYTES)?;

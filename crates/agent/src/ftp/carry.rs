@@ -217,7 +217,7 @@ impl Trip<'_> {
         let mut buffer = vec![0; BUFFER_BYTES];
         let (mut cursor, mut bytes, mut first_byte) = (Cursor::default(), 0, None);
         let mut stream = self.stream;
-        // Reads beyond `most`, to tell a longer file from a file of exactly `most` bytes.
+        // Reads more than `most` bytes if they come, to detect a file that is too long.
         while bytes <= most {
             let count = match stream.read(&mut buffer) {
                 Ok(0) => break,
@@ -259,7 +259,8 @@ fn of_size(stored: Stored, whole: Option<u64>) -> Carried {
     }
 }
 
-/// Flags for `send`: while more of the file follows, the kernel may fill the segment (MSG_MORE).
+/// Flags for `send`. While more of the file follows, MSG_MORE lets the kernel wait until the
+/// segment is full.
 fn flags(more_follows: bool) -> MsgFlags {
     let more = if more_follows { libc::MSG_MORE } else { 0 };
     MsgFlags::MSG_NOSIGNAL | MsgFlags::from_bits_retain(more)

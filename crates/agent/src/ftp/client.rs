@@ -385,7 +385,8 @@ impl<'a> Client<'a> {
             waited(self.agent.events.wake(), PollFlags::POLLIN),
             waited(&*self.carriers.wake, PollFlags::POLLIN),
         ];
-        // Rebuilt for each wait, because each file has its own data connection.
+        // The list of descriptors is built anew for each wait, because each file has a new data
+        // connection.
         for (number, flow) in self.flows.iter().enumerate() {
             match &flow.control {
                 Control::Absent => {}

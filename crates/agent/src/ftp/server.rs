@@ -117,7 +117,8 @@ impl<'a> Server<'a> {
             Row { local, peer, tally, is_taken: false, is_described: false }
         };
         let rows: Vec<Row> = (0..).zip(&plan.connections).map(row).collect();
-        // Connections of the plan may share an address, but only one socket can listen there.
+        // Several connections of the plan may have the same local address, but only one socket can
+        // listen at it.
         let mut addresses: Vec<IpAddr> = rows.iter().map(|row| row.local).collect();
         addresses.sort_unstable();
         addresses.dedup();
@@ -279,7 +280,8 @@ impl<'a> Server<'a> {
         }
     }
 
-    /// Answers the lines that have been read, until the session is busy.
+    /// Answers the lines that have been read, one after the other, until the session is busy with a
+    /// transfer.
     fn take_lines(&mut self, number: u64) -> Result<(), Failure> {
         loop {
             let Some(session) = self.sessions.get_mut(&number) else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! Counters of a session: those of its control connection and of all its data connections so far.
+//! Counters of an FTP session. They include the control connection and all data connections so far.
 
 use std::collections::BTreeMap;
 use std::net::TcpStream;

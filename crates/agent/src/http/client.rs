@@ -1,7 +1,7 @@
 //! The poll loop of a load generator: all users in one thread.
 //!
-//! In a closed loop without think time, a request costs one `send` and one `recv`: the epoll registration
-//! changes only when a connection is opened or its send buffer is full.
+//! In a closed loop without think time, a request costs only one `send` and one `recv`. The epoll
+//! registration is changed only when a connection is opened or a send buffer is full.
 
 use std::collections::VecDeque;
 use std::net::TcpStream;
@@ -96,7 +96,7 @@ struct Client<'a> {
     lateness: Lateness,
     progress: Progress,
     phase: Phase,
-    /// True once the TCP parameters of a connection have been recorded.
+    /// True once the TCP parameters of one connection have been recorded, which is enough.
     is_described: bool,
     /// True while the generator waits for the controller.
     holds: bool,
@@ -346,7 +346,8 @@ impl<'a> Client<'a> {
         self.generator.answered(now, client, answer);
     }
 
-    /// Closes a connection that broke during a request, and repeats the request or fails it.
+    /// Closes a connection that broke during a request. The request is repeated or recorded as
+    /// failed.
     fn break_off(&mut self, client: u32, why: Trouble) -> Result<(), Failure> {
         let link = &mut self.links[client as usize];
         link.close();

@@ -1,4 +1,4 @@
-//! The cookies of one user: enough of RFC 6265 for a session with one application.
+//! The cookies of one user. Implements as much of RFC 6265 as a session with one application needs.
 
 /// Largest number of cookies that are kept, and largest size of one (name and value).
 const COOKIES_MAX: usize = 16;

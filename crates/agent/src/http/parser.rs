@@ -131,7 +131,7 @@ impl Parser {
         count
     }
 
-    /// Handles the next line if it is complete; otherwise keeps its beginning.
+    /// Handles the next line if it is complete; otherwise keeps what has arrived of it.
     fn take_line(&mut self, rest: &mut &[u8], sink: &mut impl Sink) -> Result<(), ServerFailure> {
         let end = rest.iter().position(|&byte| byte == b'\n');
         let (piece, later) = rest.split_at(end.map_or(rest.len(), |end| end + 1));

@@ -86,7 +86,8 @@ impl Client<'_> {
     }
 }
 
-/// Whether a text may be part of the head of a request: printable ASCII without white space.
+/// Whether a text consists of printable ASCII without white space, so that it may be part of a
+/// request's head.
 fn is_line(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| (0x21..0x7f).contains(&byte))
 }

@@ -1,4 +1,4 @@
-//! The interface of a database connection, the same for both kinds of database.
+//! The interface of a database connection. It is the same for both kinds of database.
 
 use std::future::Future;
 use std::time::Duration;

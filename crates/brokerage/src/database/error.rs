@@ -13,7 +13,7 @@ pub(crate) enum DatabaseProblem {
     Busy,
     /// The transaction was aborted to resolve a deadlock.
     Deadlock,
-    /// The transaction was aborted because it would not have been serialisable.
+    /// The transaction was aborted because it could not be serialised with concurrent transactions.
     Serialization,
     /// The database does not answer in time.
     Timeout,

@@ -24,7 +24,8 @@ struct Block {
 impl Keys {
     /// Returns a key that no row of the table has ever had. Must not be called inside a
     /// transaction, because it may begin a transaction itself. If two callers find the block used
-    /// up, each takes a new block, and the rest of one of these blocks is never used.
+    /// up at the same time, each takes a new block. Only one of these blocks is kept; the other
+    /// keys of the other block are never used.
     pub(crate) async fn next<C: Connection>(
         &self,
         connection: &mut C,

@@ -255,7 +255,8 @@ fn error(error: rusqlite::Error) -> DatabaseError {
         Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
             DatabaseProblem::Unavailable
         }
-        // SQLite has no code for a missing table: SQLITE_ERROR covers all errors in statements.
+        // SQLite has no error code for a missing table: SQLITE_ERROR means any error in a
+        // statement.
         _ if message.contains("no such table") => DatabaseProblem::NotLoaded,
         _ => DatabaseProblem::Other,
     };

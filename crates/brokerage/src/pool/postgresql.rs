@@ -19,10 +19,10 @@ use crate::job::{Job, Outcome};
 use crate::operations;
 use crate::problem::Problem;
 
-/// An operation that takes longer is aborted, and its connection closed.
+/// An operation that takes longer than this is aborted, and the connection is closed.
 const OPERATION_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Idle connections, and permits that limit the connections in use.
+/// The idle connections, and permits that limit how many connections are in use.
 pub(crate) struct Pool(Arc<Inner>);
 
 struct Inner {

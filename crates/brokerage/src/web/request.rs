@@ -40,8 +40,8 @@ pub(crate) enum Route {
     Register,
 }
 
-/// The format that a request asks for: JSON for paths under `/api` or if its `Accept` header asks for
-/// JSON, otherwise HTML.
+/// The format that a request asks for: JSON if the path is under `/api` or the `Accept` header asks
+/// for JSON, otherwise HTML.
 pub(crate) fn face(parts: &Parts) -> Face {
     let takes_json = || {
         let accept = parts.headers.get(ACCEPT).and_then(|value| value.to_str().ok());

@@ -1,5 +1,6 @@
-//! A connection that counts its bytes and tracks what it is waiting for. With this information, the
-//! server disconnects slow clients but not users who think between two requests.
+//! A connection that counts the bytes it carries, and tracks what the server is waiting for. With
+//! this information, the server disconnects slow clients but not users who think between two
+//! requests.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;

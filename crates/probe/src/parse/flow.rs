@@ -19,7 +19,8 @@ pub(crate) const AF_INET: u8 = 2;
 /// Address family of IPv6.
 pub(crate) const AF_INET6: u8 = 10;
 
-/// The two ends of a connection; an IPv4 connection of an IPv6 socket has IPv4 addresses.
+/// The two ends of a connection. If an IPv6 socket has an IPv4 connection, the addresses here are
+/// IPv4 addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Socket {
     /// The end on this host.

@@ -1,5 +1,5 @@
-//! Framing of netlink (netlink(7), `include/uapi/linux/netlink.h`): messages in a datagram, integers and
-//! attributes in a message.
+//! Framing of netlink (netlink(7), `include/uapi/linux/netlink.h`): finds messages in a datagram,
+//! and integers and attributes in a message.
 
 use netlink_packet_core::{NetlinkBuffer, NlaBuffer, NlasIterator};
 

@@ -44,7 +44,8 @@ pub struct Qdisc {
 }
 
 impl Qdisc {
-    /// Whether it is the interface's root queueing discipline; its counters include its children's.
+    /// Whether this is the root queueing discipline of the interface. The root's counters include
+    /// those of its children.
     #[must_use]
     pub const fn is_root(&self) -> bool {
         self.parent == TC_H_ROOT

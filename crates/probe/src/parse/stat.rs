@@ -23,7 +23,7 @@ const STATES: &[&str] = &[
 pub struct Stat<'a> {
     /// Ticks in each state, by online CPU.
     pub cores: Vec<(&'a str, Columns)>,
-    /// Events since the host started, and the numbers of processes that run or wait for a disk.
+    /// Counts of events since the host started, and how many processes now run or wait for a disk.
     pub events: Events<'a>,
 }
 

@@ -6,7 +6,8 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use super::Fields;
 use super::netlink::integer;
 
-/// Name (without `tcpi_`), offset and bytes of each member, except the bit fields at 6 and 7.
+/// For each member: name (without `tcpi_`), offset, and size in bytes. The bit fields at offsets 6
+/// and 7 are left out.
 const MEMBERS: &[(&str, usize, usize)] = &[
     ("state", 0, 1),
     ("ca_state", 1, 1),

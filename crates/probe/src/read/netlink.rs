@@ -183,13 +183,14 @@ impl FlowReader {
 /// Length of `struct inet_diag_req_v2` (`include/uapi/linux/inet_diag.h`).
 const DIAG_REQUEST: usize = 56;
 
-/// A request for all connections except half-open and closed ones: a `struct inet_diag_req_v2`
-/// without a socket.
+/// A request for all connections except half-open and closed ones. It is a `struct
+/// inet_diag_req_v2` in which no socket is given.
 fn request_of_family(family: u8) -> [u8; DIAG_REQUEST] {
     const IPPROTO_TCP: u8 = 6;
     // 1 << (INET_DIAG_INFO - 1) and 1 << (INET_DIAG_CONG - 1)
     const EXTENSIONS: u8 = 1 << 1 | 1 << 3;
-    // include/net/tcp_states.h: all but SYN_RECV, TIME_WAIT, LISTEN, NEW_SYN_RECV and later states
+    // All states but SYN_RECV, TIME_WAIT, LISTEN, NEW_SYN_RECV and later ones
+    // (include/net/tcp_states.h).
     const STATES: u32 = 0b1111_1111_1110 & !(1 << 3 | 1 << 6 | 1 << 10);
     let mut request = [0; DIAG_REQUEST];
     request[0..3].copy_from_slice(&[family, IPPROTO_TCP, EXTENSIONS]);

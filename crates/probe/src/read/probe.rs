@@ -27,8 +27,8 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// Opens the `sources` in the namespace of this thread. Each snapshot reports a source that could
-    /// not be opened as missing.
+    /// Opens the `sources` in the namespace of this thread. If a source could not be opened, each
+    /// snapshot reports it as missing.
     #[must_use]
     pub fn open(sources: Sources) -> Self {
         let file = |source: &Source| {

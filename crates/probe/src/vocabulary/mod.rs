@@ -13,7 +13,8 @@ use crate::Source;
 pub enum Kind {
     /// Only grows, and wraps to 0 after 2^n - 1. The value n is the number of bits: 16, 32 or 64.
     Counter(u32),
-    /// Grows, but the kernel sometimes corrects it slightly downwards, which counts as no growth.
+    /// Grows, but sometimes the kernel corrects it slightly downwards. Such a correction counts as
+    /// no growth.
     Corrected,
     /// A current level, which goes up and down.
     Gauge,

@@ -21,7 +21,7 @@ const ETHERNET: i32 = 6;
 const UP: i32 = 1;
 /// The value `valid` of etherStatsStatus.
 const VALID: i32 = 1;
-/// sysServices of a device that forwards frames: 2^(2-1) (RFC 3418, 2).
+/// The value of sysServices for a device that forwards frames (layer 2): 2^(2-1) (RFC 3418, 2).
 const BRIDGE: i32 = 2;
 /// Error codes of a response (RFC 3416, 3). First: the response is too long. Second: objects cannot
 /// be set.
@@ -361,7 +361,7 @@ fn each(
     Ok(bindings)
 }
 
-/// The numbers of a name; none if a number exceeds 32 bits (RFC 2578, 3.5).
+/// The numbers that a name consists of; none if a number exceeds 32 bits (RFC 2578, 3.5).
 fn numbers(name: &snmp2::Oid<'_>) -> Option<Vec<u32>> {
     name.iter()?.map(|number| u32::try_from(number).ok()).collect()
 }

@@ -1,4 +1,4 @@
-//! Builds the application of an agent from its plan.
+//! Builds the application that an agent runs, given the plan.
 
 use netstudy_records as records;
 use netstudy_records::{AgentPlan, ProbePlan};

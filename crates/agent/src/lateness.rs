@@ -1,4 +1,4 @@
-//! Lateness of timed actions: how long after its due time each was performed.
+//! Lateness of timed actions: the time from when an action was due until it was performed.
 
 use netstudy_records::AgentRecord;
 use netstudy_units::Time;

@@ -25,7 +25,7 @@ pub(crate) enum Name {
 }
 
 impl Name {
-    /// All names, in the order of their numbers.
+    /// All names, in the order in which the enum lists them.
     pub(crate) const ALL: [Self; 10] = [
         Self::Account,
         Self::Buy,

@@ -48,7 +48,7 @@ pub(crate) enum Problem {
 }
 
 impl Problem {
-    /// All problems, in the order of their numbers.
+    /// All problems, in the order in which the enum lists them.
     pub(crate) const ALL: [Self; 21] = [
         Self::UnknownSession,
         Self::WrongPassword,

@@ -62,7 +62,7 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// Reads the plan, makes its runs, writes their records.
+/// Reads the plan, makes the runs in it, and writes a record of each.
 pub(crate) fn simulate(arguments: &SimArguments) -> Result<(), Failure> {
     panics::rest_where_there_are_last_words();
     let plan = read_plan()?;

@@ -30,7 +30,7 @@ pub enum GrowthError {
     Order,
     /// A counter decreased, and a wrap cannot explain it.
     Restarted {
-        /// Its name.
+        /// Name of the counter.
         name: &'static str,
         /// The CPU, interface, disk or connection that it belongs to; none: the whole host.
         part: Option<String>,

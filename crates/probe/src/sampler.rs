@@ -104,13 +104,13 @@ pub struct Samples {
 /// Time and cost of a sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
-    /// `CLOCK_MONOTONIC` when it began.
+    /// When the sample began (`CLOCK_MONOTONIC`).
     pub at_ns: u64,
-    /// Time from its deadline to its start.
+    /// How long after the deadline the sample began.
     pub late_ns: u64,
-    /// Time that it took.
+    /// How long the sample took.
     pub cost_ns: u64,
-    /// CPU time that it took.
+    /// CPU time that the sample took.
     pub cpu_ns: u64,
 }
 

@@ -61,7 +61,7 @@ pub struct AgentPlan {
     pub progress_interval_ms: Option<u32>,
     /// CPU that the agent is pinned to; none: the kernel chooses.
     pub cpu: Option<u32>,
-    /// Options of its connections.
+    /// Options of the agent's connections.
     pub socket: SocketOptions,
     /// What is read from the host and its connections during the run.
     pub instruments: InstrumentPlan,
@@ -71,7 +71,7 @@ pub struct AgentPlan {
     /// The agent's connections, numbered from 0: first those of the workload, then those of the
     /// probe. Only observers have none.
     pub connections: Vec<ConnectionPlan>,
-    /// Its role in the traffic.
+    /// The agent's role in the traffic.
     pub workload: AgentWorkload,
     /// The agent's role in the latency probe, which runs at the same time as the workload; none:
     /// there is no probe.
@@ -157,7 +157,7 @@ pub enum ConnectionPlan {
         local: IpAddr,
         /// Address and port at which the peer listens.
         peer: Endpoint,
-        /// Its number at the peer.
+        /// The number of this connection at the peer.
         peer_number: u32,
     },
     /// The peer opens it, and sends the number that the connection has at this agent.
@@ -222,9 +222,9 @@ pub enum FilePlace {
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FtpLogin {
-    /// Its name.
+    /// The user's name.
     pub user: String,
-    /// Its password. It is never shown.
+    /// The user's password, which is never shown.
     pub password: String,
 }
 
@@ -481,9 +481,9 @@ pub enum ProbePlan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Endpoint {
-    /// Its address.
+    /// The server's address.
     pub address: IpAddr,
-    /// Its port.
+    /// The server's port.
     pub port: u16,
 }
 
@@ -545,7 +545,7 @@ pub enum AgentRecord {
     Phase {
         /// The phase.
         name: PhaseKind,
-        /// When it began.
+        /// When the phase began.
         from_ns: u64,
         /// When the phase ended. A measuring phase with a fixed duration ends after this duration,
         /// even if data are still in flight.
@@ -574,7 +574,7 @@ pub enum AgentRecord {
     Snapshot(Snapshot),
     /// Start and end of each iteration of the measuring phase.
     Iterations {
-        /// When its first request was due.
+        /// When the first request of each iteration was due.
         started_ns: Vec<u64>,
         /// When the last byte had arrived.
         ended_ns: Vec<u64>,
@@ -585,11 +585,11 @@ pub enum AgentRecord {
         connection: u32,
         /// When each request was due.
         intended_ns: Vec<u64>,
-        /// When it was handed to the kernel.
+        /// When each request was handed to the kernel.
         sent_ns: Vec<u64>,
         /// When the first bytes of the response were read.
         first_byte_ns: Vec<u64>,
-        /// When its last byte was read.
+        /// When the last byte of the response was read.
         done_ns: Vec<u64>,
     },
     /// Requests that a server of an incast received, warm-up included.
@@ -614,7 +614,7 @@ pub enum AgentRecord {
         bytes_received: Vec<u64>,
         /// Payload that it sent.
         bytes_sent: Vec<u64>,
-        /// When it was due.
+        /// When each transfer was due.
         started_ns: Vec<u64>,
         /// When the last byte of the transfer had arrived or was confirmed. For a stream: when the
         /// time of the phase was over.
@@ -691,7 +691,7 @@ pub enum AgentRecord {
         unfinished: Vec<u64>,
         /// HTTP responses with a success status.
         page_elements: Vec<u64>,
-        /// Submissions that failed because of their connection.
+        /// Submissions that failed because of an error of the connection.
         network_errors: Vec<u64>,
         /// Submissions that the application rejected or failed to process.
         server_errors: Vec<u64>,
@@ -721,7 +721,7 @@ pub enum AgentRecord {
         page_elements: Vec<u64>,
         /// Operations that ended without an error.
         transactions: Vec<u64>,
-        /// Submissions that failed because of their connection.
+        /// Submissions that failed because of an error of the connection.
         network_errors: Vec<u64>,
         /// Submissions that the application rejected or failed to process.
         server_errors: Vec<u64>,

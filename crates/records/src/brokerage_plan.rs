@@ -58,7 +58,7 @@ pub struct BrokeragePlan {
 pub enum BrokerageDatabase {
     /// Embedded SQLite. The CPU time that it uses counts as the application server's.
     Sqlite {
-        /// Its file. Its write-ahead log is in the same folder.
+        /// The database file. The write-ahead log is in the same folder.
         file: String,
     },
     /// A PostgreSQL server.
@@ -145,7 +145,7 @@ pub enum BrokerageRecord {
         run: String,
         /// The host.
         node: String,
-        /// Its process.
+        /// Process id of the server.
         pid: u32,
         /// Address and port at which it listens.
         listening: Endpoint,
@@ -156,7 +156,7 @@ pub enum BrokerageRecord {
     Done {
         /// The command.
         command: String,
-        /// How long it took.
+        /// How long the command took.
         took_ns: u64,
         /// Rows by table or kind.
         counts: BTreeMap<String, u64>,

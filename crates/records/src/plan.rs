@@ -78,9 +78,9 @@ pub struct Group {
     pub name: String,
     /// Name of the profile that the values come from.
     pub profile: String,
-    /// Their TCP.
+    /// The TCP settings of these hosts.
     pub tcp: Tcp,
-    /// Their network interfaces.
+    /// The network interfaces of these hosts.
     pub nic: Nic,
     /// Limit on the CPU time of each host's processes, in percent of one CPU. Only for testbeds of
     /// real hosts.
@@ -131,7 +131,7 @@ pub enum Node {
 }
 
 impl Node {
-    /// Its name.
+    /// The node's name.
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
@@ -142,13 +142,13 @@ impl Node {
     }
 }
 
-/// A host. Its interfaces are the ports that links name.
+/// A host. Its interfaces are listed as ends of links.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Host {
-    /// Its name.
+    /// The host's name.
     pub name: String,
-    /// Its group.
+    /// The group of hosts that it belongs to.
     pub group: String,
     /// The machine that it runs on; none: the testbed's own machine.
     #[serde(default)]
@@ -159,9 +159,9 @@ pub struct Host {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Zone {
-    /// Its name.
+    /// The zone's name.
     pub name: String,
-    /// Its group.
+    /// The group of hosts that the zone belongs to.
     pub group: String,
     /// The host that it is on.
     pub host: String,
@@ -369,7 +369,7 @@ pub enum Forwarding {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Switch {
-    /// Its name.
+    /// The switch's name.
     pub name: String,
     /// Name of the profile that the values come from.
     pub profile: String,
@@ -524,7 +524,7 @@ pub struct Transfer {
 pub struct Ftp {
     /// Where the sender reads the file.
     pub source: FileSource,
-    /// How the receiver treats the bytes.
+    /// What the receiver does with the data.
     pub sink: FileSink,
     /// How the server sends the file.
     pub data_path: DataPath,
@@ -544,7 +544,7 @@ pub enum FileSource {
     Disk,
 }
 
-/// How the receiver of a file treats its bytes.
+/// What the receiver of a file does with the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileSink {
@@ -636,9 +636,9 @@ pub enum PhaseKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Phase {
-    /// Its kind.
+    /// The kind of the phase.
     pub kind: PhaseKind,
-    /// When it ends; none: as soon as nothing of it is in flight.
+    /// When the phase ends; none: as soon as nothing of the phase is in flight.
     #[serde(default)]
     pub until: Option<Until>,
 }
@@ -679,7 +679,7 @@ pub enum InstrumentKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Instrument {
-    /// Its readings.
+    /// What it reads.
     pub kind: InstrumentKind,
     /// The node that is read.
     pub node: String,

@@ -64,11 +64,11 @@ pub struct RunUnderWay {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
-    /// It ended and obeys every conservation law.
+    /// The run ended, and obeys every conservation law.
     Ok,
-    /// It ended and breaks a conservation law.
+    /// The run ended, but breaks a conservation law.
     Invalid,
-    /// It did not end.
+    /// The run did not end.
     Failed,
 }
 
@@ -99,9 +99,9 @@ pub struct Check {
 pub struct PhaseTimes {
     /// The kind of the phase.
     pub kind: PhaseKind,
-    /// When it began, by the clock of the run's first client.
+    /// When the phase began, by the clock of the run's first client.
     pub start_ns: u64,
-    /// When it ended.
+    /// When the phase ended, by the same clock.
     pub end_ns: u64,
 }
 
@@ -202,9 +202,9 @@ pub struct ConnectionSamples {
 /// One value per transfer that ended in the measuring phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TransferSamples {
-    /// Its connection, as a row of [`ConnectionSamples`].
+    /// The connection of each transfer, as a row of [`ConnectionSamples`].
     pub connection: Vec<u32>,
-    /// When it was due, by the clock of its client.
+    /// When each transfer was due, by the clock of its client.
     pub start_ns: Vec<u64>,
     /// When the client knew that all bytes had arrived.
     pub end_ns: Vec<u64>,
@@ -375,9 +375,9 @@ pub struct RunRecord {
     pub seed: String,
     /// Its outcome.
     pub status: Status,
-    /// How it was simulated; none: not a simulated run.
+    /// How the run was simulated; none: it was not simulated.
     pub mode: Option<Mode>,
-    /// Why it failed.
+    /// Why the run failed.
     pub error: Option<String>,
     /// The conservation laws that the run was checked against.
     pub checks: Vec<Check>,

@@ -36,7 +36,7 @@ pub struct SnmpPlan {
     pub run: String,
     /// The switch, for messages.
     pub switch: String,
-    /// Its agent: address and UDP port.
+    /// Address and UDP port of the switch's SNMP agent.
     pub agent: String,
     /// The poller's credentials.
     pub credentials: SnmpCredentials,
@@ -56,7 +56,7 @@ pub struct SnmpPlan {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SnmpPort {
-    /// Its name in records.
+    /// Name of the port in records.
     pub port: String,
     /// The port's ifName or ifDescr at the switch.
     pub name: String,
@@ -93,7 +93,7 @@ pub enum SnmpCredentials {
 pub struct Privacy {
     /// The cipher.
     pub cipher: Cipher,
-    /// Its password.
+    /// The password for encryption.
     pub password: Secret,
 }
 
@@ -137,7 +137,7 @@ pub enum SnmpRecord {
         version: String,
         /// Identifier of the run.
         run: String,
-        /// Its process.
+        /// Process id of the poller.
         pid: u32,
         /// The switch's sysDescr.
         description: String,
@@ -160,7 +160,7 @@ pub enum SnmpRecord {
         port: String,
         /// When each request was sent.
         sent_ns: Vec<u64>,
-        /// When its answer came; none: no answer.
+        /// When each answer came; none: there was no answer.
         received_ns: Vec<Option<u64>>,
         /// Why a poll has no values; none: it has values.
         why: Vec<Option<String>>,

@@ -59,7 +59,7 @@ pub struct SwitchPlan {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SwitchElement {
-    /// Its name.
+    /// The switch's name.
     pub name: String,
     /// The buffer architecture.
     pub buffer: Buffer,
@@ -79,9 +79,9 @@ pub struct SwitchElement {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Management {
-    /// Its Ethernet address.
+    /// The Ethernet address of the switch.
     pub mac: String,
-    /// Its IPv4 address.
+    /// The IPv4 address of the switch.
     pub ip: String,
     /// The community. Requests with a different community are not answered.
     pub community: Secret,
@@ -131,7 +131,7 @@ pub struct SwitchHost {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SwitchSampling {
-    /// Its name.
+    /// The switch's name.
     pub switch: String,
     /// The port; none: all ports.
     pub port: Option<String>,
@@ -152,7 +152,7 @@ pub enum SwitchRecord {
         version: String,
         /// Identifier of the run.
         run: String,
-        /// Its process.
+        /// Process id of the switch.
         pid: u32,
     },
     /// All counters, read because of a snapshot command.

@@ -107,7 +107,7 @@ pub enum Application {
 pub struct ExistingDatabase {
     /// An address, or the folder of its Unix socket.
     pub host: String,
-    /// Its port, which is part of the socket's name too.
+    /// The server's port, which is also part of the Unix socket's name.
     pub port: u16,
     /// The role.
     pub user: String,
@@ -152,9 +152,9 @@ pub enum Medium {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Operation {
-    /// Its name.
+    /// The operation's name.
     pub name: String,
-    /// Its share of all operations, in millionths; the shares sum to a million.
+    /// The operation's share of all operations, in millionths. All shares add up to a million.
     pub share_ppm: u32,
     /// Mean number of page elements of one operation, in millionths.
     pub elements_ppm: u64,
@@ -246,7 +246,7 @@ pub struct Costs {
     pub request_bytes: u64,
     /// Bytes of its answer.
     pub response_bytes: u64,
-    /// CPU time of the application server if it has one CPU.
+    /// CPU time of an application server that has only one CPU.
     #[serde(deserialize_with = "spans::ns")]
     pub app_cpu_ns: u64,
     /// By what fraction `app_cpu_ns` increases with each further CPU, in millionths.
@@ -257,7 +257,7 @@ pub struct Costs {
     pub database_request_bytes: u64,
     /// Bytes of its answer.
     pub database_response_bytes: u64,
-    /// CPU time of the database for all its requests together.
+    /// CPU time of the database for all requests of one page element together.
     #[serde(deserialize_with = "spans::ns")]
     pub database_cpu_ns: u64,
     /// Additional CPU time of the database if it uses a disk.
@@ -281,7 +281,7 @@ pub struct Costs {
     pub database_buffer_wait_ns: u64,
     /// Maximum number of requests that the database processes at a time.
     pub database_slots: u32,
-    /// Disk time of the database for all its requests together.
+    /// Disk time of the database for all requests of one page element together.
     #[serde(deserialize_with = "spans::ns")]
     pub database_disk_ns: u64,
     /// Delay during which no tier does any work.

@@ -87,7 +87,7 @@ fn commands(input: impl BufRead + Send + 'static) -> Receiver<Result<Command, St
     receiver
 }
 
-/// A port and its polls.
+/// A port, with the values of all polls.
 struct Polled {
     port: String,
     /// Names of the polled objects: sysUpTime, then the counters that the switch has.

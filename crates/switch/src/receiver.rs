@@ -15,9 +15,9 @@ const BATCH: usize = 32;
 pub(crate) struct Received {
     /// Index of the frame's buffer, for [`Receiver::buffer`].
     pub(crate) place: usize,
-    /// Its length.
+    /// Length of the frame.
     pub(crate) bytes: usize,
-    /// When the kernel received it, by `CLOCK_REALTIME`.
+    /// When the kernel received the frame, by `CLOCK_REALTIME`.
     pub(crate) stamp: Option<TimeSpec>,
     /// Whether the frame was longer than a buffer.
     pub(crate) cut_off: bool,

@@ -1,4 +1,4 @@
-//! The connection of one user, and its request in progress.
+//! The connection of one user, with the request that is in progress on it.
 
 use std::io;
 use std::net::TcpStream;

@@ -43,7 +43,7 @@ pub(crate) trait Role {
     /// Whether the agent opens the connections (a client) or accepts them (a server).
     fn opens(&self) -> bool;
 
-    /// The task of the role: by default its application.
+    /// The task of the role. By default, the task is to run the application of the role.
     ///
     /// # Errors
     /// The message says why the plan is invalid.

@@ -26,7 +26,7 @@ pub(crate) enum DatabaseProblem {
 }
 
 impl DatabaseProblem {
-    /// All problems, in the order of their numbers.
+    /// All problems, in the order in which the enum lists them.
     pub(crate) const ALL: [Self; 9] = [
         Self::Unavailable,
         Self::Full,

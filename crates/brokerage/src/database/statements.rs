@@ -9,7 +9,7 @@ macro_rules! statements {
         pub(crate) enum Statement { $($(#[$doc])* $name),* }
 
         impl Statement {
-            /// All statements, in the order of their numbers.
+            /// All statements, in the order in which the enum lists them.
             pub(crate) const ALL: &[Self] = &[$(Self::$name),*];
 
             /// The statement's text for PostgreSQL.

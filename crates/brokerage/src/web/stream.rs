@@ -41,7 +41,7 @@ impl Progress {
         self.ticks.store(0, Relaxed);
     }
 
-    /// Counts a tick. Returns the phase, and its ticks including this one.
+    /// Counts a tick. Returns the phase and how many ticks it has had, including this one.
     pub(crate) fn tick(&self) -> (Phase, u32) {
         (self.phase(), self.ticks.fetch_add(1, Relaxed) + 1)
     }
@@ -52,7 +52,7 @@ impl Progress {
     }
 }
 
-/// A TCP connection, and its progress.
+/// A TCP connection, with its phase and ticks.
 #[derive(Debug)]
 pub(crate) struct Stream {
     tcp: TcpStream,

@@ -38,13 +38,13 @@ impl fmt::Display for Socket {
 /// A connection of the namespace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Flow {
-    /// Its ends.
+    /// The two ends of the connection.
     pub socket: Socket,
     /// Unique among all connections of this boot.
     pub cookie: u64,
-    /// Its congestion control.
+    /// The connection's congestion control.
     pub congestion_control: Option<String>,
-    /// Its `TCP_INFO`.
+    /// The connection's `TCP_INFO`.
     pub info: TcpInfo,
 }
 

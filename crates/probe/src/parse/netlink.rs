@@ -24,7 +24,7 @@ pub enum Content<'a> {
     Nothing,
 }
 
-/// One message with its header.
+/// One message with its decoded header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message<'a> {
     /// Number of the request that this message answers.

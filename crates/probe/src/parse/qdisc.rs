@@ -19,22 +19,22 @@ const TCA_STATS_PKT64: u16 = 8;
 pub struct Qdisc {
     /// Number of the interface.
     pub interface: i32,
-    /// Its kind: `pfifo_fast`, `tbf`, …
+    /// Kind of the queueing discipline: `pfifo_fast`, `tbf`, …
     pub kind: String,
-    /// Its handle.
+    /// Handle of the queueing discipline.
     pub handle: u32,
-    /// The handle of the class that it serves.
+    /// Handle of the class that this queueing discipline serves.
     pub parent: u32,
-    /// Bytes sent by it.
+    /// Bytes that it has sent.
     pub bytes: Option<u64>,
-    /// Packets sent by it. An offloaded packet counts as many times as it has segments
+    /// Packets that it has sent. An offloaded packet counts as many times as it has segments
     /// (`gso_segs`).
     pub packets: Option<u64>,
-    /// Packets that it holds.
+    /// Packets that are queued now.
     pub qlen: Option<u64>,
-    /// Bytes that it holds.
+    /// Bytes that are queued now.
     pub backlog: Option<u64>,
-    /// Packets that it dropped.
+    /// Packets that it has dropped.
     pub drops: Option<u64>,
     /// Packets that a busy device returned to the queue.
     pub requeues: Option<u64>,

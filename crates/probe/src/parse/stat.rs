@@ -21,7 +21,7 @@ const STATES: &[&str] = &[
 /// The content of `/proc/stat`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stat<'a> {
-    /// Ticks in each state, by online CPU.
+    /// For each online CPU: its name, and the ticks it has spent in each state.
     pub cores: Vec<(&'a str, Columns)>,
     /// Counts of events since the host started, and how many processes now run or wait for a disk.
     pub events: Events<'a>,

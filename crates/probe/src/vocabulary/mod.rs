@@ -53,15 +53,15 @@ impl Unit {
 /// A field of the kernel, and the name that we give it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Counter {
-    /// Its name in records.
+    /// The counter's name in records.
     pub name: &'static str,
     /// The kernel's name of the field.
     pub field: &'static str,
-    /// How it changes over time.
+    /// How the value changes over time.
     pub kind: Kind,
     /// The kernel's unit.
     pub unit: Unit,
-    /// Its meaning, for the reference.
+    /// What the counter means; shown in the reference.
     pub meaning: &'static str,
 }
 

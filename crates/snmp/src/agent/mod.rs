@@ -48,7 +48,7 @@ pub struct View<'a> {
 /// Counters and properties of a port at the time of a request.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PortView<'a> {
-    /// Its name.
+    /// Name of the port.
     pub name: &'a str,
     /// The node at the other end of the link.
     pub alias: &'a str,
@@ -97,7 +97,7 @@ enum Source {
     Column(fn(&PortView<'_>, u32) -> Value),
 }
 
-/// In ascending order of their names.
+/// All objects, in ascending order of their names.
 const OBJECTS: &[Object] = &[
     scalar(&SYSTEM, SYS_DESCR, |agent, _| Value::Text(agent.description.clone())),
     scalar(&SYSTEM, SYS_OBJECT_ID, |_, _| Value::Object(vec![0, 0])),

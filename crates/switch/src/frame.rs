@@ -88,8 +88,8 @@ fn ecn_bits(frame: &[u8]) -> Option<u8> {
     }
 }
 
-/// Updates the checksum of an IPv4 header whose second byte has changed: RFC 1624 (3), HC' = ~(~HC
-/// + ~m + m').
+/// Updates the checksum of an IPv4 header whose second byte has changed, by equation 3 of RFC 1624:
+/// `HC' = ~(~HC + ~m + m')`.
 fn update_checksum(frame: &mut [u8], before: u8, after: u8) {
     let old = u16::from_be_bytes([frame[IPV4_CHECKSUM], frame[IPV4_CHECKSUM + 1]]);
     let sum = u32::from(!old) + u32::from(!u16::from(before)) + u32::from(after);

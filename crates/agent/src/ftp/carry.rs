@@ -259,7 +259,7 @@ fn of_size(stored: Stored, whole: Option<u64>) -> Carried {
     }
 }
 
-/// Flags for `send`. While more of the file follows, MSG_MORE lets the kernel wait until the
+/// Flags for `send`. While more of the file follows, `MSG_MORE` lets the kernel wait until the
 /// segment is full.
 fn flags(more_follows: bool) -> MsgFlags {
     let more = if more_follows { libc::MSG_MORE } else { 0 };

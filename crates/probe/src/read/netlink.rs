@@ -183,8 +183,8 @@ impl FlowReader {
 /// Length of `struct inet_diag_req_v2` (`include/uapi/linux/inet_diag.h`).
 const DIAG_REQUEST: usize = 56;
 
-/// A request for all connections except half-open and closed ones. It is a `struct
-/// inet_diag_req_v2` in which no socket is given.
+/// A request for all connections except half-open and closed ones. It is an `inet_diag_req_v2` in
+/// which no socket is given.
 fn request_of_family(family: u8) -> [u8; DIAG_REQUEST] {
     const IPPROTO_TCP: u8 = 6;
     // 1 << (INET_DIAG_INFO - 1) and 1 << (INET_DIAG_CONG - 1)

@@ -60,8 +60,8 @@ impl Exchange {
 #[derive(Debug)]
 pub(super) struct Link {
     pub(super) socket: Socket,
-    /// How many connections the user has had: tells events of this connection from those of earlier
-    /// ones.
+    /// Number of this connection among those of the user, to tell its events from those of earlier
+    /// connections.
     pub(super) serial: u32,
     pub(super) exchange: Option<Exchange>,
     pub(super) parser: Parser,

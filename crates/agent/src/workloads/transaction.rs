@@ -101,7 +101,7 @@ fn load(load: Load, deck: Deck) -> pure::Load {
         },
         Load::Open { interval_ps, arrivals, users } => {
             let interval = Duration::from_ps(interval_ps);
-            // The load generators take turns: number `deck.first` of `deck.step` starts this
+            // Load generators take turns: number `deck.first` of `deck.step` generators starts that
             // fraction of an interval later.
             let offset = interval.div(deck.step.max(1).into()) * u64::from(deck.first);
             pure::Load::Open { interval, varies: arrivals == Arrivals::Poisson, offset, users }

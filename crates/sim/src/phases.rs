@@ -14,7 +14,7 @@ pub(crate) struct PhasePlan {
     /// How long the workload pauses before the measuring phase. The pause begins when no transfer
     /// is in progress.
     pub(crate) stop: Option<Duration>,
-    /// Whether the phases Load, Configure and GatherStatistics take place; `resets`: whether the
+    /// Whether the phases `Load`, `Configure` and `GatherStatistics` take place; `resets`: whether the
     /// phase Reset takes place. These phases prepare the data of an application. They take no time
     /// here, because a simulated application has no data.
     pub(crate) prepares: [bool; 3],

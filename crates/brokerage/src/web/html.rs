@@ -65,7 +65,7 @@ pub(crate) fn health() -> String {
     page
 }
 
-/// An image of one transparent pixel, padded to [`IMAGE_BYTES`] by a comment (GIF89a, 24).
+/// An image of one transparent pixel, padded to [`IMAGE_BYTES`] by a comment (`GIF89a`, 24).
 pub(crate) fn image(number: usize) -> Bytes {
     static IMAGES: LazyLock<Vec<Bytes>> = LazyLock::new(|| (0..9).map(drawn).collect());
     IMAGES[number].clone()

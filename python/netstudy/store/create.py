@@ -136,5 +136,5 @@ def _moved(aside: Path, target: Path) -> bool:
 
 
 def _link_latest(folder: Path) -> None:
-    with suppress(PermissionError):  # a file system without links; the names also show which is the newest
+    with suppress(PermissionError):  # without links, the names show which is the newest
         replace_link(folder.with_name(LATEST), folder.name)

@@ -202,7 +202,7 @@ class Figure(Model):
     case: WordsValue | None = None
     """The test case that is shown; by default, all test cases."""
     x: NameValue | None = None
-    """The factor along the x axis."""
+    """The factor on the x axis."""
     y: Metrics = ()
     """Metrics that are drawn."""
     y2: Measured | None = None
@@ -449,7 +449,7 @@ class Expectation(Model):
     """The metric that is expected to be lower at the levels in `with` than at those in `than`, by
     more than the study's noise."""
     higher: Measured | None = None
-    """The metric that is expected to be higher."""
+    """The metric that is expected to be higher at the levels in `with` than at those in `than`."""
     same: Measured | None = None
     """The metric that is expected to be the same within the study's noise."""
     with_: dict[NameValue, LevelValue] = Field(default_factory=dict, alias="with")
@@ -612,7 +612,7 @@ class Limit(Conclusion):
     """How large a metric can become while a condition holds."""
 
     limit: Measured
-    """The metric whose limit is sought."""
+    """The metric whose largest value is sought."""
     while_: ConditionValue = Field(alias="while")
     """The condition, such as response_ms_mean < 1000."""
 

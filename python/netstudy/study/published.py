@@ -309,12 +309,12 @@ class _File:
         found = self._held(self.reference.at)
         for name, holds in self.reference.factors.items():
             if name not in self.factors:
-                return None  # reported elsewhere
+                return None  # reported by _note_levels
             text = row.texts[holds.column]
             try:
                 level = _level(self.factors[name], text, holds.names)
             except ValueError as error:
-                if text not in holds.names:  # else reported elsewhere
+                if text not in holds.names:  # else reported by _note_levels
                     self._fault(row.line, f'{holds.column} "{text}": {error}')
                 found = None
                 continue
@@ -332,7 +332,7 @@ class _File:
             try:
                 found[name] = _level(self.factors[name], level_text(wanted), {})
             except (KeyError, ValueError):
-                return None  # reported elsewhere
+                return None  # reported by _note_levels
         return found
 
     def _repetition(self, row: _Row) -> int | None:

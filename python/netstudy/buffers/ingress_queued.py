@@ -22,8 +22,8 @@ class IngressQueued(SwitchBuffer):
     ingress_cell_bytes: int = Field(default=1, ge=1, le=UINT32_MAX)
     """Cell size of the ingress buffer: a frame occupies whole cells."""
     ingress_reserve_frames: int = Field(default=1, ge=0, le=4096)
-    """A cut-through port admits a frame only if it has room for this many maximum-size frames. A
-    larger number leaves more of the buffer unused, especially with large frames."""
+    """A cut-through port admits a frame only if it has room for this many maximum-size frames.
+    More: less of the buffer is used, especially with large frames."""
     egress_buffer_bytes: int = Field(default=0, ge=0, le=UINT32_MAX)
     """The buffer of each egress port."""
     random_arbitration_pct: int = Field(default=0, ge=0, le=100)

@@ -23,8 +23,8 @@ class SharedMemory(SwitchBuffer):
     cell_bytes: int = Field(default=1, ge=1, le=UINT32_MAX)
     """The unit that frames are stored in: a frame occupies whole cells."""
     alpha: float = Field(default=8.0, gt=0)
-    """A queue may hold alpha times the free part of the pool. A larger value lets one port take
-    more of the pool."""
+    """A queue may hold alpha times the free part of the pool. Larger: one port may take more of the
+    pool."""
     ingress_guarantee_frames: int = Field(default=0, ge=0)
     """Number of frames that an ingress port may always have queued, however full the pool is."""
 

@@ -76,7 +76,7 @@ class _NamedNic(Model):
     """Line rate of the interface's port."""
     buffers: Count | None = None
     """Number of driver buffers for frames that wait to be sent, the unit in which mainframe
-    interfaces count their queue. With few buffers, a burst loses frames."""
+    interfaces count their queue. Fewer: a burst loses more frames."""
     buffer: Size | None = None
     """Size of each buffer. If neither the study nor the profile gives it, each buffer holds one
     frame."""

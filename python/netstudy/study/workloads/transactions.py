@@ -363,8 +363,8 @@ class Transactions(Spec):
     application: Annotated[Application, Word("brokerage", "a program: {start: […], url: URL}")]
     """The brokerage, or a program: `{start: [nginx, …], url: http://app:8080/}`."""
     clients: PlaceValue | None = None
-    """The host group that generates load; by default, the group that is linked with the
-    application's host and is not the database."""
+    """The host group that generates load. It may be left out if there is only one group besides the
+    application's and the database's."""
     server: PlaceValue = Place("app")
     """The host of the application."""
     database: PlaceValue | None = None

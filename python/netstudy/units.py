@@ -30,7 +30,7 @@ FRAMING_BYTES = ETHERNET_HEADER_BYTES + CHECK_SEQUENCE_BYTES + 20
 """Bytes on the wire in addition to a packet: header and check sequence, preamble and delimiter (8),
 and the gap between frames (12) (IEEE 802.3, 3.1.1 and 4.4.2)."""
 UNCOUNTED_BYTES = FRAMING_BYTES - ETHERNET_HEADER_BYTES
-"""Those of the FRAMING_BYTES that the kernel's interfaces do not count."""
+"""The number of the FRAMING_BYTES that the kernel's interfaces do not count."""
 
 _MICRO_SIGN = "\u00b5"
 _GREEK_MU = "\u03bc"  # looks the same as the micro sign; texts may have either

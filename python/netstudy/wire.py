@@ -86,7 +86,7 @@ class Tcp(Wire):
     """Initial cwnd in segments; by default, as in RFC 3390: min(4 MSS, max(2 MSS, 4380 bytes)).
     Larger: many flows that start together overrun a buffer at once."""
     rto_rule: Annotated[Literal["rfc-6298", "linux"], Said(what="an RTO rule")] = "rfc-6298"
-    """What the minimum RTO is a lower bound for: the whole timeout (`rfc-6298`), or only the
+    """Whether the minimum RTO is a lower bound for the whole timeout (`rfc-6298`), or only for the
     timeout's variance term (`linux`)."""
     initial_rto_ns: int = Field(default=1_000_000_000, ge=1, le=_TIMER_MAX_NS)
     """RTO before the first RTT sample. Longer: losses before the first sample are repaired
@@ -805,9 +805,9 @@ class Costs(Wire):
     """Additional CPU time of the database if its tables are on a disk; 0 if they are on a RAM
     disk."""
     database_shared_cpu_ns: int = Field(default=0, ge=0, le=_WORK_MAX_NS)
-    """CPU time for work that the database does only once for all concurrent requests (those that
-    hold slots), such as a flush of the log. A single request takes all of this time; concurrent
-    requests share it."""
+    """CPU time for work that the database does only once for all concurrent requests, which hold
+    slots, such as a flush of the log. A single request takes all of this time; concurrent requests
+    share it."""
     database_hold_ns: int = Field(default=0, ge=0, le=_WORK_MAX_NS)
     """Additional time in which the requests hold a slot without using a CPU, for example while they
     wait for the log."""
@@ -973,9 +973,10 @@ class Phase(Wire):
 
 
 InstrumentKind = Literal["host", "tcp", "ports", "snmp"]
-"""What an instrument reads. `host`: processor, memory, disk and interfaces of a host, like sar.
-`tcp`: a host's connections (round-trip times, congestion windows), from TCP_INFO. `ports`: the
-ports of a switch, read by the switch itself. `snmp`: the ports of a switch, read by SNMP."""
+"""The quantities that an instrument reads. `host`: processor, memory, disk and interfaces of a
+host, like sar. `tcp`: a host's connections (round-trip times, congestion windows), from TCP_INFO.
+`ports`: the ports of a switch, read by the switch itself. `snmp`: the ports of a switch, read by
+SNMP."""
 
 
 class SecretSource(Wire):
@@ -1048,7 +1049,8 @@ class Run(Wire):
     instruments: tuple[Instrument, ...] = ()
 
     def until(self, kind: PhaseKind) -> UntilCount | UntilTime | None:
-        """What ends the first phase of a kind; None: there is no such phase, or it has no limit."""
+        """The end condition of the first phase of a kind; None: there is no such phase, or it has
+        no limit."""
         return next((phase.until for phase in self.phases if phase.kind == kind), None)
 
     def count(self, kind: PhaseKind) -> int:
@@ -1425,7 +1427,7 @@ class TestbedLimit(Wire):
     """Unit of `value` and `allowed`; empty for a count."""
     exceeded: bool
     invalidates: bool = False
-    """Whether this reason alone makes the run invalid."""
+    """Whether the run is invalid only because of this limit."""
     evidence: str = ""
     """Where the value was read, and the raw reading."""
 

@@ -17,7 +17,8 @@ class Short:
     nexus-5010}`."""
 
     def __init__(self, key: str, alone: str = "a word") -> None:
-        """`key` is the key that the single value sets; `alone` describes this value in messages."""
+        """`key` is the key that the single value sets; messages describe this value by the text in
+        `alone`."""
         self.key = key
         self.alone = alone
 
@@ -93,7 +94,7 @@ class OneOrMore:
 
 class ByKey:
     """Selects the model of a map by a key that only this model has: `{limit: …}`, `{knee: …}`. If
-    true is the only value of such a key, the key may be written alone: `bottleneck`.
+    true is the only value of such a key, the key may be written without the value: `bottleneck`.
     """
 
     def __init__(self, **models: type[BaseModel]) -> None:

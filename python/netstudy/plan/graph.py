@@ -2,9 +2,9 @@
 
 Only this module expands host groups, so that all testbeds use the same names and order of nodes. A
 single host of a group has the group's name; several are `group-1`, `group-2` and so on. The links
-of a host use its interfaces in order: those that the study names, else `eth0`, `eth1` and so on. A
-port of a switch has the name of the node that it leads to, with `@interface` if that node has
-several interfaces.
+of a host use its interfaces in order. The study may name the interfaces; by default they are
+`eth0`, `eth1` and so on. A port of a switch has the name of the node that it leads to, with
+`@interface` if that node has several interfaces.
 """
 
 from __future__ import annotations

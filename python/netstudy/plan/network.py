@@ -117,7 +117,8 @@ class Devices:
     def group(self, name: str, host: Host, path: Path, *, works: bool = False) -> wire.Group:
         """The common properties of a group's hosts; `path` is the group's place in the study.
 
-        `works`: besides packets, the workload itself takes CPU time on these hosts.
+        `works`: the workload itself takes CPU time on these hosts, in addition to the CPU time for
+        packets.
         """
         named = concrete(host.profile)
         tcp = self._tcp(None if named is None else self.hardware.host(named), host.tcp)

@@ -3,7 +3,8 @@ of the cell.
 
 Such a run has no network and no phases: the study file describes how its author would run the
 study, not how the published results were measured. The run's workload holds the published values,
-so that its record can be made from the plan alone. A cell without published values is not planned.
+so that its record can be made from the plan without other files. A cell without published values is
+not planned.
 """
 
 from __future__ import annotations

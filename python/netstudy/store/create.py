@@ -78,7 +78,7 @@ def create(
 
 @contextmanager
 def _parents(folder: Path) -> Iterator[None]:
-    """Make the folder with its parents; if the block fails, remove those of them that are new and
+    """Make the folder with its parents; if the block fails, remove the new folders that are
     empty."""
     absent = [path for path in (folder, *folder.parents) if not path.exists()]
     try:

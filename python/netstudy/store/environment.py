@@ -64,8 +64,8 @@ def _available_of_machine() -> Iterator[int]:
 
 
 def _available_of_groups() -> Iterator[int]:
-    """What each control group (version 2) that contains this process leaves of its memory limit.
-    Page cache that the kernel can reclaim counts as unused."""
+    """For each control group (version 2) that contains this process: the unused part of the group's
+    memory limit. Page cache that the kernel can reclaim counts as unused."""
     try:
         own = Path("/proc/self/cgroup").read_text().splitlines()
     except OSError:

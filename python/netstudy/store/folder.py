@@ -188,7 +188,7 @@ class Folder:
         return (self._read(f"{RUNS}/{run.id}.json") for run in runs if self._has(run))
 
     def missing(self, runs: Iterable[Run] | None = None) -> list[Run]:
-        """Those of these runs, or of all runs, that have no record, in the plan's order. If a
+        """The runs without a record among `runs`, or among all runs, in the plan's order. If a
         factor grows, a further round can follow only when no run is missing (`execute.Rounds`).
 
         A failed or invalid run has a record, so it is not missing: the simulator would give the

@@ -106,7 +106,7 @@ class StudyFile(Design):
     topology: Topology
     """Hosts, switches, links."""
     workload: Workload
-    """What the hosts do."""
+    """The workload of the hosts."""
     procedure: Procedure = Procedure()
     """The phases of a run."""
     instruments: tuple[InstrumentByKey, ...] = ()

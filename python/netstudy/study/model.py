@@ -148,7 +148,7 @@ class Study:
 
     @property
     def workload(self) -> Workload:
-        """What the hosts do; references stand for the values that a treatment supplies."""
+        """The workload; references stand for the values that a treatment supplies."""
         return self.file.workload
 
     @property
@@ -319,8 +319,8 @@ class Study:
         return any(case.growing for case in self.cases)
 
     def levels_of(self, treatment: Mapping[str, Level]) -> dict[str, Level]:
-        """Name inside `${…}` -> its value in a treatment. A name is a factor, `factor.field`, or a
-        field alone."""
+        """Name inside `${…}` -> its value in a treatment. A name is a factor, a field, or
+        `factor.field`."""
         values: dict[str, Level] = {}
         for name, chosen in treatment.items():
             level = self.factors[name].level(chosen)

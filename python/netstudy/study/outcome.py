@@ -122,8 +122,8 @@ class EmptyCell(Model):
     because: WordsValue
     """The reason, as printed under the table."""
     at: dict[NameValue, LevelValue] = Field(default_factory=dict)
-    """The levels of the row, and those of the columns if factors make the columns; by default,
-    every row."""
+    """The levels of the row, and also of the columns if factors make the columns; by default, every
+    row."""
     column: Measured | None = None
     """The metric of the column; by default, every column."""
 
@@ -446,10 +446,11 @@ class Expectation(Model):
     that: ConditionValue | None = None
     """Metric, sign and number, such as completion_ms_p99 < 500 ms."""
     lower: Measured | None = None
-    """The metric that is expected to be lower at the levels in `with` than at those in `than`, by
-    more than the study's noise."""
+    """The metric that is expected to be lower at the levels in `with` than at the levels in `than`,
+    by more than the study's noise."""
     higher: Measured | None = None
-    """The metric that is expected to be higher at the levels in `with` than at those in `than`."""
+    """The metric that is expected to be higher at the levels in `with` than at the levels in
+    `than`."""
     same: Measured | None = None
     """The metric that is expected to be the same within the study's noise."""
     with_: dict[NameValue, LevelValue] = Field(default_factory=dict, alias="with")

@@ -29,8 +29,7 @@ SnmpPrivacy = Annotated[
 
 
 class Procedure(Model):
-    """Phases in their order. All instruments leave out the same phases, those that are not
-    measured.
+    """Phases in their order. No instrument counts a phase that is not measured.
 
     Hosts are started before the first phase and stopped after the last. Counts of a workload, such
     as iterations, are keys of the workload.

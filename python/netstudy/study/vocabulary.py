@@ -395,7 +395,8 @@ def is_line_rate(metric: MetricName) -> bool:
 
 
 def measured_by(base: str) -> tuple[str, ...]:
-    """What measures a metric that does not belong to a node: kinds of workloads, `probe`, `tcp`."""
+    """The sources of a metric that does not belong to a node: kinds of workloads, `probe`,
+    `tcp`."""
     return tuple(name for name, words in WORDS.items() if base in words.metrics)
 
 

@@ -1,4 +1,4 @@
-"""What planning needs from each kind of workload."""
+"""The interface that each kind of workload offers to the planning code."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ class Roles:
 
 @dataclass(frozen=True)
 class Context:
-    """What the conversion of a workload to the wire needs besides the workload's own keys."""
+    """Further inputs for the conversion of a workload to the wire, in addition to the workload's
+    own keys."""
 
     topology: Topology
     """The topology, with all references replaced by levels."""
@@ -164,7 +165,8 @@ class Lowering(Planned[WireT], Generic[SpecT, WireT]):
         """Client and server; `path` is the workload's place in the study."""
 
     def working(self, roles: Roles) -> frozenset[str]:  # noqa: ARG002
-        """Host groups on which, besides packets, the workload itself takes CPU time."""
+        """Host groups on which the workload itself takes CPU time, in addition to the CPU time for
+        packets."""
         return frozenset()
 
     @abstractmethod

@@ -359,7 +359,8 @@ def _word(value: str | Ref) -> Any:
 
 
 def _costs(spec: Transactions, variant: BrokerageVariant, context: Context) -> wire.Costs | None:
-    """The costs in the profile, overridden by those in the study; None: the costs are not known."""
+    """The costs in the profile, overridden by the costs in the study; None: the costs are not
+    known."""
     named = concrete(spec.model) or (MODEL if spec.application.brokerage else None)
     if named is None:
         return None

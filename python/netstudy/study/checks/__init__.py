@@ -1,7 +1,7 @@
 """Checks of a study as a whole: consistency between its parts.
 
-The models have already checked each part alone. Here, the checks are: references resolve to valid
-levels, holes and comparisons name existing levels, links join existing hosts, profiles exist,
+The models have already checked each part by itself. The checks here are: references resolve to
+valid levels, holes and comparisons name existing levels, links join existing hosts, profiles exist,
 figures show metrics that the study measures.
 """
 

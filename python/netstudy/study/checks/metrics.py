@@ -24,7 +24,7 @@ _MEASURED_BY: Final = {
     "probe": "a probe next to it (workload.probe)",
     "tcp": "a sampler of its connections (tcp in instruments)",
 }
-"""What measures other metrics than the workload's own, as messages call it."""
+"""Source of metrics other than the workload -> description of the source in messages."""
 
 
 def metric_problems(study: Study, path: Path, name: MetricName) -> Iterator[Problem]:

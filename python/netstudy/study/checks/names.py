@@ -30,7 +30,7 @@ def case_problems(study: Study, path: Path, name: str | None) -> Iterator[Proble
 def factors_problems(
     study: Study, path: Path, wanted: Iterable[str], cases: Sequence[Case]
 ) -> Iterator[Problem]:
-    """Unknown factors in a list at `path`: those that none of the cases has."""
+    """Unknown factors in a list at `path`: none of the cases has them."""
     names = factor_names(cases)
     for index, name in enumerate(wanted):
         if name not in names:

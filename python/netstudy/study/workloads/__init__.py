@@ -25,7 +25,7 @@ __all__ = ["WORDS", "Probe", "Spec", "Workload"]
 
 
 class Workload(Model):
-    """What the hosts do: a workload of exactly one kind, and optionally a probe."""
+    """The workload of the hosts: exactly one kind of workload, and optionally a probe."""
 
     incast: Incast | None = None
     """Synchronized reads."""

@@ -1,4 +1,4 @@
-"""What the rest of a study needs from each kind of workload."""
+"""The interface that each kind of workload offers to the rest of a study."""
 
 from __future__ import annotations
 

@@ -363,7 +363,7 @@ class Transactions(Spec):
     application: Annotated[Application, Word("brokerage", "a program: {start: […], url: URL}")]
     """The brokerage, or a program: `{start: [nginx, …], url: http://app:8080/}`."""
     clients: PlaceValue | None = None
-    """The host group that generates load. It may be left out if there is only one group besides the
+    """The host group that generates load. It may be left out if only one group remains without the
     application's and the database's."""
     server: PlaceValue = Place("app")
     """The host of the application."""

@@ -1,8 +1,8 @@
 """Models whose fields have docstrings, which JSON Schemas and references use as descriptions.
 
 Pydantic can do this itself (`use_attribute_docstrings`), but reads the source text of each class
-when the class is defined: a quarter of the start time of a command. Here the source text is read
-only when a description is needed.
+when the class is defined, which takes a quarter of the start time of a command. Here the source
+text is read only when a description is needed.
 """
 
 from __future__ import annotations

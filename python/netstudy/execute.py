@@ -27,7 +27,8 @@ OnRound = Callable[[int, int], None]
 
 
 class Rounds:
-    """The further rounds of a study with a growing factor, computed only from its results folder.
+    """The further rounds of a study with a growing factor, computed only from the study's results
+    folder.
 
     A round depends only on the study, the invocation, and the records of earlier rounds. It runs
     the next level of each outer loop that continues. A round has only one level per loop, since a

@@ -132,11 +132,11 @@ class HostTcpFigures(TcpFigures):
 
 class _AnyNic(Model):
     rate: Figure[RateValue] | None = None
-    """Line rate of its port."""
+    """Line rate of the interface's port."""
     buffers: Figure[CountValue] | None = None
     """Number of driver buffers, the unit in which mainframe interfaces count their queue."""
     buffer: Figure[SizeValue] | None = None
-    """Size of each buffer; without it each holds one frame."""
+    """Size of each buffer; if absent, each buffer holds one frame."""
 
 
 class NicFigures(model_with(_AnyNic, figures(wire.Nic, Figure))):  # type: ignore[misc]

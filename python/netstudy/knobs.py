@@ -72,11 +72,11 @@ class Knob:
     """One setting."""
 
     name: str
-    """Its name in studies and profiles."""
+    """The setting's name in studies and profiles."""
     wired: str
-    """Its name on the wire, with the unit."""
+    """The setting's name on the wire, which ends in the unit."""
     scalar: Scalar
-    """Its type in files, with its bounds."""
+    """The type of the value in files, with bounds."""
     type: type
     """Type of the parsed value."""
     default: Any
@@ -86,7 +86,7 @@ class Knob:
 
     @property
     def description(self) -> str:
-        """Its meaning, and the drawback of larger values."""
+        """The setting's meaning, and the drawback of larger values."""
         return descriptions(self.model).get(self.wired, "")
 
     def shown(self, value: Any) -> str:

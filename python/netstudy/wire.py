@@ -578,8 +578,8 @@ class Incast(Wire):
 
 
 class Ftp(Wire):
-    """Makes transfers files that are sent by FTP: each flow is a session, and each transfer has a
-    data connection."""
+    """Transfers of files by FTP: each flow is a session, and each transfer has a data
+    connection."""
 
     source: Literal["memory", "ram", "cache", "disk"] = "memory"
     """Where the sender has the file: `memory`, it generates the bytes itself; `ram`, on a RAM disk;
@@ -1054,8 +1054,8 @@ class Run(Wire):
         return next((phase.until for phase in self.phases if phase.kind == kind), None)
 
     def count(self, kind: PhaseKind) -> int:
-        """Iterations, transfers or requests of a phase; 0 if the phase ends after a duration or is
-        absent."""
+        """Number of iterations, transfers or requests of a phase; 0 if the phase ends after a fixed
+        duration or is absent."""
         until = self.until(kind)
         return until.count if isinstance(until, UntilCount) else 0
 

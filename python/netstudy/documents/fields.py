@@ -405,7 +405,8 @@ PhaseTime = Annotated[int | Ref, Typed(Quantity(DURATION, parse_duration, 0, _DA
 MeasuringTime = Annotated[int | Ref, Typed(Quantity(DURATION, parse_duration, 1, _DAY_NS))]
 """nanoseconds, at least one and a day at most."""
 ProcessorShare = Annotated[float | Ref, Typed(Quantity(PERCENT, parse_processor_share, least=1))]
-"""percent of one CPU, as precise as a kernel can impose it: at least 1, in whole thousandths."""
+"""percent of one CPU: at least 1, in steps of 0.001, which are the smallest that a kernel can
+impose."""
 PercentValue = Annotated[float, Typed(Quantity(PERCENT, parse_percent, 0, 100), refs=False)]
 ScaleValue = Annotated[Fraction, Typed(Scale(), refs=False)]
 MtuSize = Annotated[int | Ref, Typed(Mtu())]

@@ -52,7 +52,7 @@ RECORDING = ".sar"
 """Suffix of a file written by sysstat, after the run's id and the host's name."""
 DONE_SCHEMA = "netstudy/done/1"
 _HEAD_BYTES = 200
-"""A file has the name of its schema within its first bytes, of this number."""
+"""Number of bytes at the start of a file that are searched for the name of the file's schema."""
 _SCHEMA = re.compile(rb'"schema"\s*:\s*"(netstudy/[^"]*)"')
 
 DERIVED = ("cells.csv", "report.html", "report.md", "figures/")

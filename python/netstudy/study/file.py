@@ -115,7 +115,7 @@ class StudyFile(Design):
     """Independent runs of each treatment. All runs of a replicate are in one block of the random
     order."""
     seed: SeedValue = 1
-    """Root of all random numbers, unless the command line gives another."""
+    """Seed of all random numbers; the command line may give another one."""
     noise: PercentValue | None = None
     """Differences in percent that are smaller than this do not count as differences."""
     compare: Compare | None = None

@@ -203,7 +203,7 @@ class Study:
 
     @property
     def seed(self) -> int:
-        """Root of all random numbers, unless the command line gives another."""
+        """Seed of all random numbers; the command line may give another one."""
         return self.file.seed
 
     @property

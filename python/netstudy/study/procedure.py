@@ -42,7 +42,8 @@ class Procedure(Model):
     gather_statistics: Switched = Field(default=False, alias="gather statistics")
     """Let the database gather statistics about its tables."""
     idle: PhaseTime | None = None
-    """Time in which only the workload's `probe` runs: the latency of the idle network."""
+    """Duration of a phase in which only the workload's `probe` runs: it measures the latency of the
+    idle network."""
     warmup: PhaseTime | None = None
     """Time under load before anything is measured."""
     stop: Switched = False

@@ -147,9 +147,9 @@ class TransactionsLowering(Lowering[Transactions, wire.Transactions]):
             yield Load(database, host, costs.database_response_bytes, calls)
 
     def waiting_ns(self, work: wire.Transactions, routes: Routes) -> float:
-        """Time from one page element to the next over all users. In an open loop it follows from
-        the rate. In a closed loop it is the time of the busiest CPU, or the time of a single user
-        divided by the number of users if that is longer."""
+        """Mean time between two page elements of all users together. In an open loop, it follows
+        from the rate. In a closed loop, it is the larger of two times: the time of the busiest CPU,
+        and the time of a single user divided by the number of users."""
         elements = elements_of(work.mix)
         if isinstance(work.load, wire.OpenLoad):
             return work.load.interval_ps / 1_000 / elements

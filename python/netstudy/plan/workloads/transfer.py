@@ -37,7 +37,7 @@ class TransferLowering(Lowering[Transfer, wire.Transfer]):
     unit = "transfers"
 
     def not_simulated(self, spec: Transfer, study: Study, path: Path) -> Iterator[str]:
-        """A probe during FTP transfers, as on other testbeds."""
+        """A probe during FTP transfers, which other testbeds refuse, too."""
         levels = study.levels_at((*path, "protocol"), spec.protocol)
         if study.workload.probe is not None and any(level == "ftp" for _, level in levels):
             yield "A probe cannot run during FTP transfers; leave out the probe."
